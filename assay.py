@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "backup": "Copy the store to a new FOLDER, also while the service runs.",
     "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
+    "doctor": "Check nodes and configured facts against the chain.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",
     "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
@@ -44,7 +45,11 @@ def _configure_log(ctx: click.Context, _: click.Parameter, form: "LogFormat | No
     """Configure the log for the command, or for all commands where `assay` itself is told how."""
     if ctx.resilient_parsing or (form is None and ctx.parent is not None):
         return
-    from config.log import configure_log  # noqa: PLC0415 - help and completion log nothing
+    from commands.loading import load_structlog, loading  # noqa: PLC0415 - as the next one
+
+    with loading():
+        load_structlog()
+        from config.log import configure_log  # noqa: PLC0415 - help and completion log nothing
 
     tell_rest = configure_log(form or "text", coloured=takes_colours(sys.stderr, os.environ))
     ctx.call_on_close(tell_rest)

@@ -13,12 +13,7 @@ from core.errors import (
 
 _NODE = "https://your-node.example"
 
-_ASK_NODE = (
-    "see whether the node answers: curl -H 'content-type: application/json' -d "
-    '\'{{"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}}\' '
-    '"${{ASSAY_RPC_{chain_id}##*,}}"'
-)
-"""Of several endpoints, which commas part, the last one: HTTP follows WebSocket."""
+_ASK_NODE = "see whether the node answers, and what it can do: assay doctor {chain_id}"
 
 _MAKE_STORE = (
     "name the store, or make one: export ASSAY_STORE=/path/to/assay.duckdb; assay index eth"

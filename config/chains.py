@@ -23,6 +23,7 @@ Decimals = Annotated[int, msgspec.Meta(ge=0, le=36)]
 
 Seconds = Annotated[int, msgspec.Meta(ge=1)]
 BlockNumber = Annotated[int, msgspec.Meta(ge=0)]
+InitCodeHash = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-f]{64}$")]
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,6 +55,11 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     quoter: Address | None = None
     position_manager: Address | None = None
     state_view: Address | None = None
+    pool_deployer: Address | None = None
+    """Contract that creates the pools. None: the factory does."""
+    init_code_hash: InitCodeHash | None = None
+    """keccak256 of a pool's creation code, from which its address follows (EIP-1014). None: not
+    known, or it differs between pools."""
     fee_bp: Annotated[int, msgspec.Meta(ge=0, le=10_000)] | None = None
     """Swap fee in basis points where every pool has the same. None: read per pool."""
     fee_tiers: tuple[Annotated[int, msgspec.Meta(ge=1)], ...] = ()

@@ -1,6 +1,7 @@
 """Deploys the anchors and the exchanges, the real ones where a package has them."""
 
 import msgspec
+from eth_utils.crypto import keccak
 
 from config.chains import Anchor, Dex, Oracle
 from core.primitives import ZERO_ADDRESS, Address
@@ -89,6 +90,7 @@ def _deploy_v2(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:
         name="Uniswap V2",
         kind="AmmV2",
         factory=factory,
+        init_code_hash=_creation_hash(pipeline, "UniswapV2Pair"),
         router=pipeline.deploy("UniswapV2Router02", factory, weth, sender=deployer),
         fee_bp=30,
         from_block=0,
@@ -105,12 +107,17 @@ def _deploy_v3(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:
         name="Uniswap V3",
         kind="AmmV3",
         factory=factory,
+        init_code_hash=_creation_hash(pipeline, "UniswapV3Pool"),
         router=pipeline.deploy("SwapRouter", factory, weth, sender=deployer),
         quoter=pipeline.deploy("QuoterV2", factory, weth, sender=deployer),
         position_manager=positions,
         fee_tiers=(500, 3_000, 10_000),
         from_block=0,
     )
+
+
+def _creation_hash(pipeline: Pipeline, name: str) -> str:
+    return "0x" + keccak(pipeline.creation(name)).hex()
 
 
 def _deploy_pancake(pipeline: Pipeline, deployer: Address) -> Dex:

@@ -22,7 +22,7 @@ from core.rpc.failures import DisagreementError
 from indexer.bulk_writer import LEAST_LOGS, BulkWriter
 from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan, fetch_headers, join_pieces
+from indexer.reads import BlockSpan, GatheredSpan, fetch_headers
 from indexer.spans import SpanReader
 from sql.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
 from sql.lake.final_events import FinalEvents
@@ -191,14 +191,14 @@ class _Run:
             async with aclosing(self._gathered(at, final)) as pieces:
                 async for piece in pieces:
                     await self._save(piece, is_final=True)
-                    at = piece.last + 1
-                    yield self._note(piece.last)
+                    at = piece.span.last + 1
+                    yield self._note(piece.span.last)
             if at > final:
                 async with aclosing(self._held_pieces(at)) as pieces:
                     async for piece in pieces:
                         await self._save(piece, is_final=False)
-                        at = piece.last + 1
-                        yield self._note(piece.last)
+                        at = piece.span.last + 1
+                        yield self._note(piece.span.last)
             # While a long range was read, more of it has become final.
             if at == begun_at:
                 return
@@ -212,7 +212,7 @@ class _Run:
         self._trades_from = head.number - self._trade_blocks + 1
         return min(self._to, head.number - self._chain.finality_blocks)
 
-    async def _held_pieces(self, first: int) -> AsyncGenerator[BlockSpan, None]:
+    async def _held_pieces(self, first: int) -> AsyncGenerator[GatheredSpan, None]:
         """Yield the blocks from `first` on that following holds, as the nodes have them."""
         while first <= self._to:
             last = min(first + _BLOCKS_AT_ONCE - 1, self._to)
@@ -224,11 +224,13 @@ class _Run:
             present = [header for header in headers if header is not None]
             if len(present) < len(headers):
                 raise UpstreamError(service=self._client.services, reason=f"lacks block {last}")
-            yield await self._reader.fetch_blocks(present, topics=self._ingest.block_topics)
+            read = await self._reader.fetch_blocks(present, topics=self._ingest.block_topics)
+            yield GatheredSpan([read])
             first = last + 1
 
-    async def _gathered(self, first: int, last: int) -> AsyncGenerator[BlockSpan, None]:
-        """Yield final blocks in pieces that are large enough for a transaction."""
+    async def _gathered(self, first: int, last: int) -> AsyncGenerator[GatheredSpan, None]:
+        """Yield final blocks in pieces that are large enough for a transaction, whose logs nothing
+        else holds."""
         gathered: list[BlockSpan] = []
         logs = 0
         since_s = time.monotonic()
@@ -236,11 +238,12 @@ class _Run:
             async for pieces in fetched:
                 gathered += pieces
                 logs += sum(len(piece.logs) for piece in pieces)
+                pieces.clear()
                 if logs >= self._commit_rows or time.monotonic() - since_s >= _COMMIT_EVERY_S:
-                    yield join_pieces(gathered)
-                    gathered, logs, since_s = [], 0, time.monotonic()
+                    yield _emptied(gathered)
+                    logs, since_s = 0, time.monotonic()
         if gathered:
-            yield join_pieces(gathered)
+            yield _emptied(gathered)
 
     async def _fetched(self, first: int, last: int) -> AsyncGenerator[list[BlockSpan], None]:
         """Yield final blocks in order, while the next ones are being fetched."""
@@ -260,26 +263,29 @@ class _Run:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _save(self, piece: BlockSpan, *, is_final: bool) -> None:
+    async def _save(self, piece: GatheredSpan, *, is_final: bool) -> None:
         written = await asyncio.to_thread(self._commit, piece, is_final=is_final)
         self.written = self.written.plus(written)
 
-    def _check_continues(self, tx: Transaction, piece: BlockSpan) -> None:
+    def _check_continues(self, tx: Transaction, first: int) -> None:
         checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=self._stream)
         at = self._from - 1 if checkpoint is None else checkpoint.number
-        if max(at, self._from - 1) != piece.first - 1:
+        if max(at, self._from - 1) != first - 1:
             reason = f"the checkpoint has moved to {at}: another run, or a reorganisation"
             raise InternalError(reason)
 
-    def _commit(self, piece: BlockSpan, *, is_final: bool) -> WrittenSpan:
+    def _commit(self, gathered: GatheredSpan, *, is_final: bool) -> WrittenSpan:
         self._final.open()
-        if is_final and len(piece.logs) >= LEAST_LOGS and self._is_never_followed(piece.last):
-            return self._bulk.write(piece, check=lambda tx: self._check_continues(tx, piece))
+        piece = gathered.span
+        first, last, logs = piece.first, piece.last, len(piece.logs)
+        del piece
+        if is_final and logs >= LEAST_LOGS and self._is_never_followed(last):
+            return self._bulk.write(gathered, check=lambda tx: self._check_continues(tx, first))
         with self._store.transaction() as tx:
-            self._check_continues(tx, piece)
+            self._check_continues(tx, first)
             if not is_final:
-                self._check_held(tx, piece)
-            return self._ingest.write(tx, piece, stream=self._stream, final=self._final)
+                self._check_held(tx, gathered.span)
+            return self._ingest.write(tx, gathered.span, stream=self._stream, final=self._final)
 
     def _is_never_followed(self, number: int) -> bool:
         """True if following will not store a block: it does not look for its rows in the lake."""
@@ -319,3 +325,10 @@ class _Run:
         return BackfillProgress(
             from_block=self._from, to_block=self._to, done_to=done_to, written=self.written
         )
+
+
+def _emptied(gathered: list[BlockSpan]) -> GatheredSpan:
+    """Return these pieces joined, and keep none of them."""
+    whole = GatheredSpan(gathered)
+    gathered.clear()
+    return whole

@@ -9,11 +9,12 @@ from contextlib import closing
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from config.chains import Chain
-from indexer.bulk_columns import to_lake
-from indexer.ingest import Ingest, StoredFacts, WrittenSpan
-from indexer.reads import BlockSpan
+from indexer.bulk_columns import LakeTransfers, to_lake
+from indexer.ingest import Ingest, WrittenSpan
+from indexer.reads import BlockSpan, GatheredSpan
 from sql.filled_spans import FillRun, note_filled
 from sql.lake.bulk_append import BulkRange, append_transfers
 from sql.lake.final_batches import FinalBatches
@@ -39,7 +40,7 @@ class BulkWriter:
         self._files = StoreFiles(prefix=store.path)
         self._final = final
 
-    def write(self, piece: BlockSpan, *, check: Callable[[Transaction], None]) -> WrittenSpan:
+    def write(self, gathered: GatheredSpan, *, check: Callable[[Transaction], None]) -> WrittenSpan:
         """Store a final piece and move the stream's checkpoint to its end.
 
         `check` is called first in both transactions; it raises where the piece does not continue
@@ -47,20 +48,27 @@ class BulkWriter:
         """
         with self._store.transaction() as tx:
             check(tx)
-            facts = self._ingest.write_facts(tx, piece, stream=self._stream, final=self._final)
-        new = self._append(piece, facts)
+            facts = self._ingest.write_facts(
+                tx, gathered.span, stream=self._stream, final=self._final
+            )
+        columns = to_lake(facts.transfers, facts.token_ids)
+        token_ids, written = np.unique(facts.token_ids), facts.written
+        # What the columns were made of is of no more use, and the append needs room.
+        del facts
+        gathered.drop_logs()
+        piece = gathered.span
+        new = self._append(piece, columns)
         with self._store.transaction() as tx:
             check(tx)
             note_filled(
                 tx,
-                facts.token_ids.tolist(),
+                token_ids.tolist(),
                 FillRun(stream=self._stream, first=piece.first, last=piece.last),
             )
             self._ingest.finish(tx, piece, stream=self._stream)
-        return msgspec.structs.replace(facts.written, transfers=new)
+        return msgspec.structs.replace(written, transfers=new)
 
-    def _append(self, piece: BlockSpan, facts: StoredFacts) -> int:
-        columns = to_lake(facts.transfers, facts.token_ids)
+    def _append(self, piece: BlockSpan, columns: LakeTransfers) -> int:
         with closing(FinalBatches.open(self._files)) as stored:
             note = append_transfers(
                 self._final.opened_lake(),

@@ -15,7 +15,7 @@ from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcAnswer
 from indexer.answer_checks import check_number
-from indexer.decode.log_columns import LogColumns, join_logs
+from indexer.decode.log_columns import LogColumns, join_logs, no_logs
 from indexer.decode.pool_events import CREATION_TOPICS
 from indexer.decode.transfer_events import TRANSFER_TOPIC
 
@@ -38,6 +38,18 @@ class BlockSpan(msgspec.Struct, frozen=True, kw_only=True):
     def tip(self) -> BlockRef:
         """Return the last block."""
         return self.headers[-1].ref
+
+
+class GatheredSpan:
+    """A piece that whoever stores it can rid of its logs, as the last to hold them."""
+
+    def __init__(self, pieces: Sequence[BlockSpan]) -> None:
+        """Join pieces that follow one another. Raises DisagreementError where they do not."""
+        self.span = join_pieces(pieces)
+
+    def drop_logs(self) -> None:
+        """Keep everything but the logs."""
+        self.span = msgspec.structs.replace(self.span, logs=no_logs())
 
 
 async def fetch_header(client: RpcClient, number: int) -> Header | None:

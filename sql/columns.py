@@ -91,6 +91,12 @@ def blob(text: str) -> bytes:
     return bytes.fromhex(text[2:])
 
 
+def bound_blob(text: str) -> bytearray:
+    """Return 0x text as a parameter of one of many rows: for bytes, as for all but numbers, text
+    and bytearrays, sqlite3 looks for an adapter each time, which takes as long as storing them."""
+    return bytearray.fromhex(text[2:])
+
+
 @cache
 def _encoders(row: type[msgspec.Struct]) -> tuple[Callable[[Any], object] | None, ...]:
     return tuple(_TO_STORED.get(column.form) for column in columns_of(row))
@@ -106,7 +112,7 @@ def _decoders(row: type[msgspec.Struct]) -> dict[str, Callable[[Any], object]]:
 
 
 _TO_STORED: dict[Form, Callable[[Any], object]] = {
-    "hex": blob,
+    "hex": bound_blob,
     "amount": str,
     "flag": int,
     "list": " ".join,

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from core.primitives import Address
-from sql.columns import blob
+from sql.columns import blob, bound_blob
 from sql.rows import TokenRow
 from sql.sqlite_file import Transaction
 from sql.store import Readable
@@ -51,7 +51,7 @@ def track_seen(
     pool or a launch is due for analysis at once.
     """
     is_request = because == "request"
-    places = [(blob(address), block_number) for address, block_number in seen.items()]
+    places = [(bound_blob(address), block_number) for address, block_number in seen.items()]
     tx.execute_many(
         "tokens/track_token",
         (

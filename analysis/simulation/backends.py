@@ -45,7 +45,7 @@ async def perform(
     if jobs and capabilities.simulation.is_worth_trying:
         answers = await _simulate(node, [job.simulation for job in jobs])
         for index, (job, answer) in enumerate(zip(jobs, answers, strict=True)):
-            if not _is_unknown(answer):
+            if not is_unknown_method(answer):
                 results[index] = read_simulation(job.simulation, answer)
         if len(results) < len(jobs):
             capabilities.simulation.note_refusal()
@@ -65,7 +65,9 @@ async def _simulate(node: Node, simulations: Sequence[Simulation]) -> list[RpcAn
     again = [
         index
         for index, (simulation, answer) in enumerate(zip(simulations, answers, strict=True))
-        if simulation.is_validated and isinstance(answer, RpcFault) and not _is_unknown(answer)
+        if simulation.is_validated
+        and isinstance(answer, RpcFault)
+        and not is_unknown_method(answer)
     ]
     if again:
         plain = [msgspec.structs.replace(simulations[index], is_validated=False) for index in again]
@@ -87,7 +89,7 @@ async def _perform_otherwise(
     return await eth_call_backend.perform(node, jobs, codes)
 
 
-def _is_unknown(answer: RpcAnswer) -> bool:
+def is_unknown_method(answer: RpcAnswer) -> bool:
     """True if the node does not know the method; error codes and messages for that differ."""
     if not isinstance(answer, RpcFault):
         return False

@@ -79,7 +79,7 @@ async def is_possible(node: Node, power: Capability, pin: BlockRef) -> bool:
     """
     if power.is_proven or not power.is_worth_trying:
         return power.is_proven
-    power.is_proven = _is_proof(await node.batch(_proof_requests(pin)))
+    power.is_proven = is_proof(await node.batch(proof_requests(pin)))
     if not power.is_proven:
         power.note_refusal()
     return power.is_proven
@@ -210,7 +210,7 @@ def _decode(answer: RpcAnswer, kind: type[T]) -> T:
         raise UpstreamError(service="node", reason=f"{_METHOD}: {error}") from error
 
 
-def _proof_requests(pin: BlockRef) -> list[RpcRequest]:
+def proof_requests(pin: BlockRef) -> list[RpcRequest]:
     actor = Address("0x" + "a5" * 20)
     options = {
         "stateOverrides": {actor: {"code": _PROOF_CODE}},
@@ -223,7 +223,7 @@ def _proof_requests(pin: BlockRef) -> list[RpcRequest]:
     ]
 
 
-def _is_proof(answers: Sequence[RpcAnswer]) -> bool:
+def is_proof(answers: Sequence[RpcAnswer]) -> bool:
     try:
         frame, changes = _decode(answers[0], _Frame), _decode(answers[1], _Changes)
         words = chain.from_iterable(one.storage.values() for one in changes.post.values())

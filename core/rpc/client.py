@@ -28,11 +28,11 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.headers import LATEST, Header, decode_header
+from core.rpc.http_transport import HttpTransport
 from core.rpc.limits import RpcLimits
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from core.rpc.transport import (
     AnnouncingTransport,
-    HttpTransport,
     Transport,
     TransportLimits,
     name_endpoint,

@@ -73,7 +73,7 @@ async def exchange(endpoint: Endpoint, question: RpcQuestion, ids: Iterator[int]
     """
     size = endpoint.max_batch
     while open_indices := question.open_indices():
-        note_requests(len(open_indices))
+        note_requests(question.requests[index].method for index in open_indices)
         parts = [open_indices[at : at + size] for at in range(0, len(open_indices), size)]
         failure = await _send_parts(endpoint, question, parts, ids)
         if failure is None:

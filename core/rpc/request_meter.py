@@ -1,6 +1,7 @@
 """Count of the requests sent to nodes on behalf of one piece of work and the tasks it starts."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -9,7 +10,12 @@ class RequestMeter:
     """Requests counted so far, answered or not."""
 
     def __init__(self) -> None:
-        self.requests = 0
+        self.methods: Counter[str] = Counter()
+
+    @property
+    def requests(self) -> int:
+        """Return the number of requests of all methods."""
+        return self.methods.total()
 
 
 _METER: ContextVar[RequestMeter | None] = ContextVar("request_meter", default=None)
@@ -26,8 +32,8 @@ def metered() -> Iterator[RequestMeter]:
         _METER.reset(token)
 
 
-def note_requests(count: int) -> None:
-    """Add requests to the meter of the current work, if it has one."""
+def note_requests(methods: Iterable[str]) -> None:
+    """Add requests of these methods to the meter of the current work, if it has one."""
     meter = _METER.get()
     if meter is not None:
-        meter.requests += count
+        meter.methods.update(methods)

@@ -6,24 +6,14 @@ Errors never contain more of an endpoint's address than host and port, as the re
 import logging
 from collections.abc import AsyncIterator
 from typing import Protocol, runtime_checkable
-from urllib.parse import urlsplit
 
 from msgspec import Raw, Struct
+from yarl import URL
 
-from core.errors import ConfigError, UpstreamError
-from core.rpc.failures import (
-    AnswerTimeoutError,
-    AnswerTooLargeError,
-    HttpStatusError,
-    RateLimitedError,
-)
-from core.rpc.http_connection import ConnectionPool
-from core.rpc.http_response import Response, ResponseError, ResponseTooLongError
+from core.errors import ConfigError
 from core.rpc.wire import Message
 
-_SCHEMES = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-_HTTP_TOO_MANY = 429
-_HTTP_REDIRECT = 300
+_SCHEMES = frozenset({"http", "https", "ws", "wss"})
 
 # aiohttp and websockets log request lines, and with them the key in an address.
 for _name in ("aiohttp.client", "aiohttp.internal", "websockets.client"):
@@ -70,14 +60,14 @@ def name_endpoint(url: str, *, source: str) -> str:
     Raises ConfigError, without the address, when it is not an HTTP or WebSocket URL.
     """
     try:
-        parts = urlsplit(url)
-        port = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError:  # also of a host name that cannot be written in ASCII
+        address = URL(url)
+    except ValueError:
         raise ConfigError(source=source, key="url", reason="not a URL") from None
-    if parts.scheme not in _SCHEMES or not parts.hostname:
+    if address.scheme not in _SCHEMES or not address.host:
         raise ConfigError(source=source, key="url", reason="not an http, https, ws or wss URL")
-    return f"{parts.hostname}:{port or _SCHEMES[parts.scheme]}"
+    if ":" in (address.user or ""):
+        raise ConfigError(source=source, key="url", reason="a user name must not have a colon")
+    return f"{address.host}:{address.port}"
 
 
 def describe(error: BaseException) -> str:
@@ -85,66 +75,3 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return type(error).__name__
-
-
-class HttpTransport:
-    """POSTs over connections that are kept open."""
-
-    def __init__(self, url: str, *, service: str, limits: TransportLimits) -> None:
-        self._service = service
-        self._limits = limits
-        self._connections = ConnectionPool(url)
-
-    def __repr__(self) -> str:
-        return f"HttpTransport({self._service})"
-
-    @property
-    def service(self) -> str:
-        """Return host and port."""
-        return self._service
-
-    async def exchange(self, body: bytes, *, ids: range) -> Message:
-        """POST the message and return its answer. `ids` is not used: HTTP pairs request and
-        answer."""
-        del ids
-        limits = self._limits
-        try:
-            response = await self._connections.post(
-                body, most_bytes=limits.max_response_bytes, timeout_s=limits.timeout_s
-            )
-        except TimeoutError:
-            reason = f"no answer within {limits.timeout_s:g} s"
-            raise AnswerTimeoutError(service=self._service, reason=reason) from None
-        except ResponseTooLongError as error:
-            raise AnswerTooLargeError(service=self._service, reason=str(error)) from None
-        except ResponseError as error:
-            raise UpstreamError(service=self._service, reason=str(error)) from None
-        except OSError as error:
-            raise UpstreamError(service=self._service, reason=describe(error)) from None
-        return self._read(response)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        self._connections.close()
-
-    def _read(self, response: Response) -> Message:
-        if response.status == _HTTP_TOO_MANY:
-            raise RateLimitedError(
-                service=self._service,
-                reason="HTTP 429",
-                retry_after_s=parse_retry_after(response.headers.get("retry-after")),
-            )
-        # Some nodes send JSON-RPC errors with an HTTP error status: the body is more precise.
-        # No redirect is followed: it would send the request, and its key, to another host.
-        if response.status >= _HTTP_REDIRECT and b'"jsonrpc"' not in response.body:
-            raise HttpStatusError(service=self._service, status=response.status)
-        return response.body
-
-
-def parse_retry_after(header: str | None) -> float | None:
-    """Return the seconds to wait. None: no header, or a date (which no node was seen to send)."""
-    try:
-        seconds = float(header) if header is not None else None
-    except ValueError:
-        return None
-    return seconds if seconds is not None and 0 <= seconds < float("inf") else None

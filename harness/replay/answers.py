@@ -19,10 +19,12 @@ _TAGS = frozenset({"latest", "pending", "safe", "finalized"})
 class RpcRefusalError(Exception):
     """A call is answered with an error object."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.data = data
+        """Revert data as 0x hex. None: there is none."""
 
 
 class RpcCall(msgspec.Struct, frozen=True):
@@ -65,6 +67,14 @@ class Query(msgspec.Struct, rename="camel"):
     block_hash: str | None = None
     address: str | list[str] | None = None
     topics: list[str | list[str] | None] = []
+
+
+class CallAnswers(Protocol):
+    """What answers calls of a node."""
+
+    def result(self, call: RpcCall) -> Buffers:
+        """The result of a call. Raises RpcRefusalError where a node answers with an error."""
+        ...
 
 
 class _LogTopics(msgspec.Struct):

@@ -23,11 +23,12 @@ RANGE_WORDINGS: dict[str, tuple[int, str]] = {
 """How providers refuse a range: code and message, with what they may suggest."""
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class Refusal(msgspec.Struct, frozen=True, omit_defaults=True):
     """An error object in place of a result."""
 
     code: int
     message: str
+    data: str | None = None
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):

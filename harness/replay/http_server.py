@@ -11,7 +11,7 @@ from typing import BinaryIO, Self
 
 import msgspec
 
-from harness.replay.answers import NodeAnswers, RpcCall, RpcRefusalError
+from harness.replay.answers import CallAnswers, RpcCall, RpcRefusalError
 from harness.replay.block_spool import Buffers
 from harness.replay.faults import Fault, FaultPlan, Refusal, no_faults
 
@@ -27,7 +27,7 @@ class ReplayServer:
     """Nodes of one or several chains on a free port of this machine. Use as a context manager."""
 
     def __init__(
-        self, nodes: Mapping[str, NodeAnswers], *, faults: FaultPlan = no_faults, port: int = 0
+        self, nodes: Mapping[str, CallAnswers], *, faults: FaultPlan = no_faults, port: int = 0
     ) -> None:
         """`nodes` by path, such as `/1`. `port` 0: a free one."""
         self._nodes = nodes
@@ -95,7 +95,7 @@ class ReplayServer:
             return True
         return self._answer(connection, node, body)
 
-    def _answer(self, connection: socket.socket, node: NodeAnswers, body: bytes) -> bool:
+    def _answer(self, connection: socket.socket, node: CallAnswers, body: bytes) -> bool:
         try:
             calls, is_batch = read_message(body)
         except msgspec.MsgspecError as error:
@@ -125,7 +125,7 @@ def read_message(body: bytes) -> tuple[list[RpcCall], bool]:
 
 
 def answer_calls(
-    node: NodeAnswers, calls: Sequence[RpcCall], fault: Fault, *, is_batch: bool
+    node: CallAnswers, calls: Sequence[RpcCall], fault: Fault, *, is_batch: bool
 ) -> Buffers:
     """The whole answer to a message, in pieces."""
     pieces: Buffers = [memoryview(b"[")] if is_batch else []
@@ -139,11 +139,11 @@ def answer_calls(
     return pieces
 
 
-def _answer_call(node: NodeAnswers, call: RpcCall) -> Buffers:
+def _answer_call(node: CallAnswers, call: RpcCall) -> Buffers:
     try:
         result = node.result(call)
     except RpcRefusalError as error:
-        return _error(call.id, Refusal(error.code, error.message))
+        return _error(call.id, Refusal(error.code, error.message, error.data))
     opened = b'{"jsonrpc":"2.0","id":' + bytes(call.id) + b',"result":'
     return [memoryview(opened), *result, memoryview(b"}")]
 

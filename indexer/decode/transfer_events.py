@@ -46,13 +46,15 @@ class TransferColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def take(self, rows: IndexArray | BoolArray) -> "TransferColumns":
         """Return these transfers, given by index or mask."""
+        at = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        # Of rows of bytes, `take` copies each at once; indexing goes byte by byte.
         return TransferColumns(
-            block_number=self.block_number[rows],
-            log_index=self.log_index[rows],
-            token=self.token[rows],
-            sender=self.sender[rows],
-            recipient=self.recipient[rows],
-            amount=self.amount[rows],
+            block_number=self.block_number.take(at),
+            log_index=self.log_index.take(at),
+            token=self.token.take(at, axis=0),
+            sender=self.sender.take(at, axis=0),
+            recipient=self.recipient.take(at, axis=0),
+            amount=self.amount.take(at, axis=0),
         )
 
 
@@ -67,27 +69,26 @@ class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 def decode_transfers(logs: LogColumns) -> DecodedTransfers:
     """Return the transfers among these logs."""
-    found: list[LogGroup] = []
+    found: list[TransferColumns] = []
     strays: list[LogGroup] = []
     for group in logs.with_topics((_TOPIC0,)):
         if group.shape != _PLAIN:
             strays.append(group)
             continue
         fits = is_address(_SENDER.of(group)) & is_address(_RECIPIENT.of(group))
-        if fits.all():
-            found.append(group)
-        else:
-            found.append(group.take(fits))
+        columns = _of_group(group)
+        if not fits.all():
+            columns = columns.take(fits)
             strays.append(group.take(~fits))
+        found.append(columns)
     return DecodedTransfers(
-        transfers=_in_chain_order(_columns(found)), undecoded=UndecodedLogs(tuple(strays))
+        transfers=_in_chain_order(_joined(found)), undecoded=UndecodedLogs(tuple(strays))
     )
 
 
-def _columns(groups: list[LogGroup]) -> TransferColumns:
-    if len(groups) == 1:
-        return _of_group(groups[0])
-    parts = [_of_group(group) for group in groups]
+def _joined(parts: list[TransferColumns]) -> TransferColumns:
+    if len(parts) == 1:
+        return parts[0]
     no_address = np.empty((0, ADDRESS_BYTES), np.uint8)
     return TransferColumns(
         block_number=np.concatenate([np.empty(0, np.int64), *(p.block_number for p in parts)]),

@@ -77,11 +77,12 @@ class Lake:
                     )
                 # Two processes that make the catalogue at once would both try to fill it.
                 with locked(files):
+                    is_new = not files.lake.exists()
                     connection.execute(
                         f"attach {sql_text(_lake_url(files))} as lake ({data_path_option(files)}, "
                         f"meta_journal_mode 'WAL', meta_busy_timeout {_BUSY_MS})"
                     )
-                    _migrate(connection, files)
+                    _migrate(connection, files, is_new=is_new)
                     tie_lake(connection, files, serving_id)
             except BaseException:
                 connection.close()
@@ -230,9 +231,9 @@ def _lake_url(files: StoreFiles) -> str:
     return f"ducklake:sqlite:{files.lake}"
 
 
-def _migrate(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+def _migrate(connection: duckdb.DuckDBPyConnection, files: StoreFiles, *, is_new: bool) -> None:
     known = load_lake_migrations()
-    version = _read_version(connection)
+    version = 0 if is_new else _read_version(connection)
     if version > len(known):
         reason = f"a newer release wrote it (schema {version}; this one knows {len(known)})"
         raise StoreError(path=str(files.lake), reason=reason)

@@ -56,13 +56,14 @@ async def test_a_meter_counts_the_requests_of_the_tasks_it_starts_and_no_others(
 
     async def work(count: int) -> None:
         await started.wait()
-        note_requests(count)
+        note_requests(["eth_call"] * count)
 
     other = asyncio.create_task(work(1_000))
     with metered() as meter:
-        note_requests(1)
+        note_requests(["eth_chainId"])
         own = asyncio.create_task(work(10))
     started.set()
     await asyncio.gather(own, other)
-    note_requests(100)
+    note_requests(["eth_call"] * 100)
     assert meter.requests == 11
+    assert meter.methods == {"eth_chainId": 1, "eth_call": 10}

@@ -82,5 +82,24 @@ def test_help_and_completion_of_a_command_import_nothing_of_its_work() -> None:
     assert not HEAVY & {*loaded.stdout.split()}
 
 
+def test_a_back_fill_starts_without_what_only_shows_things() -> None:
+    script = (
+        "import sys, assay\n"
+        "try: assay.main(['index', 'ethereum', '--from', '1', '--to', '2'])\n"
+        "except SystemExit: print(*{name.partition('.')[0] for name in sys.modules})\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "ASSAY_RPC_1" in ended.stderr, "it was about to begin"
+    assert {"structlog", "duckdb"} <= {*ended.stdout.split()}
+    assert not {"rich", "litestar", "polars"} & {*ended.stdout.split()}
+
+
 def test_the_printers_are_those_that_there_are() -> None:
     assert sorted(PRINTERS) == sorted(static_command.PRINTERS)

@@ -7,7 +7,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
-    *("core", "config", "sql", "indexer", "analysis", "metrics", "api", "demo", "commands"),
+    *(
+        "core",
+        "config",
+        "sql",
+        "indexer",
+        "analysis",
+        "metrics",
+        "api",
+        "doctor",
+        "demo",
+        "commands",
+    ),
 )
 WIRING = ("service", "assay")
 _SKIPPED = frozenset({"node_modules", "__pycache__"})

@@ -36,7 +36,9 @@ def test_only_a_familys_own_module_names_it() -> None:
     """Documentation of the API may (`shapes`)."""
     names = {
         path.relative_to(ROOT).as_posix()
-        for path in python_files("core", "config", "sql", "indexer", "analysis", "api", "service")
+        for path in python_files(
+            "core", "config", "sql", "indexer", "analysis", "api", "doctor", "service"
+        )
         for _, text in text_constants(path)
         if NAMED.search(text)
     }

@@ -1,0 +1,1 @@
+"""Checks of what one endpoint can do; one check, one file."""

@@ -1,0 +1,1 @@
+"""Checks of a chain's configured facts; one check, one file."""
