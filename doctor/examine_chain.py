@@ -13,7 +13,8 @@ from core.errors import AssayError, UpstreamError
 from core.primitives import Address, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import LATEST, decode_header, header_request
-from core.rpc.transport import HttpTransport, Transport, TransportLimits, name_endpoint
+from core.rpc.http_transport import HttpTransport
+from core.rpc.transport import Transport, TransportLimits, name_endpoint
 from doctor.call_budget import BudgetSpentError, CallBudget
 from doctor.check import Check, CheckResult, NotHeldError, ask, result_of
 from doctor.check_registry import CHECKS
