@@ -6,6 +6,8 @@ transfers and with reorgs; the followers of all six run in another, on one store
 
 import argparse
 import os
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ from benchmarks._live_node import LiveEndpoint, LiveNodeSpec
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from harness.replay.live_chain import Published
+from sql.store_files import StoreFiles
 
 INTERVALS_S = {
     "ethereum": 12.0,
@@ -32,6 +35,8 @@ INTERVALS_S = {
     "chain_43114": 2.0,
     "chain_4663": 0.1,
 }
+SAMPLE_EVERY_S = 5.0
+"""Between two looks at the memory."""
 SETTLE_S = 5.0
 """Before the first measurement: what was before the start is read then."""
 _LONGEST_END_S = 60.0
@@ -83,28 +88,45 @@ def running(module: str, spec: msgspec.Struct) -> Iterator[Child]:
         child.stop()
 
 
-def preload_transfers(store: Path, *, millions: float) -> None:
-    """Fill a new store with what so many transfers of one of the chains leave in it."""
-    if millions:
-        grow(store, int(millions * 1e6), is_followed=False)
-        os.sync()  # else the first commits wait until the disk has taken gigabytes
+def preload_transfers(store: Path, *, millions: float, kept: Path | None) -> None:
+    """Fill a new store with what so many transfers of one of the chains leave in it.
+
+    `kept`: folder of such stores, written once and then copied. None: it is written here.
+    """
+    if not millions:
+        return
+    grown = store if kept is None else kept / f"live-{int(millions * 1e6)}"
+    if not StoreFiles(prefix=grown).serving.exists():
+        grow(grown, int(millions * 1e6), is_followed=False)
+    if kept is not None:
+        shutil.copyfile(StoreFiles(prefix=grown).serving, StoreFiles(prefix=store).serving)
+    os.sync()  # else the first commits wait until the disk has taken gigabytes
 
 
 def watch(followers: Child, *, minutes: float) -> None:
     """Let them run; print what it cost."""
     time.sleep(SETTLE_S)
-    cpu_s, memory_mb, started_s = (
-        followers.usage.cpu_s(),
-        followers.usage.memory_mb(),
-        time.monotonic(),
-    )
-    time.sleep(max(1.0, 60 * minutes - SETTLE_S))
+    cpu_s, started_s = followers.usage.cpu_s(), time.monotonic()
+    memory_mb: list[float] = []
+    while (left_s := 60 * minutes - SETTLE_S - (time.monotonic() - started_s)) > 0:
+        memory_mb.append(followers.usage.memory_mb())
+        time.sleep(min(SAMPLE_EVERY_S, left_s))
     share = (followers.usage.cpu_s() - cpu_s) / (time.monotonic() - started_s)
     print(
-        f"followers: {100 * share:.1f} % of a core; memory {memory_mb:.0f} MB at the start, "
-        f"{followers.usage.memory_mb():.0f} MB at the end, {followers.usage.peak_mb():.0f} MB at "
-        "most"
+        f"followers: {100 * share:.1f} % of a core; memory {memory_mb[0]:.0f} MB at the start, "
+        f"{describe_minutes(memory_mb)}{followers.usage.peak_mb():.0f} MB at most"
     )
+
+
+def describe_minutes(memory_mb: Sequence[float]) -> str:
+    """Median memory of some of the minutes, from samples of all."""
+    a_minute = int(60 / SAMPLE_EVERY_S)
+    told = ""
+    for minute in (2, 5, 10, 15, 20, 30, 60):
+        samples = memory_mb[(minute - 1) * a_minute : minute * a_minute]
+        if samples:
+            told += f"{statistics.median(samples):.0f} MB in minute {minute}, "
+    return told
 
 
 def show(published: dict[str, list[Published]], report: FollowersReport) -> None:
@@ -124,11 +146,11 @@ def show(published: dict[str, list[Published]], report: FollowersReport) -> None
             print(f"  {error}")
 
 
-def run(spec: LiveNodeSpec, *, stored: float) -> None:
+def run(spec: LiveNodeSpec, *, stored: float, kept: Path | None) -> None:
     """Everything in one folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="assay-six-") as folder:
         store = Path(folder) / "bench.store"
-        preload_transfers(store, millions=stored)
+        preload_transfers(store, millions=stored, kept=kept)
         with running("_live_node", spec) as node:
             endpoints = msgspec.json.decode(node.started, type=Sequence[LiveEndpoint])
             followed = FollowersSpec(
@@ -152,6 +174,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--transfers-per-s", type=float, default=500.0)
     parser.add_argument("--stored", type=float, default=0.0, help="millions of stored transfers")
+    parser.add_argument("--folder", type=Path, help="keep such a store here, and copy it")
     parser.add_argument("--tokens", type=int, default=500, help="of each chain")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--reorg-every-s", type=float, default=60.0)
@@ -174,7 +197,7 @@ def main() -> None:
         reorg_every_s=asked.reorg_every_s,
         reorg_depth=asked.reorg_depth,
     )
-    run(spec, stored=asked.stored)
+    run(spec, stored=asked.stored, kept=asked.folder)
 
 
 if __name__ == "__main__":

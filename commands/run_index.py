@@ -14,6 +14,7 @@ from commands.stores import open_store
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
+from core.allocator import share_one_arena
 from core.rpc.client import RpcClient
 from core.stop_signals import stop_on_signals
 from indexer.backfill import BackfillProgress, BackfillResult, backfill
@@ -36,6 +37,7 @@ def run_index(name: str, from_block: int | None, to_block: int | None) -> None:
     """
     if from_block is not None and to_block is not None:
         _check_range(from_block, to_block)
+    share_one_arena()
     settings = load_settings(os.environ)
     chain = find_chain(settings, name)
     with asking_nodes_of(chain):

@@ -5,6 +5,7 @@ import os
 
 from commands.stores import open_store
 from config.settings import load_settings
+from core.allocator import share_one_arena
 from service import run_service
 
 
@@ -13,6 +14,7 @@ def run_serve(host: str | None, port: int | None) -> None:
 
     Raises ConfigError, StoreError.
     """
+    share_one_arena()
     settings = load_settings(os.environ)
     open_store(settings.store).close()  # takes over what an earlier release left
     chosen_port = settings.port if port is None else port

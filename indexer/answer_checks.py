@@ -20,6 +20,8 @@ from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import LogColumns, LogGroup
 
 _BLOOM_BITS = 2048
+_MASKS_KEPT = 16_384
+"""Contracts and topics whose bits are remembered, in about 8 MB."""
 
 
 def check_number(header: Header, *, asked: int) -> None:
@@ -100,7 +102,7 @@ def may_contain(bloom: LogsBloom, item: bytes) -> bool:
     return bloom & mask == mask
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=_MASKS_KEPT)
 def bloom_mask(item: bytes) -> int:
     """Return the bits that an address or topic sets in a bloom filter.
 

@@ -315,7 +315,9 @@ class _Run:
         return [row for number, row in enumerate(rows, first) if row.number == number]
 
     def _read_next(self) -> int:
-        checkpoint = read_checkpoint(self._store, chain_id=self._chain.id, stream=self._stream)
+        with self._store.snapshot() as reader:
+            self._ingest.warm(reader)
+            checkpoint = read_checkpoint(reader, chain_id=self._chain.id, stream=self._stream)
         return self._from if checkpoint is None else max(self._from, checkpoint.number + 1)
 
     def _note(self, done_to: int) -> BackfillProgress:

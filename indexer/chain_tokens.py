@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from core.arrays import ByteArray, Int32Array, Int64Array
+from core.arrays import ByteArray
 from core.primitives import Address
-from indexer.tracked_tokens import NOT_TRACKED, FoundTokens, TrackedTokens
+from indexer.tracked_tokens import NOT_TRACKED, FoundTokens, TokenColumns, TrackedTokens
 from sql.columns import blob
 from sql.store import Readable
 from sql.tokens import (
@@ -18,8 +18,6 @@ from sql.tokens import (
 )
 
 _ADDRESS_BYTES = 20
-
-_Columns = tuple[ByteArray, Int32Array, Int64Array]
 
 
 class ChainTokens:
@@ -39,17 +37,18 @@ class ChainTokens:
     def refresh(self, store: Readable) -> None:
         """Take up what was committed since the last time, by whatever process. Raises StoreError.
 
-        Called first in a transaction. The first time reads all tokens.
+        Called first in a transaction. The first time reads all tokens, which takes seconds where
+        there are millions: a snapshot is the place for that, as nobody waits for it.
         """
         self._own = None
         newest_id = newest_token_id(store)
-        pages = list(self._read_pages(store))
-        if pages:
-            addresses, ids, first_seen = (np.concatenate(part) for part in zip(*pages, strict=True))
-            if len(self._tokens):
-                self._tokens.add(addresses, ids, first_seen)
-            else:
-                self._tokens = TrackedTokens(addresses, ids, first_seen)
+        pages = self._read_pages(store)
+        if len(self._tokens):
+            for columns in pages:
+                self._tokens.add(*columns)
+        else:
+            at_most = max(0, newest_id - self._newest_id)  # the newest may be gone
+            self._tokens = TrackedTokens.of_pages(pages, at_most=at_most)
         # Of all chains: what others add is not looked through again at each block.
         self._newest_id = newest_id
         changes = list_changes(store, chain_id=self._chain_id, after=self._last_change)
@@ -88,7 +87,7 @@ class ChainTokens:
         for columns in _changed_columns(changes):
             self._tokens.add(*columns)
 
-    def _read_pages(self, store: Readable) -> Iterable[_Columns]:
+    def _read_pages(self, store: Readable) -> Iterable[TokenColumns]:
         above = self._newest_id
         while (page := pack_places(store, chain_id=self._chain_id, above=above)).numbers:
             columns = _unpack(page)
@@ -96,7 +95,7 @@ class ChainTokens:
             above = int(columns[1][-1])
 
 
-def _changed_columns(changes: Sequence[TokenChange]) -> list[_Columns]:
+def _changed_columns(changes: Sequence[TokenChange]) -> list[TokenColumns]:
     """Return columns of the tokens that are tracked still, of each as it was changed last."""
     last = {
         change.token_id: (change.token_id, change.address, change.first_seen_block)
@@ -106,7 +105,7 @@ def _changed_columns(changes: Sequence[TokenChange]) -> list[_Columns]:
     return [_columns(last.values())] if last else []
 
 
-def _columns(places: Iterable[tuple[int, Address, int]]) -> _Columns:
+def _columns(places: Iterable[tuple[int, Address, int]]) -> TokenColumns:
     ids, addresses, first_seen = zip(*places, strict=True)
     joined = np.frombuffer(b"".join(map(blob, addresses)), np.uint8)
     return (
@@ -116,7 +115,7 @@ def _columns(places: Iterable[tuple[int, Address, int]]) -> _Columns:
     )
 
 
-def _unpack(page: PackedPlaces) -> _Columns:
+def _unpack(page: PackedPlaces) -> TokenColumns:
     addresses = np.frombuffer(page.addresses, np.uint8).reshape(-1, _ADDRESS_BYTES)
     numbers = np.frombuffer(page.numbers, ">u8").reshape(-1, 2)
     return addresses, numbers[:, 0].astype(np.int32), numbers[:, 1].astype(np.int64)

@@ -273,11 +273,13 @@ class Follower:
             unwind_from(tx, chain_id=self._chain.id, number=block.number)
 
     def _read_position(self) -> None:
-        """Read the stored window. What it holds above our checkpoint is nobody's: it is unwound.
+        """Read the stored window and the tracked tokens. What the window holds above our checkpoint
+        is nobody's: it is unwound.
 
         An earlier release's back-fills have left such blocks, and nobody has watched over them.
         """
         with self._store.snapshot() as reader:
+            self._ingest.warm(reader)
             checkpoint = read_checkpoint(reader, chain_id=self._chain.id, stream=FOLLOW)
             rows = list_blocks(reader, chain_id=self._chain.id)
             floor = read_floor(reader, chain_id=self._chain.id)

@@ -99,7 +99,7 @@ class Ingest:
         ]
 
     def warm(self, store: Readable) -> None:
-        """Read the tracked tokens, which the first span would have to wait for. Raises
+        """Read the tracked tokens, so that no transaction has to: others wait for it. Raises
         StoreError."""
         self._tokens.refresh(store)
 

@@ -5,6 +5,7 @@ with equal first bytes can be mined. Additions wait in a dict until there are en
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -30,6 +31,9 @@ _ONE_BY_ONE_BELOW = 1_024
 """Addresses that are looked up in the dict of additions one by one."""
 
 _Parts = tuple[Uint64Array, Uint64Array, Uint32Array]
+
+TokenColumns = tuple[ByteArray, Int32Array, Int64Array]
+"""Addresses, uint8[n, 20], with the ids and first blocks of their tokens."""
 
 
 class FoundTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -87,6 +91,18 @@ class TrackedTokens:
         return cls(
             np.empty((0, _ADDRESS_BYTES), np.uint8), np.empty(0, np.int32), np.empty(0, np.int64)
         )
+
+    @classmethod
+    def of_pages(cls, pages: Iterable[TokenColumns], *, at_most: int) -> "TrackedTokens":
+        """Return the set of tokens that come page by page, `at_most` in all.
+
+        Takes little more memory meanwhile than in the end. Raises ValueError if an address occurs
+        twice.
+        """
+        tokens = cls.empty()
+        tokens._merged = _gather(pages, at_most=at_most)
+        _refuse_doubles(tokens._merged)
+        return tokens
 
     @property
     def nbytes(self) -> int:
@@ -191,6 +207,24 @@ def _sort(addresses: ByteArray, token_ids: Int32Array, first_seen: Int64Array) -
     if (head[1:] >= head[:-1]).all():
         return whole
     return whole.keep(np.argsort(head))
+
+
+def _gather(pages: Iterable[TokenColumns], *, at_most: int) -> _Sorted:
+    """Return all pages sorted. Memory of a column that is not written is not taken."""
+    columns: list[np.ndarray[Any, Any]] = [
+        np.empty(at_most, kind) for kind in (np.uint64, np.uint64, np.uint32, np.int32, np.int64)
+    ]
+    count = 0
+    for addresses, token_ids, first_seen in pages:
+        end = count + len(token_ids)
+        parts = (*_parts(addresses), token_ids, first_seen)
+        for column, part in zip(columns, parts, strict=True):
+            column[count:end] = part
+        count = end
+    order = np.argsort(columns[0][:count])
+    for at, column in enumerate(columns):
+        columns[at] = column[order]  # one by one, so that only one is held twice
+    return _Sorted(*columns)
 
 
 def _refuse_doubles(tokens: _Sorted) -> None:

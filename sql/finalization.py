@@ -18,8 +18,9 @@ from sql.sqlite_file import Transaction
 from sql.store import Store
 from sql.transfer_tables import add_transfer
 
-STEP_ROWS = 1_000
-"""Rows of each kind in one step: it holds the write lock for about 20 ms."""
+STEP_ROWS = 250
+"""Rows of each kind in one step: it holds the write lock for about 20 ms, most of it for balances
+that are anywhere in the file where there are millions."""
 
 _TRADES_KEPT = 16
 """Newest final trades of a pool that are kept for prices."""

@@ -23,7 +23,7 @@ MEMORY = Path(":memory:")
 """A store that is gone once it is closed."""
 
 SERVING_LAYOUT = FileLayout(
-    schema=SCHEMA, queries=QUERIES, synchronous="normal", commits_checkpoint=False, cache_mb=64
+    schema=SCHEMA, queries=QUERIES, synchronous="normal", commits_checkpoint=False, cache_mb=8
 )
 
 _CHECKPOINT_EVERY_S = 1.0

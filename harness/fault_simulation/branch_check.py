@@ -1,27 +1,67 @@
-"""A store between two blocks, compared with the branch that it has come to."""
+"""A store between two processes, compared with the branch that it has come to."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
-from harness.fault_simulation.expected_rows import Differences, Reading
+from harness.fault_simulation.expected_rows import Differences, Fill, Reading
 from harness.fault_simulation.model_chain import ModelBlock, ModelChain
-from harness.fault_simulation.stored_rows import read_store
+from harness.fault_simulation.stored_rows import StoredRows, read_store
 from indexer.ingest import FOLLOW
 
 
-def branch_differences(
-    path: Path, model: ModelChain, reading_of: Callable[[tuple[ModelBlock, ...]], Reading]
-) -> list[str]:
-    """How a store that nobody writes differs from the branch of its newest block.
+def reading_between(
+    stored: StoredRows,
+    model: ModelChain,
+    *,
+    start: int,
+    fills: tuple[Fill, ...] = (),
+    followed_to: int = 0,
+    reported: frozenset[str] = frozenset(),
+) -> Reading | None:
+    """What a store that nobody writes must hold: the branch of its newest block, and what its
+    back-fills have stored so far.
 
-    Each step of following is one transaction, so this holds wherever a process has ended. None
-    where nothing is stored, or the newest block is not held: the one above it was the first.
+    Each step is one transaction, so this holds wherever a process has ended. None where it cannot
+    be told: nothing is stored, the newest block is not held, or back-fills were ahead of a
+    following that has yet to leave an abandoned branch.
     """
-    stored = read_store(path)
-    _, tip_hash = stored.checkpoints.get(FOLLOW, (0, None))
+    tip, tip_hash = stored.checkpoints.get(FOLLOW, (0, None))
     if tip_hash is None:
-        return []
-    reading = msgspec.structs.replace(reading_of(model.branch_to(tip_hash)), is_done=False)
-    return Differences(reading, stored).compare()
+        return None
+    filled_to = max((one.last for one in fills), default=0)
+    blocks = _joined(model, model.branch_to(tip_hash), filled_to=filled_to)
+    if blocks is None:
+        return None
+    return Reading(
+        chain=model.chain,
+        canonical=blocks,
+        tip=tip,
+        start=start,
+        highest=model.highest,
+        fills=fills,
+        followed_to=max(followed_to, tip),
+        reported=reported,
+        is_done=False,
+    )
+
+
+def _joined(
+    model: ModelChain, followed: tuple[ModelBlock, ...], *, filled_to: int
+) -> tuple[ModelBlock, ...] | None:
+    """The blocks that were followed, and those above that back-fills have stored: up to
+    `filled_to`, and from the canonical branch, as they were final. None: that is another branch."""
+    common = sum(
+        one.hash == other.hash for one, other in zip(followed, model.canonical, strict=False)
+    )
+    is_abandoned = common < len(followed)
+    is_final = model.highest - model.chain.finality_blocks >= common
+    if is_abandoned and is_final and filled_to >= common:
+        return None
+    return followed if is_abandoned else model.canonical[: max(len(followed), filled_to + 1)]
+
+
+def branch_differences(path: Path, model: ModelChain) -> list[str]:
+    """How a store that nobody writes, and that was followed from block 0, differs from the branch
+    of its newest block. None where nothing is stored."""
+    stored = read_store(path)
+    reading = reading_between(stored, model, start=0)
+    return [] if reading is None else Differences(reading, stored).compare()

@@ -27,15 +27,12 @@ _PRICED = 16
 
 
 class Fill(msgspec.Struct, frozen=True, kw_only=True):
-    """A back-fill that is done."""
+    """The blocks that a back-fill has stored, ends included."""
 
+    stream: str
+    """The name of its checkpoint."""
     first: int
     last: int
-
-    @property
-    def stream(self) -> str:
-        """The name of its checkpoint."""
-        return f"backfill:{self.first}:{self.last}"
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,26 +40,25 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     chain: Chain
     canonical: tuple[ModelBlock, ...]
+    tip: int
+    """Newest block that following has stored."""
     start: int
     """First block of following."""
     highest: int
     """Of all heads there have been."""
     fills: tuple[Fill, ...] = ()
     followed_to: int = 0
-    """Highest block that following had ever taken when the last back-fill was done."""
+    """Highest block that following had ever taken when the last back-fill stored something."""
     reported: frozenset[str] = frozenset()
     """Tokens that had a report at any time: they may stay tracked without a pool."""
     is_done: bool = True
     """All histories were fetched."""
 
-    @property
-    def tip(self) -> int:
-        """The newest block."""
-        return self.canonical[-1].number
-
     def is_read(self, number: int) -> bool:
         """Whether all events of a block were read."""
-        return number >= self.start or any(one.first <= number <= one.last for one in self.fills)
+        return self.start <= number <= self.tip or any(
+            one.first <= number <= one.last for one in self.fills
+        )
 
 
 class Differences:
@@ -99,6 +95,7 @@ class Differences:
         self._within("transfers", self._stored.transfers, self._transfers())
         self._within("undecoded", self._stored.undecoded, self._undecoded())
         self._compare_trades()
+        self._same("rows of tokens that are gone", self._stored.orphans, [])
         self._same_items("balances", self._stored.balances, self._stored.final_sums)
         if not self._stored.hot:
             self._same_items("sums", self._stored.balances, sums_of(self._stored.transfers))
@@ -127,7 +124,7 @@ class Differences:
         for name, (number, of) in stored.checkpoints.items():
             if of is not None and of != reading.canonical[number].hash:
                 self.found.append(f"checkpoint {name} at {number} is of another branch")
-        if tip_hash != reading.canonical[-1].hash:
+        if tip_hash != reading.canonical[reading.tip].hash:
             self.found.append(f"the follow checkpoint is at {tip_hash}, not at the tip")
         if final > max(-1, reading.highest - reading.chain.finality_blocks - 1):
             self.found.append(f"final up to {final}, the highest head was {reading.highest}")
@@ -137,7 +134,7 @@ class Differences:
         lowest = held[0][0] if held else reading.tip + 1
         expected = [
             (block.number, block.hash, block.made.parent_hash)
-            for block in reading.canonical[lowest:]
+            for block in reading.canonical[lowest : reading.tip + 1]
         ]
         if held and lowest == reading.start:
             # Nothing that was read has the hash of the first one's parent: a lie about it passes.
@@ -201,8 +198,9 @@ class Differences:
                 self.found.append(f"token {token} was first seen at {min(sights)}, not {first}")
             bounds = self._since(sights)
             is_ahead = since is None or since > reading.tip
-            if is_ahead and may_stay and not reading.is_done:
-                continue  # asked for, and following has yet to meet it, for the first time or again
+            is_met = any(reading.start <= one <= reading.tip for one in sights)
+            if is_ahead and not reading.is_done and (may_stay or not is_met):
+                continue  # following has yet to meet it, for the first time or again
             if since is None or since > bounds[1] or (since < bounds[0] and not may_stay):
                 self.found.append(f"token {token} is complete from {since}, not within {bounds}")
             if reading.is_done and has_report and not is_whole and since:
@@ -268,7 +266,7 @@ class Differences:
 
     def _is_complete(self, token: str, number: int) -> bool:
         row = self._stored.tokens.get(token)
-        return row is not None and row[2] is not None and number >= row[2]
+        return row is not None and row[2] is not None and row[2] <= number <= self._reading.tip
 
     def _compare_trades(self) -> None:
         may, must = set[Cells](), set[Cells]()
@@ -306,7 +304,7 @@ class Differences:
                 return True
             for fill in self._reading.fills:
                 if fill.first <= announced <= fill.last and (
-                    number <= fill.last or number > self._reading.followed_to
+                    number <= fill.last or self._reading.followed_to < number <= self._reading.tip
                 ):
                     return True
         return False

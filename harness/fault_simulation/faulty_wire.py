@@ -4,6 +4,7 @@ What they do wrong is drawn at each message. A transport of the product's own pr
 of the client is in play.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
@@ -31,6 +32,8 @@ _PASSING = (
     Refusal(-32000, "missing trie node"),
     Refusal(-32603, "internal error"),
 )
+
+_UNDER_WAY_S = (0.0, 0.2, 1.0, 3.0)
 
 Answers = list[dict[str, Any]]
 Lie = Callable[[Any], Any]
@@ -90,8 +93,10 @@ class FaultyWire:
         *,
         name: str,
         between: Callable[[], None] = lambda: None,
+        slow_share: float = 0.0,
     ) -> None:
-        """`between`: called before each answer; the chain may change in it."""
+        """`between`: called before each answer; the chain may change in it. `slow_share`: how many
+        answers are under way for a while, 0 to 1: they may be outdated when they arrive."""
         self.service = name
         self.view = NodeView(model)
         self._model = model
@@ -106,6 +111,7 @@ class FaultyWire:
         self._answers = NodeAnswers(self.view)
         self._dice = dice
         self._between = between
+        self._slow_share = slow_share
 
     def spoil(self, fault_share: float) -> None:
         """Have faults of some kinds from now on, drawn anew."""
@@ -127,6 +133,13 @@ class FaultyWire:
         """The wire."""
         del ids
         self._between()
+        answer = self._answer(body)
+        if self._dice.random() < self._slow_share:
+            await asyncio.sleep(self._dice.choice(_UNDER_WAY_S))
+        return answer
+
+    def _answer(self, body: bytes) -> bytes:
+        """What it says to a message, as it knows the chain now."""
         calls, is_batch = read_message(body)
         if self.most_calls is not None and len(calls) > self.most_calls:
             raise HttpStatusError(service=self.service, status=413)

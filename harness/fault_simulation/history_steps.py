@@ -2,24 +2,23 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any
 from unittest import mock
 
-import msgspec
-
-from config.settings_model import IndexerSettings
-from core.errors import AssayError, StoreError
+from core.errors import StoreError
 from harness.bare_reports import bare_report
 from harness.fault_simulation.all_histories import take_all_turns
-from harness.fault_simulation.branch_check import branch_differences
+from harness.fault_simulation.branch_check import reading_between
 from harness.fault_simulation.drawn_faults import arm_by_chance, faults_of_compaction
-from harness.fault_simulation.expected_rows import Differences, Fill, Reading
+from harness.fault_simulation.expected_rows import Differences, Reading
 from harness.fault_simulation.faulty_compaction import close_open_batch, compact_with
 from harness.fault_simulation.faulty_wire import FaultyWire
+from harness.fault_simulation.fill_runs import FillRange, FillRuns
+from harness.fault_simulation.history_circumstances import draw_circumstances
 from harness.fault_simulation.holder_differences import holder_differences
-from harness.fault_simulation.model_chain import ModelChain, world_of
+from harness.fault_simulation.model_chain import ModelChain
 from harness.fault_simulation.simulated_process import SimulatedProcess
 from harness.fault_simulation.store_faults import (
     ProcessEndedError,
@@ -28,20 +27,14 @@ from harness.fault_simulation.store_faults import (
 )
 from harness.fault_simulation.stored_rows import read_store
 from harness.replay.block_spool import BlockSpool
-from harness.replay.log_formats import LogFormatName
 from indexer import backfill as backfill_module
-from indexer.backfill import backfill
-from indexer.ingest import FOLLOW
-from sql.blocks import read_checkpoint
+from indexer.bulk_writer import LEAST_LOGS
 from sql.reports import NextRefresh, write_report
 
-_WORLDS = 4
-_FORMATS: tuple[LogFormatName, ...] = ("geth", "reth", "besu")
 _LONGEST_CHAIN = 170
 _SPOOL_BYTES = 1 << 19
-_MOST_FILLS = 3
-_BULK = 50_000
-_LAKE_SHARE = 0.025
+_STEPS = (5, 19)
+_STEPS_OF_LAKES = (4, 12)
 _MORE_OR_LESS = (0.1, 1.0, 1.0, 5.0)
 _NEVER = NextRefresh(worth=0, due_s=2**40)
 _SUPPLY = 10**70
@@ -57,32 +50,30 @@ class HistorySteps:
         self._dice = dice
         self._path = path
         self._spool = BlockSpool(path.parent, capacity=_SPOOL_BYTES)
-        world = world_of(seed % _WORLDS)
-        self.has_lake = dice.random() < _LAKE_SHARE
+        drawn = draw_circumstances(seed, dice)
+        self.has_lake = drawn.has_lake
         """Whether rows go on to a lake, which costs as much as twenty histories without."""
-        # Below the first block followed there is room for back-fills.
-        self._start = 0 if dice.random() < 0.4 and not self.has_lake else dice.randrange(3, 40)
-        self._chain = msgspec.structs.replace(
-            world.chain, finality_blocks=dice.randrange(2, 14), start_block=self._start
-        )
-        self._world = world
-        self._model = ModelChain(world, self._chain, dice, dice.choice(_FORMATS), self._spool)
-        self._settings = IndexerSettings(
-            initial_log_range=dice.choice((2, 8, 40)),
-            max_log_range=dice.choice((40, 64)),
-            commit_rows=dice.choice((1, 10, 200)),
-        )
-        self._least_logs = dice.choice((3, _BULK)) if self.has_lake else _BULK
-        self._fault_share = dice.choice((0.0, 0.05, 0.2))
-        self._changes_between = dice.choice((0.0, 0.0, 0.03))
+        self._start = drawn.start
+        self._chain = drawn.chain
+        self._world = drawn.world
+        self._model = ModelChain(self._world, self._chain, dice, drawn.log_format, self._spool)
+        self._settings = drawn.settings
+        self._least_logs = drawn.least_logs
+        self._fault_share = drawn.fault_share
+        self._changes_between = drawn.changes_between
         self._wires = [
-            FaultyWire(self._model, dice, name=f"node:{at}", between=self._maybe_change)
-            for at in range(dice.choice((1, 1, 2, 3)))
+            FaultyWire(
+                self._model,
+                dice,
+                name=f"node:{at}",
+                between=self._maybe_change,
+                slow_share=drawn.slow_share,
+            )
+            for at in range(drawn.nodes)
         ]
         self._faults = StoreFaults()
         self._process: SimulatedProcess | None = None
-        self._fills: list[Fill] = []
-        self._filling: asyncio.Task[None] | None = None
+        self._fills = FillRuns(self._chain, self._settings, self._model, dice, self._tell)
         self._reported: set[str] = set()
         self._followed_to = 0
         self._is_away = False
@@ -97,9 +88,11 @@ class HistorySteps:
             (4, self._restart),
             (4, self._report),
             (20 if self.has_lake else 6, self._start_fill),
+            (25 if self.has_lake else 3, self._fill_alone),
+            (4, self._end_in_reorg),
             (0 if self.has_lake else 6, self._close_batch),
             (2, self._leave_for_good),
-            (15 if self.has_lake else 0, self._compact),
+            (8 if self.has_lake else 0, self._compact),
         ]
         # Each history has much of some steps and little of others: so rare ones meet.
         self._kinds = [(weight * dice.choice(_MORE_OR_LESS), kind) for weight, kind in kinds]
@@ -118,7 +111,7 @@ class HistorySteps:
             mock.patch.object(backfill_module, "LEAST_LOGS", self._least_logs),
         ):
             try:
-                for _ in range(self._dice.randrange(6, 22)):
+                for _ in range(self._dice.randrange(*_STEPS_OF_LAKES if self.has_lake else _STEPS)):
                     await self._step()
                 await self._bring_level()
                 return self._differences()
@@ -142,59 +135,73 @@ class HistorySteps:
 
     async def _begin(self) -> None:
         while self._process is None:
-            try:
-                self._process = SimulatedProcess(
-                    self._chain,
-                    self._wires,
-                    self._path,
-                    self._settings,
-                    self._faults,
-                    max_batch=self._dice.choice((100, 100, 5)),
-                )
-            except (ProcessEndedError, StoreError):
-                self._faults.is_dead = False
-                self._faults.abandon()
+            self._process = self._opened_process()
+
+    def _opened_process(self, *, is_following: bool = True) -> SimulatedProcess | None:
+        """A process on the store. None: it could not begin."""
+        try:
+            return SimulatedProcess(
+                self._chain,
+                self._wires,
+                self._path,
+                self._settings,
+                self._faults,
+                max_batch=self._dice.choice((100, 100, 5)),
+                is_following=is_following,
+            )
+        except (ProcessEndedError, StoreError):
+            self._faults.is_dead = False
+            self._faults.abandon()
+            return None
 
     async def _bury(self) -> None:
         """See to a process that has ended."""
         process = self._process
         if process is None:
             return
-        self._note_followed(process)
+        self._followed_to = max(self._followed_to, process.highest_tip)
         if process.has_ended:
             self._tell("ended")
             self._process = None
-            await self._stop_filling()
+            await self._fills.stop()
             await process.stop()
-            self._check_branch()
+            self._check_between()
 
     async def _restart(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
-        await self._stop_filling()
+        await self._fills.stop()
         if self._dice.random() < 0.5:
             self._tell("stop")
             await process.stop()
         else:
             self._tell("kill")
             await process.kill()
-        self._check_branch()
+        self._check_between()
 
-    def _check_branch(self) -> None:
-        """What has ended has left a whole number of blocks."""
-        if not self._fills:
-            self._faults.is_dead = False
-            with faulty_databases(StoreFaults()):  # none of them: who reads is another process
-                found = branch_differences(self._path, self._model, self._reading)
-            assert not found, f"between two processes: {found}"
+    def _check_between(self) -> None:
+        """What has ended has left a whole number of blocks, and of pieces of back-fills."""
+        if self.has_lake and self._least_logs < LEAST_LOGS:
+            return  # a piece is several transactions
+        self._faults.is_dead = False
+        with faulty_databases(StoreFaults()):  # none of them: who reads is another process
+            stored = read_store(self._path)
+            reading = reading_between(
+                stored,
+                self._model,
+                start=self._start,
+                fills=self._fills.begun(stored.checkpoints),
+                followed_to=self._followed_to,
+                reported=frozenset(self._reported),
+            )
+            if reading is not None:
+                self._followed_to = reading.followed_to
+                found = Differences(reading, stored).compare()
+                assert not found, f"between two processes: {found}"
 
     async def _arm(self) -> None:
         self._tell(arm_by_chance(self._faults, self._dice))
-
-    def _note_followed(self, process: SimulatedProcess) -> None:
-        tip = process.status.tip
-        self._followed_to = max(self._followed_to, 0 if tip is None else tip.number)
 
     # --- the chain ----------------------------------------------------------------------------
 
@@ -233,14 +240,14 @@ class HistorySteps:
     async def _leave_for_good(self) -> None:
         """All nodes leave our chain below what is final, and come back."""
         is_short = self._model.head.number < self._start + 40
-        if self._process is None or self._fills or is_short:
+        if self._process is None or self._fills.ranges or is_short:
             return
         await self._heal_nodes()
         self._faults.disarm()
-        if not await self._waited_level():
+        if not await self._process.is_level_with(self._model):
             return
         ours, self._is_away = self._model.canonical, True
-        await self._stop_filling()
+        await self._fills.stop()
         await asyncio.sleep(30)  # until all that is final is finalized, and pasts are fetched
         before = read_store(self._path)
         below = before.blocks[0][0]
@@ -284,41 +291,46 @@ class HistorySteps:
             self._tell("report failed")
 
     async def _start_fill(self) -> None:
-        """Begin a back-fill, or go on with one: it may overlap others, and what is followed."""
-        process = self._process
-        if process is None or self._filling is not None or self._start == 0:
-            return
-        if len(self._fills) < _MOST_FILLS and self._dice.random() < 0.6:
-            first = self._dice.randrange(self._start)
-            last = self._start + self._dice.choice((-1, self._dice.randrange(-6, 25)))
-            last = max(first, min(last, self._model.head.number))
-            self._fills.append(Fill(first=first, last=last))
-        if self._fills:
-            fill = self._dice.choice(self._fills)
-            self._tell(f"fill {fill.first} to {fill.last}")
-            self._filling = asyncio.create_task(self._run_fill(process, fill))
+        """Begin a back-fill, or go on with one, beside following."""
+        if self._process is not None:
+            self._fills.begin(self._process)
 
-    async def _run_fill(self, process: SimulatedProcess, fill: Fill) -> None:
-        try:
-            await backfill(
-                self._chain,
-                process.client,
-                process.store,
-                self._settings,
-                from_block=fill.first,
-                to_block=fill.last,
-            )
-        except AssayError as error:
-            self._tell(f"fill failed: {error}")
-        except ProcessEndedError:
-            return
-        finally:
-            self._filling = None
+    async def _fill_alone(self) -> None:
+        """Back-fill in a process of its own, while nobody follows."""
+        await self._restart()
+        if self._dice.random() < 0.5:
+            await self._mine_many()
+        reaches_head = self._dice.random() < 0.5
+        fill = self._fills.draw_to_head() if reaches_head else self._fills.draw()
+        if fill is not None:
+            await self._run_alone(fill)
 
-    async def _stop_filling(self) -> None:
-        if self._filling is not None:
-            self._filling.cancel()
-            await asyncio.gather(self._filling, return_exceptions=True)
+    async def _run_alone(self, fill: FillRange) -> None:
+        process = self._opened_process(is_following=False)
+        if process is None:
+            return
+        with suppress(ProcessEndedError):
+            await self._fills.run(process, fill)
+        await process.stop()
+        self._check_between()
+
+    async def _end_in_reorg(self) -> None:
+        """The process has unwound what a back-fill had stored, too, and ends before it stores the
+        next block; the back-fill goes on before following does."""
+        process, fill = self._process, self._fills.draw_to_head()
+        if process is None or fill is None:
+            return
+        await self._fills.stop()
+        with suppress(ProcessEndedError):
+            await self._fills.run(process, fill)
+        self._reorganise()
+        self._faults.arm("end before", 1, about="into checkpoint")
+        self._tell("end in reorg")
+        await asyncio.sleep(3)
+        await self._bury()
+        if self._process is None:
+            self._model.grow(self._chain.finality_blocks + self._dice.randrange(4))
+            await self._run_alone(fill)
 
     async def _close_batch(self) -> None:
         """As a compaction does first: what is final from now on waits in another batch."""
@@ -339,62 +351,48 @@ class HistorySteps:
         await self._bury()
         if self._dice.random() < 0.5:
             await self._restart()
-        needed = max(self._start, *(fill.last for fill in self._fills), 0) + 1
+        needed = max(self._start, *(fill.last for fill in self._fills.ranges), 0) + 1
         self._model.grow(max(1, needed - self._model.head.number))
         await self._begin()
         process = self._process
         assert process is not None
-        assert await self._waited_level(), f"it does not come level: {process.status}"
-        await self._stop_filling()
+        assert await process.is_level_with(self._model), f"it does not come level: {process.status}"
+        await self._fills.stop()
         # A back-fill stores what is final, or followed; pasts are fetched of what is final.
         self._model.grow(self._chain.finality_blocks + 2, busy=0.0)
-        await self._waited_level()
-        for fill in self._fills:
-            await self._run_fill(process, fill)
+        await process.is_level_with(self._model)
+        for fill in self._fills.ranges:
+            await self._fills.run(process, fill)
             if self.has_lake and self._dice.random() < 0.5:
                 self._model.grow(1, busy=0.0)
-                await self._waited_level()
+                await process.is_level_with(self._model)
                 compact_with(StoreFaults(), self._path, self._chain.id)
         self._model.grow(1, busy=0.0)
-        await self._waited_level()
-        self._note_followed(process)
+        await process.is_level_with(self._model)
+        self._followed_to = max(self._followed_to, process.highest_tip)
         await take_all_turns(process)
         await asyncio.sleep(3)
         if process.has_ended:
             await process.stop()
         if self.has_lake:
             # What back-fills put straight into the lake is in the balances after a compaction.
-            found = [] if self._least_logs < _BULK else self._differences()
+            found = [] if self._least_logs < LEAST_LOGS else self._differences()
             assert not found, f"before the last compaction: {found}"
             assert compact_with(StoreFaults(), self._path, self._chain.id) == "compacted"
 
-    async def _waited_level(self) -> bool:
-        """Wait until our tip is the node's head, and all that is final is finalized."""
-        process = self._process
-        assert process is not None
-        for _ in range(300):
-            await asyncio.sleep(1)
-            if process.has_ended:
-                return False
-            at = read_checkpoint(process.store, chain_id=self._chain.id, stream=FOLLOW)
-            if at is not None and at.hash == self._model.head.hash:
-                await asyncio.sleep(2.1)
-                return True
-        return False
-
-    def _reading(self, canonical: Any) -> Reading:
-        return Reading(
+    def _differences(self) -> list[str]:
+        stored = read_store(self._path)
+        canonical = self._model.canonical
+        reading = Reading(
             chain=self._chain,
             canonical=canonical,
+            tip=canonical[-1].number,
             start=self._start,
             highest=self._model.highest,
-            fills=tuple(self._fills),
+            fills=self._fills.done(),
             followed_to=self._followed_to,
             reported=frozenset(self._reported),
         )
-
-    def _differences(self) -> list[str]:
-        stored = read_store(self._path)
-        found = Differences(self._reading(self._model.canonical), stored).compare()
+        found = Differences(reading, stored).compare()
         assert self._process is not None
         return found + holder_differences(self._process.store, stored, chain_id=self._chain.id)

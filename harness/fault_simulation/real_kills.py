@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import IO
@@ -15,10 +14,8 @@ from typing import IO
 import msgspec
 
 from harness.fault_simulation.branch_check import branch_differences
-from harness.fault_simulation.expected_rows import Differences, Reading
 from harness.fault_simulation.faulty_wire import NodeView
-from harness.fault_simulation.model_chain import ModelBlock, ModelChain, world_of
-from harness.fault_simulation.stored_rows import read_store
+from harness.fault_simulation.model_chain import ModelChain, world_of
 from harness.replay.answers import NodeAnswers
 from harness.replay.block_spool import BlockSpool
 from harness.replay.http_server import ReplayServer
@@ -76,13 +73,12 @@ def kill_followers(kills: int, seed: int) -> KillOutcome:
         model, url, folder, errors = world.model, world.url, world.folder, world.errors
         for at in range(1, kills + 1):
             _live_and_die(url, folder / "store", model, world.dice, errors)
-            found = branch_differences(folder / "store", model, partial(reading_of, model))
+            found = branch_differences(folder / "store", model)
             told.append(f"kill {at} at block {model.head.number}")
             if found:
                 return KillOutcome(kills=at, steps=tuple(told[-5:]), differences=tuple(found))
         come_level(url, folder / "store", model, errors)
-        stored = read_store(folder / "store")
-        found = Differences(reading_of(model, model.canonical), stored).compare()
+        found = branch_differences(folder / "store", model)
     return KillOutcome(kills=kills, steps=tuple(told[-5:]), differences=tuple(found))
 
 
@@ -156,10 +152,3 @@ def tip_of(path: Path) -> str | None:
         except sqlite3.OperationalError:
             return None  # its tables are not made yet, or it is being closed
     return None if found is None else str(found[0])
-
-
-def reading_of(model: ModelChain, canonical: tuple[ModelBlock, ...]) -> Reading:
-    """Return what a store that has followed a branch should have read."""
-    return Reading(
-        chain=model.chain, canonical=canonical, start=0, highest=model.highest, is_done=False
-    )

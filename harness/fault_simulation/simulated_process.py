@@ -2,7 +2,7 @@
 them, until it is ended."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,10 +11,13 @@ from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
 from harness.fault_simulation.faulty_wire import FaultyWire
+from harness.fault_simulation.model_chain import ModelChain
 from harness.fault_simulation.store_faults import ProcessEndedError, StoreFaults
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
+from indexer.ingest import FOLLOW
 from indexer.maintenance import keep_up
+from sql.blocks import read_checkpoint
 from sql.store import Store
 
 
@@ -30,13 +33,16 @@ class SimulatedProcess:
         faults: StoreFaults,
         *,
         max_batch: int,
+        is_following: bool = True,
     ) -> None:
-        """Open the store. Raises StoreError, ProcessEndedError."""
+        """Open the store. Not `is_following`: for a back-fill alone. Raises StoreError,
+        ProcessEndedError."""
         self._faults = faults
         self._stop = asyncio.Event()
         self.chain = chain
         self.settings = settings
         self.status = FollowStatus(chain_id=chain.id)
+        self.highest_tip = 0
         faults.is_dead = False
         self.store = Store.open(path)
         self.client = RpcClient(
@@ -44,18 +50,32 @@ class SimulatedProcess:
             chain_id=chain.id,
             settings=RpcSettings(),
         )
-        work = (
-            follow(
-                chain, self.client, self.store, settings, stop=self._stop, publish=self._publish
-            ),
-            keep_up(chain, self.client, self.store, settings, stop=self._stop),
+        self._tasks = [asyncio.create_task(one) for one in self._work()] if is_following else []
+
+    def _work(self) -> tuple[Coroutine[None, None, None], ...]:
+        where = (self.chain, self.client, self.store, self.settings)
+        return (
+            follow(*where, stop=self._stop, publish=self._publish),
+            keep_up(*where, stop=self._stop),
         )
-        self._tasks = [asyncio.create_task(one) for one in work]
 
     @property
     def has_ended(self) -> bool:
         """Whether a fault has ended it, or it has broken."""
         return self._faults.is_dead or any(task.done() for task in self._tasks)
+
+    async def is_level_with(self, model: ModelChain) -> bool:
+        """Wait until its tip is the model's head, and all that is final is finalized. False: it
+        ends, or stays behind for minutes."""
+        for _ in range(300):
+            await asyncio.sleep(1)
+            if self.has_ended:
+                return False
+            at = read_checkpoint(self.store, chain_id=self.chain.id, stream=FOLLOW)
+            if at is not None and at.hash == model.head.hash:
+                await asyncio.sleep(2.1)
+                return True
+        return False
 
     async def stop(self) -> None:
         """End it in order. Raises whatever it should never raise."""
@@ -82,6 +102,8 @@ class SimulatedProcess:
 
     def _publish(self, status: FollowStatus) -> None:
         self.status = status
+        if status.tip is not None:
+            self.highest_tip = max(self.highest_tip, status.tip.number)
 
 
 async def ended(task: "asyncio.Task[None]") -> None:

@@ -21,6 +21,8 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
     """Number, hash, parent's hash."""
     checkpoints: dict[str, tuple[int, str | None]]
     coverage: list[Cells]
+    orphans: list[Cells]
+    """Table and number of a token, of all rows whose token is not there."""
     tokens: dict[str, Cells]
     """By address: reason, first block, first block of complete transfers, whether there is a
     report, whether its history is whole, number."""
@@ -76,6 +78,7 @@ def read_store(prefix: Path) -> StoredRows:
                 for stream, number, of in rows("select stream, number, hash from checkpoint")
             },
             coverage=rows("select subject, from_block, to_block from coverage order by 1, 2"),
+            orphans=[row for table in _tables_of_tokens(file) for row in rows(_orphans_in(table))],
             tokens=tokens,
             pools={row[0]: row[1:] for row in rows(_POOLS)},
             sides=rows("select token, pool_no, other from pool_side order by 1, 2"),
@@ -124,6 +127,24 @@ _POOLS = """
     select pool_key, kind, pool, factory, token0, token1, block_number, log_index, pool_no from pool
 """
 _BALANCES = "select key, value from balance"
+
+
+def _tables_of_tokens(file: sqlite3.Connection) -> list[str]:
+    found = file.execute(_TABLES_OF_TOKENS).fetchall()
+    return [name for (name,) in found]
+
+
+def _orphans_in(table: str) -> str:
+    return f"select distinct '{table}', token_id from {table} where token_id not in ({_KNOWN})"  # noqa: S608
+
+
+_KNOWN = "select token_id from token"
+_TABLES_OF_TOKENS = """
+    select tables.name from sqlite_schema as tables, pragma_table_info(tables.name) as columns
+    where tables.type = 'table' and columns.name = 'token_id' and tables.name != 'token_change'
+    order by 1
+"""
+"""What happened to tokens outlives them."""
 
 _LAKE_TRANSFERS = """
     select block_number, log_index, token, sender_high, sender_mid, sender_low, recipient_high,

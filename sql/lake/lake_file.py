@@ -198,6 +198,8 @@ def locked(files: StoreFiles) -> Iterator[None]:
 
     Blocks until it is free; it ends with the process that holds it.
     """
+    # Whoever may open the file may hold the lock, so it is nobody else's.
+    files.lake_lock.touch(mode=0o600, exist_ok=True)
     with files.lake_lock.open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -5,6 +5,7 @@ import resource
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,6 +17,7 @@ from indexer.backfill import backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from sql.blocks import list_blocks
+from sql.sqlite_file import Reader, Transaction
 from sql.store import Store
 from sql.tokens import track_tokens
 from sql.unwind import unwind_from
@@ -334,3 +336,28 @@ async def test_a_head_that_is_too_high_makes_nothing_final(store: Store) -> None
 
 def starting_at(block: int | None) -> Chain:
     return msgspec.structs.replace(CHAIN, start_block=block)
+
+
+async def test_no_block_waits_until_the_tokens_are_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading millions of them takes seconds, in which no chain could store anything."""
+    node = grown(6)
+    async with following(store, node) as board:
+        await board.until_level(node)
+    node.extend([Sent(0, 1)])
+    pages = []
+    fetch = Transaction.fetch_tuples
+
+    def noting(self: Reader, query: str, /, **params: object) -> list[tuple[Any, ...]]:
+        rows = fetch(self, query, **params)
+        if query == "tokens/list_places" and isinstance(self, Transaction):
+            pages.append(rows[0][0])
+        return rows
+
+    monkeypatch.setattr(Reader, "fetch_tuples", noting)
+    async with following(store, node) as board:
+        await board.until_level(node)
+    assert read(store) == expect(node.canonical)
+    assert pages
+    assert not any(pages)

@@ -1,6 +1,7 @@
 """The set of tracked tokens answers as a dict of whole addresses does, whatever was mined."""
 
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from core.arrays import ByteArray, Int32Array, Int64Array
 from indexer import tracked_tokens
-from indexer.tracked_tokens import NOT_TRACKED, TrackedTokens
+from indexer.tracked_tokens import NOT_TRACKED, TokenColumns, TrackedTokens
 
 # Few heads, middles and tails, so that addresses share all but one part, as mined ones would.
 PARTS = st.sampled_from([b"\x00" * 4, b"\xff" * 4, b"\x80\x00\x00\x00", b"\x00\x00\x00\x01"])
@@ -18,6 +19,7 @@ ADDRESSES = st.one_of(
     st.lists(PARTS, min_size=5, max_size=5).map(b"".join), st.binary(min_size=20, max_size=20)
 )
 BLOCKS = st.integers(0, 2**40)
+PAGE = 5_000
 
 
 def columns(
@@ -65,6 +67,12 @@ class AgainstADict(RuleBasedStateMachine):
     def load(self) -> None:
         known = [(address, *one) for address, one in self.model.items()]
         self.tokens = TrackedTokens(*columns(known))
+
+    @rule(at_once=st.integers(1, 5), spare=st.integers(0, 3))
+    def load_by_pages(self, at_once: int, spare: int) -> None:
+        known = [(address, *one) for address, one in self.model.items()]
+        pages = [columns(known[at : at + at_once]) for at in range(0, len(known), at_once)]
+        self.tokens = TrackedTokens.of_pages(pages, at_most=len(known) + spare)
 
     @rule(strangers=st.lists(ADDRESSES, max_size=8))
     def find(self, strangers: list[bytes]) -> None:
@@ -119,3 +127,24 @@ def test_an_address_that_occurs_twice_is_refused() -> None:
     twice = [(b"\x01" * 20, 1, 1), (b"\x02" * 20, 2, 1), (b"\x01" * 20, 3, 1)]
     with pytest.raises(ValueError, match="twice"):
         TrackedTokens(*columns(twice))
+    with pytest.raises(ValueError, match="twice"):
+        TrackedTokens.of_pages([columns(twice[:2]), columns(twice[2:])], at_most=3)
+
+
+def test_loading_takes_little_more_memory_than_what_is_loaded() -> None:
+    """Millions of tokens were held four times over, and the system did not get that back."""
+    tracemalloc.start()
+    try:
+        loaded = TrackedTokens.of_pages(scattered(pages=20), at_most=20 * PAGE)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(loaded) == 20 * PAGE
+    assert most < 1.75 * loaded.nbytes
+
+
+def scattered(*, pages: int) -> Iterator[TokenColumns]:
+    rng = np.random.default_rng(1)
+    for at in range(pages):
+        ids = np.arange(at * PAGE, (at + 1) * PAGE, dtype=np.int32)
+        yield rng.integers(0, 256, (PAGE, 20), np.uint8), ids, ids.astype(np.int64)
