@@ -150,9 +150,8 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: one command; our errors become one line and an exit code."""
-    asked = sys.argv[1:] if arguments is None else arguments
-    if LOW_PRIORITY.intersection(asked[:1]):
-        lower_priority(ANALYST)
+    if arguments is None and LOW_PRIORITY.intersection(sys.argv[1:2]):
+        lower_priority(ANALYST)  # of a process of its own; a caller's goes on as it is
     # polars has system calls go on after Ctrl-C: who waits for input would not notice it
     signal.siginterrupt(signal.SIGINT, True)
     try:

@@ -4,6 +4,7 @@ No redirect is followed, as it would send the request, and the key in its addres
 no cookie is kept, and no proxy is taken from the environment.
 """
 
+import io
 import ipaddress
 from collections.abc import Mapping
 
@@ -28,6 +29,10 @@ _CONNECT_S = 5.0
 _BUFFER_BYTES = 2**20
 """Bytes of a body that may wait to be read: with the library's 64 KiB, receiving is paused and
 resumed at each piece of a long one."""
+
+
+_LONG_BODY = 2**20
+"""Bytes of a request from which on the library warns of writing it at once."""
 
 
 class HttpTransport:
@@ -88,8 +93,10 @@ class HttpTransport:
             return await self._post_once(body)
 
     async def _post_once(self, body: bytes) -> Message:
+        # The library writes a long body in parts if it can be read in parts.
+        data = body if len(body) < _LONG_BODY else io.BytesIO(body)
         # A response that is left unread takes its connection along.
-        async with self._session.post(self._url, data=body, allow_redirects=False) as response:
+        async with self._session.post(self._url, data=data, allow_redirects=False) as response:
             return self._read(response.status, response.headers, await self._receive(response))
 
     async def _receive(self, response: aiohttp.ClientResponse) -> bytes:

@@ -105,7 +105,8 @@ def test_an_honest_node_is_good(facts: ChainFacts, node: AnvilNode) -> None:
         assert endpoint.is_complete
         assert endpoint.client is not None
         assert endpoint.client.startswith("anvil/")
-        assert named(endpoint.results, "degraded").keys() == {
+        # The embedded node keeps the states of 64 blocks, and may have mined more.
+        assert named(endpoint.results, "degraded").keys() - {"old states"} == {
             "simulated base fee",
             "simulation validation",
             "contracts Permit2",

@@ -171,6 +171,17 @@ NOT_WHOLE = [
 ]
 
 
+@pytest.mark.parametrize("length", [2, 2**20 - 1, 2**20, 3 * 2**20])
+async def test_a_question_of_any_length_is_sent_whole(length: int) -> None:
+    question = b"[" + b" " * (length - 2) + b"]"
+    async with serving(ok(b"{}")) as server, transport_to(server) as transport:
+        assert await ask(transport, question) == b"{}"
+    (request,) = server.requests
+    sent_head, _, sent = request.partition(b"\r\n\r\n")
+    assert sent == question
+    assert b"Content-Type: application/json" in sent_head
+
+
 @pytest.mark.parametrize("sent", NOT_WHOLE, ids=lambda sent: repr(sent[:60]))
 @pytest.mark.parametrize("cuts", [(), (1,) * 40], ids=["at once", "in bytes"])
 async def test_what_is_no_whole_response_is_an_error(sent: bytes, cuts: tuple[int, ...]) -> None:

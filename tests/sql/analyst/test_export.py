@@ -172,7 +172,7 @@ def test_an_end_at_any_step_loses_and_doubles_nothing(
 
 def kills() -> Iterator[float]:
     """Seconds after which a process is killed, later and later."""
-    return (0.4 + 0.1 * number for number in itertools.count())
+    return (0.1 + 0.1 * number for number in itertools.count())
 
 
 def test_a_killed_export_goes_on(files: StoreFiles, tmp_path: Path) -> None:

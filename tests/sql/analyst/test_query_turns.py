@@ -99,7 +99,8 @@ def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
         "    loaded = {'msgspec', 'duckdb', 'structlog'} & sys.modules.keys()\n"
         "    print(os.getpriority(os.PRIO_PROCESS, 0) - own, len(loaded))\n"
         "assay.cli.main = tell\n"
-        f"assay.main(['{command}'])"
+        f"sys.argv = ['assay', '{command}']\n"
+        "assay.main()"
     )
     said = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
