@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Final
 
@@ -143,10 +143,10 @@ PACKAGES: Final = tuple(sorted({build.package for build in BUILDS} - {""}))
 """The compilers."""
 
 
-def compile_all(package: str, *, part: int = 0, parts: int = 1) -> dict[str, bytes]:
-    """Every case by one compiler, or one part of them, by digest. The archive is not read."""
+def compile_all(package: str, *, only: Collection[str] | None = None) -> dict[str, bytes]:
+    """Every case by one compiler, or those of these digests. The archive is not read."""
     found: dict[str, bytes] = {}
-    wanted = list(_requests(package))[part::parts]
+    wanted = [one for one in _requests(package) if only is None or one[-1] in only]
     answers = run_compiler(package, [request for _, _, request, _ in wanted])
     for (_, _, _, digest), answer in zip(wanted, answers, strict=True):
         code = filled(answer)
@@ -155,9 +155,9 @@ def compile_all(package: str, *, part: int = 0, parts: int = 1) -> dict[str, byt
     return found
 
 
-def digests_of(package: str, *, part: int = 0, parts: int = 1) -> set[str]:
+def digests_of(package: str) -> set[str]:
     """Digests of the same cases, whether the compiler takes them or not."""
-    return {digest for _, _, _, digest in list(_requests(package))[part::parts]}
+    return {digest for _, _, _, digest in _requests(package)}
 
 
 def _requests(package: str) -> Iterator[tuple[Case, Build, dict[str, object], str]]:
