@@ -1,4 +1,4 @@
-"""Protects the wheel: small without extras, whole outside a checkout. `make test-package` runs it."""
+"""Protects the wheel: small without extras, whole outside a checkout (`make test-package`)."""
 
 import os
 import re
@@ -39,7 +39,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     # Of a copy: setuptools leaves a folder `build` where it builds.
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(source)], check=True)
+    clone = ["/usr/bin/env", "git", "clone", "--quiet", str(ROOT), str(source)]
+    subprocess.run(clone, check=True)
     offline = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
     built = [sys.executable, "-m", "pip", "wheel", *offline, "-w", str(folder), str(source)]
     subprocess.run(built, check=True)
