@@ -18,9 +18,7 @@ from web3.types import RPCEndpoint, RPCResponse
 from core.errors import ConfigError, UpstreamError
 from core.primitives import Address, Hash32
 from core.rpc.messages import RpcFault, RpcRequest
-
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
-NODE_MODULES = PROJECT_ROOT / "node_modules"
+from demo.npm_packages import NODE_MODULES
 
 ETHER = 10**18
 _STATES_KEPT = 64
