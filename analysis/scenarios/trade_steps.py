@@ -192,8 +192,8 @@ def _write_pool_balance(
     """Write a read of the pool's token balance. None: not needed."""
     if not setup.route.books_orders:
         return None
-    token, pool = setup.candidate.token, setup.candidate.pool
-    return calls.add(balance_call(token, pool, label, asker=trader))
+    token, holder = setup.candidate.token, setup.candidate.holder
+    return calls.add(balance_call(token, holder, label, asker=trader))
 
 
 def _write_quote(calls: CallWriter, setup: TradeSetup, swap: Swap, label: str) -> CallHandle | None:

@@ -215,7 +215,7 @@ def test_who_sells_through_permit2_allows_it_everything() -> None:
 @pytest.mark.parametrize(
     ("pool", "reason"),
     [
-        (candidate("AmmV4", variant="infinity_cl", fee=1, tick_spacing=1), "otherwise"),
+        (candidate("AmmV4", variant="infinity_2", fee=1, tick_spacing=1), "not known"),
         (candidate("AmmV4", fee=1, tick_spacing=1, pool_id=Hash32("0x" + "0" * 64)), "key"),
         (candidate("AmmV4", tick_spacing=1, pool_id=Hash32("0x" + "0" * 64)), "key"),
     ],

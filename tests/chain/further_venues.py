@@ -21,6 +21,10 @@ from demo.pipeline import Pipeline, created_address
 from demo.seeding import UNLIMITED
 from demo.swaps import Call
 from harness.chain.verbs import Chain
+from indexer.decode.logs import decode_logs
+from indexer.decode.pool_events import PoolDecoder
+from indexer.decode.swap_events import TradeColumns, decode_trades
+from sql.rows import PoolRow
 from tests.chain.judging import judge
 
 _OWN = Path(__file__).parent / "venues"
@@ -53,6 +57,8 @@ class Market(msgspec.Struct, frozen=True, kw_only=True):
     """The contract that holds the pool's tokens."""
     key: str
     """The pool's id, or its address."""
+    emitter: Address
+    """The contract that emits the pool's swaps."""
     spender: Address
     """Who takes what a trader pays."""
     swap_data: Callable[[Address, Address, int], tuple[Address, str]]
@@ -175,3 +181,34 @@ async def assert_foretold(chain: Chain, context: ChainContext, market: Market) -
 def _words(outcome: Outcome) -> tuple[str, object]:
     tax = None if outcome.tax is None else pytest.approx(outcome.tax, abs=_TAX_POINTS)
     return "passed" if outcome.success else "refused", tax
+
+
+def follow(chain: Chain, market: Market) -> tuple[PoolRow, TradeColumns]:
+    """What the follower makes of the logs of the market's exchange: its one pool, and the swaps."""
+    asked = {"fromBlock": "0x0", "toBlock": "latest"}
+    made, traded = (
+        decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", asked | {"address": at})))
+        for at in (market.dex.factory, market.emitter)
+    )
+    found = PoolDecoder([market.dex], chain_id=1).decode(made)
+    assert not len(found.undecoded)
+    (pool,) = found.pools
+    return pool, decode_trades(traded, ())
+
+
+def assert_followed(chain: Chain, market: Market) -> PoolRow:
+    """Trade for real, and compare what the follower reads with the balances."""
+    trader = chain.fresh_account()
+    assert buy(chain, market, trader).success
+    bought_raw = chain.balance(market.token, trader)
+    assert sell(chain, market, trader).success
+    pool, trades = follow(chain, market)
+    assert pool.pool_key == market.key
+    assert {pool.token0, pool.token1} == {market.token, market.quote}
+    is_first = pool.token0 == market.token
+    tokens, quotes = (trades.amount0, trades.amount1)[:: 1 if is_first else -1]
+    assert {one.tobytes() for one in trades.emitter} == {bytes.fromhex(market.emitter[2:])}
+    assert tokens.tolist() == [pytest.approx(-bought_raw), pytest.approx(bought_raw)]
+    assert quotes[0] == pytest.approx(SPEND_RAW)
+    assert -SPEND_RAW < quotes[1] < -SPEND_RAW * 9 // 10
+    return pool

@@ -52,6 +52,7 @@ def place(chain: Chain, contract: str, *, pair: Address | None = None) -> Market
         quote=opening.quote,
         holder=pool,
         key=pool,
+        emitter=pool,
         spender=pool,
         swap_data=swap_data,
     )
@@ -74,6 +75,11 @@ async def test_a_token_that_blocks_another_pool_is_sold_here(
     """The honest double: it refuses what goes to a pair of another exchange."""
     market = place(chain, "SellBlockedToken", pair=chain.world.token("honest").pool.address)
     await further_venues.assert_foretold(chain, with_dexes(context, (market.dex,)), market)
+
+
+def test_the_follower_reads_the_pool_and_its_trades(chain: Chain) -> None:
+    row = further_venues.assert_followed(chain, place(chain, "HonestToken"))
+    assert (row.tick_spacing, row.variant) == (SPACING, "solidly_v3")
 
 
 async def test_the_pool_is_worth_what_it_holds(chain: Chain, context: ChainContext) -> None:
