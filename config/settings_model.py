@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from config.external_settings import MarketDataSettings, SourceSettings
+from config.jobs import JobDefinition
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
 from core.rpc.limits import RpcLimits
@@ -275,6 +276,20 @@ class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ] = 1_500
 
 
+class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of scheduled jobs."""
+
+    max_tokens: Annotated[
+        int,
+        msgspec.Meta(ge=1, le=1_000_000),
+        Setting("Most tokens of one run of a job; a statement that gives more fails"),
+    ] = 100_000
+    export_folder: Annotated[
+        str,
+        Setting("Folder below which jobs export, each into a folder that it names; empty: nowhere"),
+    ] = ""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings of a deployment, except chain facts."""
 
@@ -343,6 +358,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: SignInSettings
     sql: SqlSettings
     metrics: MetricsSettings
+    jobs: JobSettings
+    job: Annotated[
+        tuple[JobDefinition, ...],
+        Setting("Jobs, each as a table `[[job]]`; docs/jobs.md has its keys"),
+    ] = ()
+    """In the order of the file."""
     metrics_token: Annotated[
         Secret | None,
         Setting(
