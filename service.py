@@ -161,7 +161,7 @@ async def run_service(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
-            JobCollector(store, now_s=time.time),
+            JobCollector(store, metrics.jobs, now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
         )
         stack.enter_context(_served_apart(metrics, settings))

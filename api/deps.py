@@ -13,7 +13,7 @@ from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
-from config.jobs import JobLimits
+from config.job_check import JobLimits
 from config.plans import Plan
 from config.settings_model import ApiSettings, PublicSettings, SignInSettings
 from config.sign_in import OidcClient

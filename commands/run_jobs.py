@@ -12,13 +12,14 @@ from rich.table import Table
 from api.formats.job_bodies import job_body, job_detail
 from api.formats.times import iso_utc
 from commands.tables import OUT, cell_text, make_console
-from config.jobs import JobDefinition, JobInvalidError, JobStateError, check_job
+from config.job_check import check_job
+from config.job_definition import JobDefinition, JobInvalidError, JobStateError
 from config.load import load_chains
 from config.settings import load_settings
 from core.terminal import printable
 from sql.configured_jobs import job_limits
 from sql.job_runs import find_unfinished_run, list_runs
-from sql.jobs import Job, add_job, find_job, list_jobs, pause_job, remove_job, request_run
+from sql.job_table import Job, add_job, find_job, list_jobs, pause_job, remove_job, request_run
 from sql.store import Store
 
 _RUNS_SHOWN = 20

@@ -17,7 +17,7 @@ from apscheduler.triggers.base import BaseTrigger
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from config.jobs import JobDefinition, JobInvalidError
+from config.job_definition import JobDefinition, JobInvalidError
 
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _NUMBERED: Final = re.compile(r"(?P<first>\*|[0-7])(?:-(?P<last>[0-7]))?(?:/(?P<step>[1-7]))?")

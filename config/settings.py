@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from config.external_settings import MarketDataSettings, SourceSettings
-from config.jobs import JobDefinition
+from config.job_definition import JobDefinition
+from config.job_settings import JobSettings
 from config.setting import SettingRow, rows_of
 from config.settings_model import (
     AnalysisSettings,
     ApiSettings,
     IndexerSettings,
-    JobSettings,
     MetricsSettings,
     PublicSettings,
     RpcSettings,

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from config.external_settings import MarketDataSettings, SourceSettings
-from config.jobs import JobDefinition
+from config.job_definition import JobDefinition
+from config.job_settings import JobSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
 from core.rpc.limits import RpcLimits
@@ -274,20 +275,6 @@ class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         msgspec.Meta(ge=100),
         Setting("Memory in MB that the process of a statement may take beyond its first 250"),
     ] = 1_500
-
-
-class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of scheduled jobs."""
-
-    max_tokens: Annotated[
-        int,
-        msgspec.Meta(ge=1, le=1_000_000),
-        Setting("Most tokens of one run of a job; a statement that gives more fails"),
-    ] = 100_000
-    export_folder: Annotated[
-        str,
-        Setting("Folder below which jobs export, each into a folder that it names; empty: nowhere"),
-    ] = ""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Jobs: how many runs ended how, how old the last success is, and how old it may be."""
 
 from collections.abc import Callable, Iterator
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import GaugeMetricFamily
@@ -10,7 +11,8 @@ from prometheus_client.registry import Collector
 from analysis.background.job_runner import RunEnd
 from config.job_schedule import schedule_of
 from core.errors import StoreError
-from sql.jobs import list_jobs
+from sql.job_runs import RunOutcome
+from sql.job_table import list_jobs
 from sql.store import Store
 
 
@@ -21,9 +23,14 @@ class JobMetrics:
         self._runs = Counter(
             "assay_job_runs",
             "Runs of jobs that ended since the service started",
-            ["job", "outcome"],
+            ["job_name", "outcome"],
             registry=registry,
         )
+
+    def begin(self, job: str) -> None:
+        """Show the counts of a job from 0 on: a rise of what was not there before is none."""
+        for outcome in get_args(RunOutcome):
+            self._runs.labels(job, outcome)
 
     def observe(self, end: RunEnd) -> None:
         """Count one run that has ended."""
@@ -33,8 +40,9 @@ class JobMetrics:
 class JobCollector(Collector):
     """Reads the jobs that are not paused at a scrape."""
 
-    def __init__(self, store: Store, *, now_s: Callable[[], float]) -> None:
+    def __init__(self, store: Store, counts: JobMetrics, *, now_s: Callable[[], float]) -> None:
         self._store = store
+        self._counts = counts
         self._now_s = now_s
 
     def collect(self) -> Iterator[Metric]:
@@ -42,12 +50,12 @@ class JobCollector(Collector):
         age = GaugeMetricFamily(
             "assay_job_seconds_since_success",
             "Seconds since a run of the job succeeded, or since it was made or last rescheduled",
-            labels=["job"],
+            labels=["job_name"],
         )
         period = GaugeMetricFamily(
             "assay_job_period_seconds",
             "Longest time between two of the next due times of the job",
-            labels=["job"],
+            labels=["job_name"],
         )
         now_s = self._now_s()
         try:
@@ -55,6 +63,7 @@ class JobCollector(Collector):
         except StoreError:
             jobs = []  # /ready says so
         for job in jobs:
+            self._counts.begin(job.name)
             if job.is_paused:
                 continue
             since_s = max(job.created_at_s, job.succeeded_at_s or 0)

@@ -5,18 +5,20 @@ from pathlib import Path
 
 from config.chain_names import index_by_name
 from config.chains import Chain
-from config.jobs import JobInvalidError, JobLimits, JobStateError, check_job
+from config.job_check import JobLimits, check_job
+from config.job_definition import JobInvalidError, JobStateError
+from config.job_settings import JobSettings
 from config.settings import ENVIRONMENT, OVERLAY_NAME
-from config.settings_model import JobSettings, Settings
+from config.settings_model import Settings
 from core.errors import ConfigError
-from sql.jobs import write_configured_jobs
+from sql.job_table import write_configured_jobs
 from sql.store import Store
 
 _VIEWS = Path(__file__).parent / "analyst" / "views"
 
 
 def job_limits(settings: JobSettings, chains: Iterable[Chain]) -> JobLimits:
-    """Return the limits that `config.jobs.check_job` checks a definition against."""
+    """Return the limits that `config.job_check.check_job` checks a definition against."""
     return JobLimits(
         max_tokens=settings.max_tokens,
         has_exports=bool(settings.export_folder),

@@ -9,10 +9,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from config.jobs import JobToken
+from config.job_definition import JobToken
 from core.primitives import Address
 from sql.columns import blob
-from sql.jobs import Job, find_job
+from sql.job_table import Job, find_job
 from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 

@@ -13,7 +13,7 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.job_work import JobPlace, JobWork
-from config.jobs import JobInvalidError
+from config.job_definition import JobInvalidError
 from core.errors import AssayError, StoreError
 from sql.job_lock import running_jobs
 from sql.job_runs import (
@@ -25,7 +25,7 @@ from sql.job_runs import (
     release_run,
     take_up_run,
 )
-from sql.jobs import Job, list_due_jobs, list_jobs
+from sql.job_table import Job, list_due_jobs, list_jobs
 from sql.store_files import StoreFiles
 
 _LOG = structlog.get_logger(__name__)

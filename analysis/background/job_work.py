@@ -10,8 +10,9 @@ import msgspec
 from analysis.background.round_share import RoundShare
 from config.chain_names import index_by_name
 from config.chains import Chain
-from config.jobs import JobDefinition, JobToken, parse_tokens, tokens_of_rows
-from config.settings_model import JobSettings, SqlSettings
+from config.job_definition import JobDefinition, JobToken, parse_tokens, tokens_of_rows
+from config.job_settings import JobSettings
+from config.settings_model import SqlSettings
 from core.errors import AssayError, TokenRefusedError
 from sql.analyst.bounds import Bounds
 from sql.analyst.export_runner import run_export

@@ -5,9 +5,9 @@ from typing import Literal
 
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
-from config.jobs import JobAction
+from config.job_definition import JobAction
 from sql.job_runs import JobRun, RunCause, RunOutcome
-from sql.jobs import Job
+from sql.job_table import Job
 
 
 class JobRunBody(Shape, frozen=True, kw_only=True):

@@ -26,10 +26,11 @@ from api.error_answers import (
 from api.formats.job_bodies import JobBody, JobDetail, JobList, job_body, job_detail
 from api.openapi.responses import MALFORMED, NO_KEY, NOT_JSON, TOO_LARGE, documented, unknown_value
 from api.routes.agent_keys import require_json
-from config.jobs import JobDefinition, JobInvalidError, JobLimits, JobStateError, check_job
+from config.job_check import JobLimits, check_job
+from config.job_definition import JobDefinition, JobInvalidError, JobStateError
 from core.errors import StoreError
 from sql.job_runs import find_unfinished_run, list_runs
-from sql.jobs import (
+from sql.job_table import (
     Job,
     add_job,
     find_job,

@@ -14,10 +14,10 @@ from api.pages.page_rendering import GUARDED, page
 from api.routes.dashboard import to_sign_in
 from api.sign_in.browser import require_own_form, require_visitor, visitor_of
 from api.sign_in.refusals import NotSignedInError
-from config.jobs import JobStateError
+from config.job_definition import JobStateError
 from sql.accounts import Accounts
 from sql.job_runs import JobRun, list_runs
-from sql.jobs import Job, find_job, list_jobs, pause_job, request_run
+from sql.job_table import Job, find_job, list_jobs, pause_job, request_run
 from sql.store import Store
 
 _MAX_BODY_BYTES = 16_384

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from config.jobs import JobDefinition
+from config.job_definition import JobDefinition
+from config.job_settings import JobSettings
 from config.load import load_chains
-from config.settings_model import JobSettings
 from harness.api.world import PLANS, World
 from sql.configured_jobs import job_limits
 from sql.job_runs import begin_run, finish_run
-from sql.jobs import find_job, write_configured_jobs
+from sql.job_table import find_job, write_configured_jobs
 from sql.store import Store
 from tests.api.people import PUBLIC, Browser, Street
 

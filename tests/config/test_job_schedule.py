@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from config.job_definition import JobDefinition, JobInvalidError
 from config.job_schedule import schedule_of
-from config.jobs import JobDefinition, JobInvalidError
 from tests.examples import one_in
 
 BERLIN, NEW_YORK, KOLKATA = "Europe/Berlin", "America/New_York", "Asia/Kolkata"

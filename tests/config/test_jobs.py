@@ -5,7 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.jobs import JobDefinition, JobInvalidError, JobToken, check_job, tokens_of_rows
+from config.job_check import check_job
+from config.job_definition import JobDefinition, JobInvalidError, JobToken, tokens_of_rows
 from config.load import load_chains
 from config.settings import load_settings
 from core.errors import ConfigError

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from config.jobs import JobDefinition, JobStateError, JobToken
+from config.job_definition import JobDefinition, JobStateError, JobToken
 from core.primitives import Address
 from sql.job_runs import (
     MOST_CUTS,
@@ -26,7 +26,7 @@ from sql.job_runs import (
     take_up_run,
     write_tokens,
 )
-from sql.jobs import (
+from sql.job_table import (
     Job,
     add_job,
     find_job,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from config.job_definition import JobDefinition, JobStateError
 from config.job_schedule import schedule_of
-from config.jobs import JobDefinition, JobStateError
 from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 
@@ -114,7 +114,7 @@ def request_run(store: Store, name: str, *, now_s: float) -> Job:
         job = _existing(tx, name)
         if job.is_paused:
             raise JobStateError(name=name, reason="is paused; resume it first")
-        if tx.fetch_one("jobs/find_unfinished", _Unfinished, job_id=job.job_id) is not None:
+        if tx.fetch_one("jobs/find_unfinished_id", _Unfinished, job_id=job.job_id) is not None:
             raise JobStateError(name=name, reason="is running already")
         due_s = min(job.due_s, int(now_s))
         tx.execute("jobs/set_due", job_id=job.job_id, due_s=due_s, is_requested=1)

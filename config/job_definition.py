@@ -1,6 +1,5 @@
 """Jobs as configuration and API define them: which tokens, when, what to do."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final, Literal
 
@@ -18,7 +17,6 @@ LEAST_INTERVAL_S: Final = 10
 MOST_INTERVAL_S: Final = 366 * 86_400
 
 _NAME: Final = r"^[a-z0-9][a-z0-9_-]{0,63}(?!\n)$"
-_FOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _MOST_SQL_CHARS: Final = 20_000
 _MOST_LISTED: Final = 10_000
 
@@ -58,19 +56,6 @@ class JobToken(msgspec.Struct, frozen=True, kw_only=True):
     address: Address
 
 
-class JobLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a deployment allows its jobs."""
-
-    max_tokens: int
-    """Most tokens of one run."""
-    has_exports: bool
-    """True if there is a folder for exports."""
-    views: frozenset[str]
-    """Views that can be exported."""
-    chains: Mapping[str, Chain]
-    """Supported chains, by each of their names."""
-
-
 class JobInvalidError(CallerError):
     """A job's definition is wrong."""
 
@@ -88,60 +73,6 @@ class JobStateError(AssayError):
         super().__init__(f"job {name}: {reason}")
         self.name = name
         self.reason = reason
-
-
-def check_job(job: JobDefinition, limits: JobLimits) -> None:
-    """Check what the types cannot express. Raises JobInvalidError with the first mistake.
-
-    SQL is checked by the process that runs it.
-    """
-    _check_schedule(job)
-    if job.action == "export":
-        _check_export(job, limits)
-        return
-    _refuse_others(job, ("views", "folder"), of="exports")
-    if job.action == "verify":
-        _refuse_others(job, ("younger_than_s",), of="refreshes")
-    if (job.sql is None) == (not job.tokens):
-        raise JobInvalidError(key="tokens", reason="either tokens or sql is needed")
-    if len(job.tokens) > limits.max_tokens:
-        reason = f"{len(job.tokens)} tokens are more than jobs.max_tokens, {limits.max_tokens}"
-        raise JobInvalidError(key="tokens", reason=reason)
-    parse_tokens(job.tokens, limits.chains)
-
-
-def _check_schedule(job: JobDefinition) -> None:
-    # APScheduler takes a twentieth of a second to load.
-    from config.job_schedule import schedule_of  # noqa: PLC0415
-
-    if (job.every_s is None) == (job.cron is None):
-        raise JobInvalidError(key="every_s", reason="either every_s or cron is needed")
-    if job.cron is None and job.time_zone != "UTC":
-        raise JobInvalidError(key="time_zone", reason="is that of cron, which is missing")
-    if schedule_of(job, anchor_s=0).next_due_s(0) is None:
-        raise JobInvalidError(key="cron", reason="names a date that no year has")
-
-
-def _check_export(job: JobDefinition, limits: JobLimits) -> None:
-    _refuse_others(job, ("tokens", "sql", "younger_than_s"), of="analyses")
-    if not limits.has_exports:
-        raise JobInvalidError(key="action", reason="exports need the setting jobs.export_folder")
-    if job.folder is None:
-        raise JobInvalidError(key="folder", reason="is missing")
-    if not _FOLDER.fullmatch(job.folder) or ".." in job.folder:
-        reason = "expects the name of a folder: letters, digits, `-`, `_` and single dots"
-        raise JobInvalidError(key="folder", reason=reason)
-    for view in job.views:
-        if view not in limits.views:
-            reason = f"there is no view {view!r}; there are {', '.join(sorted(limits.views))}"
-            raise JobInvalidError(key="views", reason=reason)
-
-
-def _refuse_others(job: JobDefinition, keys: tuple[str, ...], *, of: str) -> None:
-    """Refuse fields that another action would read: they are mistakes, or a wrong action."""
-    for field in msgspec.structs.fields(JobDefinition):
-        if field.name in keys and getattr(job, field.name) != field.default:
-            raise JobInvalidError(key=field.name, reason=f"is for {of} only, not for {job.action}")
 
 
 def parse_tokens(texts: Iterable[str], chains: Mapping[str, Chain]) -> list[JobToken]:
