@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from core.primitives import checksum
 from demo.anvil import PROJECT_ROOT, AnvilNode
 from demo.layout import World
 from demo.overlay import write_overlay
-from demo.world import build_world
 from tests.chain.program import free_port, run, running, until
 from tests.house.sources import ROOT
 
@@ -90,27 +89,25 @@ class Place(msgspec.Struct):
     def rows(self, sql: str) -> list[dict[str, Any]]:
         told = run("sql", sql, "--output", "json", env=self.env)
         assert told.returncode == 0, told.stderr
-        found: list[dict[str, Any]] = msgspec.json.decode(told.stdout)
-        return found
+        names, *rows = map(msgspec.json.decode, told.stdout.splitlines())
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory, anvil_node: AnvilNode, world: World) -> Place:
+    """On the chain that all tests share: nothing here changes it."""
     folder = tmp_path_factory.mktemp("jobs")
-    with ExitStack() as stack:
-        node = stack.enter_context(AnvilNode())
-        world = build_world(node)
-        (configured,) = (text for kind, text in BLOCKS if kind == "toml")
-        # The page has a folder of where the service was started.
-        configured = configured.replace('"exports"', f'"{folder}/exports"')
-        write_overlay(world, folder, more=SETTINGS + configured)
-        env = {
-            "ASSAY_RPC_1": node.url,
-            "ASSAY_CONFIG": str(folder),
-            "ASSAY_STORE": str(folder / "store.duckdb"),
-        }
-        made = run(*("keys", "create", "--operator", "--plan", "admin", "--label", "test"), env=env)
-        yield Place(world=world, folder=folder, env=env, key=made.stdout.strip())
+    (configured,) = (text for kind, text in BLOCKS if kind == "toml")
+    # The page has a folder of where the service was started.
+    configured = configured.replace('"exports"', f'"{folder}/exports"')
+    write_overlay(world, folder, more=SETTINGS + configured)
+    env = {
+        "ASSAY_RPC_1": anvil_node.url,
+        "ASSAY_CONFIG": str(folder),
+        "ASSAY_STORE": str(folder / "store.duckdb"),
+    }
+    made = run(*("keys", "create", "--operator", "--plan", "admin", "--label", "test"), env=env)
+    return Place(world=world, folder=folder, env=env, key=made.stdout.strip())
 
 
 def follow(place: Place, text: str) -> str:
@@ -141,11 +138,11 @@ def test_the_page_can_be_followed(place: Place) -> None:
     with place.service():
         # Pools have their worth from reports, which the background makes of what it finds.
         deep = "select distinct token from v_pool_results where liquidity_usd > 10000"
-        until(lambda: len(place.rows(deep)) > 10 or None)
+        until(lambda: len(place.rows(deep)) > 3 or None)
         place.call("POST", "/jobs/new-pools/run")
         (ended,) = place.ended_runs("new-pools")
         assert (ended["outcome"], ended["error"]) == ("succeeded", None)
-        assert ended["tokens"] >= 10
+        assert ended["tokens"] > 3
         assert ended["tokens"] == ended["done"] + ended["young"] + ended["refused"]
 
         assert "treasury" in follow(place, at_command_line)
