@@ -7,8 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import msgspec
@@ -30,6 +31,21 @@ rounds_every_s = 0.2
 background_requests_per_hour = 100000000
 background_cpu_s_per_hour = 100000.0
 """
+
+
+class _Outside(BaseHTTPRequestHandler):
+    """A service that knows nothing, and notes what it was asked."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path.lower())
+        self.send_response(404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
 
 
 class Place(msgspec.Struct):
@@ -94,13 +110,27 @@ class Place(msgspec.Struct):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, anvil_node: AnvilNode, world: World) -> Place:
+def outside() -> Iterator[str]:
+    """Address of the services beside the chain."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Outside)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def place(
+    tmp_path_factory: pytest.TempPathFactory, anvil_node: AnvilNode, world: World, outside: str
+) -> Place:
     """On the chain that all tests share: nothing here changes it."""
     folder = tmp_path_factory.mktemp("jobs")
     (configured,) = (text for kind, text in BLOCKS if kind == "toml")
     # The page has a folder of where the service was started.
     configured = configured.replace('"exports"', f'"{folder}/exports"')
-    write_overlay(world, folder, more=SETTINGS + configured)
+    write_overlay(world, folder, outside_url=outside, more=SETTINGS + configured)
     env = {
         "ASSAY_RPC_1": anvil_node.url,
         "ASSAY_CONFIG": str(folder),
@@ -108,6 +138,11 @@ def place(tmp_path_factory: pytest.TempPathFactory, anvil_node: AnvilNode, world
     }
     made = run(*("keys", "create", "--operator", "--plan", "admin", "--label", "test"), env=env)
     return Place(world=world, folder=folder, env=env, key=made.stdout.strip())
+
+
+def _asked_of(token: str) -> int:
+    """How often the source service was asked about a token."""
+    return sum("sourcify" in path and token in path for path in _Outside.asked)
 
 
 def follow(place: Place, text: str) -> str:
@@ -145,11 +180,14 @@ def test_the_page_can_be_followed(place: Place) -> None:
         assert ended["tokens"] > 3
         assert ended["tokens"] == ended["done"] + ended["young"] + ended["refused"]
 
+        token = place.world.token("honest").address
+        asked_before = _asked_of(token)
         assert "treasury" in follow(place, at_command_line)
         (ended,) = place.ended_runs("treasury")
         assert (ended["outcome"], ended["done"], ended["cause"]) == ("succeeded", 2, "request")
         began = ended["started_at"].rstrip("Z")
-        token = place.world.token("honest").address
+        # Though what the source service said is not an hour old.
+        assert _asked_of(token) > asked_before
         fresh = f"select 1 as one from v_tokens where address = '{token}'"  # noqa: S608 - ours
         assert place.rows(f"{fresh} and scanned_at >= timestamp '{began}'")
 
