@@ -11,6 +11,11 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
     prefix: Path
 
     @property
+    def folder(self) -> Path:
+        """Return the folder of all of them."""
+        return self.prefix.absolute().parent
+
+    @property
     def serving(self) -> Path:
         """Return the SQLite file of the serving state."""
         return self._named("serving.sqlite")
