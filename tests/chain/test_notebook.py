@@ -196,8 +196,8 @@ def test_honeypots_are_what_can_be_bought_and_not_sold(
         kinds[day, kind] += 1
     rows = {row[0]: row[1:] for row in study.answers["honeypots"]}
     days = {day for day, _ in kinds}
-    for day in days:
-        assert rows[day][0] == kinds[day, "honeypot"]
+    for one in days:
+        assert rows[one][0] == kinds[one, "honeypot"]
     for key in CANNOT_SELL:
         assert study.summaries[study.world.token(key).address]["can_sell"] is False
 
