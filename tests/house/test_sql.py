@@ -193,6 +193,8 @@ PARTIAL = {"token_incomplete", "batch_open", "task_by_worth", "task_by_time"}
 READS_A_CHAIN = {
     "status/list_chains": "counts, for an operator",
     "tokens/list_tracked": "lists all tokens of a chain",
+    "watches/count_states": "counts the watches, which are few, for a scrape",
+    "watches/list_keys": "lists the keys that have watches, which are few",
 }
 SORTS = {
     "launches/list_of_token": "a row for each platform of one token",
