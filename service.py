@@ -27,6 +27,7 @@ from api.deps import ApiDeps, ChainState, Prefill
 from api.formats.judging import make_judge, policy_of
 from api.readiness import chain_state, is_fresh, store_state
 from api.serving.serve import check_address, serve
+from api.watches.message_body import MessageRenderer
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
@@ -47,6 +48,7 @@ from metrics.metrics_server import serving_metrics
 from metrics.queue_metrics import QueueCollector
 from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
+from metrics.watch_metrics import WatchCollector
 from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
 from sql.judgements import judge_stored_reports
@@ -55,6 +57,7 @@ from sql.quote_tokens import write_quote_tokens
 from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
+from watching.keep_delivering import keep_delivering
 
 _BLOCKS_OLD = 2
 """A tip this many blocks behind the head, or reached this many block times ago, is not new any
@@ -116,7 +119,6 @@ async def run_service(
             for chain, client in clients
         }
         scanners = {slug: ChainScanner(context) for slug, context in contexts.items()}
-        memories = {slug: context.memory for slug, context in contexts.items()}
         analyser = Analyser(
             scanners, shelf, settings.analysis, time.time, observe=metrics.analyses.observe
         )
@@ -160,10 +162,12 @@ async def run_service(
             AnalyserCollector(analyser, examiner),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
+            WatchCollector(store, now_s=time.time),
         )
         stack.enter_context(_served_apart(metrics, settings))
         trades = StoredTrades(
-            store, lambda chain: anchor_prices(chain, memories[chain.slug].recall_native_usd())
+            store,
+            lambda chain: anchor_prices(chain, contexts[chain.slug].memory.recall_native_usd()),
         )
         app = create_app(
             ApiDeps(
@@ -174,6 +178,8 @@ async def run_service(
                 plans=load_plans(),
                 settings=settings.api,
                 store=store,
+                watches=settings.watches,
+                stop=stop,
                 public=settings.public,
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_owner_simulation=settings.analysis.owner_simulation,
@@ -215,6 +221,16 @@ async def run_service(
                     settings.indexer,
                     stop=stop,
                     observe=metrics.compaction.observe,
+                )
+            )
+            group.create_task(
+                keep_delivering(
+                    store,
+                    settings.watches,
+                    render=MessageRenderer(chains).encode,
+                    ended_keys=ledger.ended_of,
+                    observe=metrics.deliveries.observe,
+                    stop=stop,
                 )
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))

@@ -24,6 +24,7 @@ from config.settings_model import (
     Settings,
     SignInSettings,
     SqlSettings,
+    WatchSettings,
 )
 from config.sign_in import load_oidc_client
 from config.toml import decode, load_toml, walk
@@ -68,6 +69,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     api: ApiSettings
     public: PublicSettings
     sql: SqlSettings
+    watches: WatchSettings
     metrics: MetricsSettings
 
 
@@ -117,6 +119,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         api=files.api,
         public=files.public,
         sql=files.sql,
+        watches=files.watches,
         metrics=files.metrics,
         metrics_token=_metrics_token(env, files.metrics),
     )

@@ -70,6 +70,8 @@ class MessageNumber(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     watch_id: int
+    key_id: int | None
+    """Key that the watch belongs to. None: the operator's."""
 
 
 class _Due(msgspec.Struct, frozen=True, kw_only=True):

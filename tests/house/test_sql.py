@@ -31,7 +31,7 @@ FOLDERS = {
     for folder in (QUERIES, LEDGER_QUERIES, SERVING_QUERIES)
     for name in list_statements(folder)
 }
-CODE = python_files("sql", "indexer", "analysis", "api", *WIRING)
+CODE = python_files("sql", "indexer", "analysis", "watching", "api", *WIRING)
 
 
 @pytest.fixture(scope="module")
