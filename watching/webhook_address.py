@@ -17,6 +17,13 @@ from core.errors import CallerError
 
 MOST_URL_CHARS: Final = 2_048
 
+_RESERVED: Final = (
+    ipaddress.IPv4Network("192.0.0.0/24"),
+    ipaddress.IPv4Network("192.88.99.0/24"),
+    ipaddress.IPv6Network("64:ff9b:1::/48"),
+)
+"""Special-purpose networks that Python's older tables count as public, in whole or in part."""
+
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _LOW_32: Final = (1 << 32) - 1
 
@@ -61,7 +68,7 @@ class WebhookRules:
             raise WebhookRefusedError(reason="the URL names no host")
         if parts.username is not None or parts.password is not None or parts.fragment:
             raise WebhookRefusedError(reason="a URL has neither user and password nor a fragment")
-        address = _address_in(host)
+        address = _address_in(host.rstrip("."))
         if address is not None:
             self.check_address(address)
 
@@ -100,7 +107,9 @@ def is_public(address: _IpAddress) -> bool:
         within = _ipv4_within(address)
         if within is not None:
             return is_public(within)
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    if address.is_multicast or address.is_reserved:
+        return False
+    return address.is_global and not any(address in network for network in _RESERVED)
 
 
 def _ipv4_within(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
