@@ -43,12 +43,12 @@ from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
 from metrics.analysis_metrics import AnalyserCollector
+from metrics.delivery_metrics import DeliveryCollector
 from metrics.follower_metrics import FollowerCollector
 from metrics.metrics_server import serving_metrics
 from metrics.queue_metrics import QueueCollector
 from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
-from metrics.watch_metrics import WatchCollector
 from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
 from sql.judgements import judge_stored_reports
@@ -162,7 +162,7 @@ async def run_service(
             AnalyserCollector(analyser, examiner),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
-            WatchCollector(store, now_s=time.time),
+            DeliveryCollector(store, now_s=time.time),
         )
         stack.enter_context(_served_apart(metrics, settings))
         trades = StoredTrades(

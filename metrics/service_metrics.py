@@ -12,9 +12,9 @@ from analysis.pipeline.stages import StageObserver
 from config.chains import Chain
 from core.rpc.exchange_report import ExchangeObserver
 from metrics.analysis_metrics import AnalysisMetrics
+from metrics.delivery_metrics import DeliveryMetrics
 from metrics.node_metrics import NodeMetrics
 from metrics.store_metrics import CompactionMetrics
-from metrics.watch_metrics import DeliveryMetrics
 
 
 class ServiceMetrics(Collector):

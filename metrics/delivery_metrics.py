@@ -34,7 +34,7 @@ class DeliveryMetrics:
         self._attempts.labels(result).inc()
 
 
-class WatchCollector(Collector):
+class DeliveryCollector(Collector):
     """Reads from the store, at a scrape, what watches there are and what waits."""
 
     def __init__(self, store: Store, *, now_s: Callable[[], float]) -> None:
