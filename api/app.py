@@ -24,7 +24,16 @@ from api.openapi.described_shapes import DescribedShapes
 from api.openapi.examples import Examples
 from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.page_rendering import explain
-from api.routes import dashboard, documentation, front, root, signin, token_page, watch_routes
+from api.routes import (
+    dashboard,
+    documentation,
+    front,
+    root,
+    signin,
+    token_page,
+    watch_page,
+    watch_routes,
+)
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -165,6 +174,7 @@ def _pages() -> Router:
             dashboard.show,
             dashboard.create,
             dashboard.revoke,
+            watch_page.change_watch,
             token_page.look_up,
             token_page.show_token,
             send_card,

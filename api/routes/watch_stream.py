@@ -25,6 +25,7 @@ from api.routes.watch_routes import (
     WATCH_RESPONSES,
     WatchNumber,
     book_of,
+    keys_of,
 )
 from api.watches.event_feed import EventFeed, Listening
 from api.watches.watch_refusals import TooManyStreamsError
@@ -65,7 +66,7 @@ After = Annotated[
         description="Begin behind this event, where Last-Event-ID cannot be sent; 0: with the "
         "oldest that is kept. null: with what comes from now on",
         ge=0,
-        lt=1 << 63,
+        le=(1 << 63) - 1,
     ),
 ]
 
@@ -102,7 +103,7 @@ async def stream_one(
     request: Request[Any, Any, Any], watch_id: WatchNumber, after: After = None
 ) -> ServerSentEvent:
     """Server-sent events of one watch; like those of all watches, and over once it is removed."""
-    await book_of(request).find(caller_of(request.scope), watch_id)
+    await book_of(request).find(keys_of(request), watch_id)
     return _stream(request, watch_id, after)
 
 

@@ -1,7 +1,7 @@
 """What a caller may do with watches: with those of its own key, within the limits of its plan."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -59,6 +59,9 @@ _LOG = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
+Keys = Collection[int]
+"""Ids of keys: of the one that calls, or those of a person."""
+
 _ByChain = list[tuple[int, list[Address]]]
 
 
@@ -100,51 +103,51 @@ class WatchBook:
         """Return the watches of these keys."""
         return await self._read(partial(_views, list(key_ids)))
 
-    async def find(self, caller: Caller, watch_id: int) -> WatchView:
+    async def find(self, keys: Keys, watch_id: int) -> WatchView:
         """Return one watch."""
-        return await self._read(lambda store: _view(store, _own(store, caller, watch_id)))
+        return await self._read(lambda store: _view(store, _own(store, keys, watch_id)))
 
-    async def pause(self, caller: Caller, watch_id: int) -> WatchView:
+    async def pause(self, keys: Keys, watch_id: int) -> WatchView:
         """Have a watch be told nothing until it is resumed."""
-        return await self._change(caller, watch_id, pause_watch)
+        return await self._change(keys, watch_id, pause_watch)
 
-    async def resume(self, caller: Caller, watch_id: int) -> WatchView:
+    async def resume(self, keys: Keys, watch_id: int) -> WatchView:
         """Go on with a watch that was paused or is failing."""
-        return await self._change(caller, watch_id, partial(resume_watch, now_s=self._deps.now_s()))
+        return await self._change(keys, watch_id, partial(resume_watch, now_s=self._deps.now_s()))
 
-    async def remove(self, caller: Caller, watch_id: int) -> None:
+    async def remove(self, keys: Keys, watch_id: int) -> None:
         """Delete a watch."""
 
         def remove(tx: Transaction) -> None:
-            remove_watch(tx, _own(tx, caller, watch_id).id)
+            remove_watch(tx, _own(tx, keys, watch_id).id)
 
         await self._write(remove)
 
-    async def test(self, caller: Caller, watch_id: int) -> WatchView:
+    async def test(self, keys: Keys, watch_id: int) -> WatchView:
         """Send a watch a message that tells nothing."""
 
         def test(tx: Transaction, watch_id: int) -> None:
-            watch = _own(tx, caller, watch_id)
+            watch = _own(tx, keys, watch_id)
             has_webhook = watch.url is not None
             tell_test(tx, watch_id, has_webhook=has_webhook, now_s=self._deps.now_s())
 
-        return await self._change(caller, watch_id, test)
+        return await self._change(keys, watch_id, test)
 
     async def add(self, caller: Caller, watch_id: int, asked: TokensOfChain) -> WatchView:
         """Add tokens to a watch."""
-        tokens = self._parse((asked,))
+        tokens, keys = self._parse((asked,)), (caller.key.key_id,)
 
         def add(tx: Transaction, watch_id: int) -> None:
-            self._add(tx, caller.plan, _own(tx, caller, watch_id), tokens)
+            self._add(tx, caller.plan, _own(tx, keys, watch_id), tokens)
 
-        return await self._change(caller, watch_id, add)
+        return await self._change(keys, watch_id, add)
 
-    async def take_away(self, caller: Caller, watch_id: int, asked: TokensOfChain) -> int:
+    async def take_away(self, keys: Keys, watch_id: int, asked: TokensOfChain) -> int:
         """Take tokens from a watch; return how many it had."""
         tokens = self._parse((asked,))
 
         def take(tx: Transaction) -> int:
-            _own(tx, caller, watch_id)
+            _own(tx, keys, watch_id)
             return sum(
                 remove_tokens(tx, watch_id, chain_id=chain_id, addresses=addresses)
                 for chain_id, addresses in tokens
@@ -152,11 +155,11 @@ class WatchBook:
 
         return await self._write(take)
 
-    async def tokens(self, caller: Caller, watch_id: int, *, after: int) -> WatchedTokenList:
+    async def tokens(self, keys: Keys, watch_id: int, *, after: int) -> WatchedTokenList:
         """Return the tokens of a watch."""
 
         def read(store: Readable) -> WatchedTokenList:
-            _own(store, caller, watch_id)
+            _own(store, keys, watch_id)
             rows = list_tokens(store, watch_id, after=after, at_most=_TOKENS_AT_ONCE)
             return WatchedTokenList(
                 tokens=tuple(
@@ -172,11 +175,11 @@ class WatchBook:
 
         return await self._read(read)
 
-    async def deliveries(self, caller: Caller, watch_id: int) -> tuple[DeliveryView, ...]:
+    async def deliveries(self, keys: Keys, watch_id: int) -> tuple[DeliveryView, ...]:
         """Return the last messages of a watch and how they were delivered, newest first."""
 
         def read(store: Readable) -> tuple[DeliveryView, ...]:
-            _own(store, caller, watch_id)
+            _own(store, keys, watch_id)
             rows = list_deliveries(store, watch_id, at_most=MOST_DELIVERIES)
             bodies = {
                 message.id: self._renderer.body(message)
@@ -225,12 +228,12 @@ class WatchBook:
             raise WatchLimitError(most=most, of="watched tokens")  # rolls all of it back
 
     async def _change(
-        self, caller: Caller, watch_id: int, change: Callable[[Transaction, int], None]
+        self, keys: Keys, watch_id: int, change: Callable[[Transaction, int], None]
     ) -> WatchView:
         def write(tx: Transaction) -> WatchView:
-            _own(tx, caller, watch_id)
+            _own(tx, keys, watch_id)
             change(tx, watch_id)
-            return _view(tx, _own(tx, caller, watch_id))
+            return _view(tx, _own(tx, keys, watch_id))
 
         return await self._write(write)
 
@@ -257,10 +260,10 @@ async def _translated(work: Callable[[], T]) -> T:
         raise StoreDownError from error
 
 
-def _own(store: Readable, caller: Caller, watch_id: int) -> Watch:
-    """Return a watch of the caller's key. Raises NoSuchWatchError."""
+def _own(store: Readable, keys: Keys, watch_id: int) -> Watch:
+    """Return a watch of one of the keys. Raises NoSuchWatchError."""
     watch = find_watch(store, watch_id) if watch_id < 1 << 63 else None  # the range of row ids
-    if watch is None or watch.key_id != caller.key.key_id:
+    if watch is None or watch.key_id not in keys:
         raise NoSuchWatchError
     return watch
 
