@@ -78,7 +78,11 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         if deps.store is None
         else EventFeed(deps.store, MessageRenderer(deps.chains), stop=deps.stop)
     )
-    door = LazyMcpServer(lambda module: module.McpServer(deps, answers, limits, version=VERSION))
+    door = LazyMcpServer(
+        lambda module: module.make_server(
+            deps, answers, limits, keyring, book, feed, version=VERSION
+        )
+    )
 
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:

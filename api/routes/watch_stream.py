@@ -9,7 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import Parameter
 from litestar.response import ServerSentEvent
 
-from api.auth.keys import Caller, Keyring, caller_of
+from api.auth.keys import Keyring, caller_of
 from api.deps import ApiDeps
 from api.error_answers import (
     DetailBody,
@@ -119,7 +119,11 @@ def _stream(
         watch_id=watch_id,
         after=_event_id(last) if last else after,
     )
-    return ServerSentEvent(feed.stream(listening, is_live=lambda: _is_live(request, caller)))
+    deps: ApiDeps = request.app.state.deps
+    keyring: Keyring = request.app.state.keyring
+    return ServerSentEvent(
+        feed.stream(listening, is_live=lambda: keyring.is_live(caller, deps.now_s()))
+    )
 
 
 def _event_id(text: str) -> int:
@@ -130,11 +134,3 @@ def _event_id(text: str) -> int:
             loc=("header", "Last-Event-ID"), msg="Not the id of an event.", type="value_error"
         )
     )
-
-
-async def _is_live(request: Request[Any, Any, Any], caller: Caller) -> bool:
-    """Return whether the key has neither been revoked nor come to its end since."""
-    deps: ApiDeps = request.app.state.deps
-    keyring: Keyring = request.app.state.keyring
-    found = await keyring.find(caller.key.digest)
-    return found is not None and not found.is_expired(deps.now_s())

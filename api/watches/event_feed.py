@@ -6,7 +6,7 @@ read; each reads at the pace of its own connection, so that nothing gathers in m
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 import msgspec
@@ -46,6 +46,13 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the last message that the caller has. None: it wants those from now on."""
 
 
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages that the caller has missed, as age has deleted them."""
+
+    forgotten_up_to: int
+    """Number of the last one."""
+
+
 class _Listener(msgspec.Struct, kw_only=True, eq=False):
     key_id: int
     watch_id: int | None
@@ -83,11 +90,29 @@ class EventFeed:
     async def stream(
         self, listening: Listening, *, is_live: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[ServerSentEventMessage]:
-        """Yield messages as events, and comments where there are none for a while.
+        """Yield what `follow` does as server-sent events; a comment where nothing is told."""
+        retry_ms: int | None = _RETRY_MS  # said once, with the first sign of life
+        async for told in self.follow(listening, is_live=is_live):
+            if isinstance(told, WatchMessage):
+                body = self._renderer.body(told)
+                yield ServerSentEventMessage(
+                    id=told.id, event=body.type, data=msgspec.json.encode(body)
+                )
+            elif isinstance(told, Gap):
+                yield ServerSentEventMessage(event="gap", data=msgspec.json.encode(told))
+            else:
+                yield ServerSentEventMessage(comment="nothing new", data=None, retry=retry_ms)
+                retry_ms = None
+
+    async def follow(
+        self, listening: Listening, *, is_live: Callable[[], Awaitable[bool]]
+    ) -> AsyncGenerator[WatchMessage | Gap | None, None]:
+        """Yield messages in order; None at first, and where there is none for a while.
+
+        Whatever is told once the first None is there comes.
 
         Ends after `LONGEST_S`, when `is_live` says that the key has ended, when the watch is
-        deleted, and when the store cannot be read. A first event `gap` says which messages the
-        caller has missed, as age has deleted them.
+        deleted, when the service ends, and when the store cannot be read.
         """
         listener = _Listener(
             key_id=listening.key_id, watch_id=listening.watch_id, wake=asyncio.Event()
@@ -95,30 +120,32 @@ class EventFeed:
         self._open[listening.key_id] += 1
         self._listeners.add(listener)
         try:
-            async for event in self._events(listening, listener, is_live):
-                yield event
+            async for told in self._follow(listening, listener, is_live):
+                yield told
         except StoreError as error:
             _LOG.error("an event stream broke off", why=str(error))
         finally:
             self._listeners.discard(listener)
             self._open[listening.key_id] -= 1
 
-    async def _events(
+    async def _follow(
         self,
         listening: Listening,
         listener: _Listener,
         is_live: Callable[[], Awaitable[bool]],
-    ) -> AsyncIterator[ServerSentEventMessage]:
+    ) -> AsyncGenerator[WatchMessage | Gap | None, None]:
         ends_at = asyncio.get_running_loop().time() + LONGEST_S
         after = listening.after
+        forgotten = 0
         if after is None:
             after = await asyncio.to_thread(newest_message, self._store)
+        else:
+            watches = await asyncio.to_thread(self._watches, listening)
+            forgotten = max((watch.forgotten for watch in watches), default=0)
         self._begin_looking(after)
-        yield ServerSentEventMessage(comment="messages follow", data=None, retry=_RETRY_MS)
-        watches = await asyncio.to_thread(self._watches, listening)
-        forgotten = max((watch.forgotten for watch in watches), default=0)
-        if listening.after is not None and forgotten > after:
-            yield ServerSentEventMessage(event="gap", data=f'{{"forgotten_up_to":{forgotten}}}')
+        yield None
+        if forgotten > after:
+            yield Gap(forgotten_up_to=forgotten)
         while asyncio.get_running_loop().time() < ends_at and not self._stop.is_set():
             listener.wake.clear()
             messages = await asyncio.to_thread(self._read, listening, after)
@@ -126,7 +153,7 @@ class EventFeed:
                 return
             for message in messages:
                 after = message.id
-                yield self._event(message)
+                yield message
             if messages:
                 continue
             with suppress(TimeoutError):
@@ -134,13 +161,7 @@ class EventFeed:
             if not listener.wake.is_set():
                 if not await is_live():
                     return
-                yield ServerSentEventMessage(comment="nothing new", data=None)
-
-    def _event(self, message: WatchMessage) -> ServerSentEventMessage:
-        body = self._renderer.body(message)
-        return ServerSentEventMessage(
-            id=message.id, event=body.type, data=msgspec.json.encode(body)
-        )
+                yield None
 
     def _watches(self, listening: Listening) -> list[Watch]:
         if listening.watch_id is None:

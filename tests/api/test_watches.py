@@ -213,7 +213,7 @@ async def listening(
         assert response.status_code == 200, await response.aread()
         assert response.headers["content-type"].startswith("text/event-stream")
         events = Events(response)
-        assert (await events.next())["retry"] == "2000"
+        assert await events.next() == {"comment": "nothing new", "retry": "2000"}
         yield events
 
 

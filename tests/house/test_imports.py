@@ -73,7 +73,18 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "api": (
         *("formats", "error_answers", "deps", "readiness", "auth", "served_chains", "serving"),
-        *("search", "watches", "pages", "sign_in", "mcp_server", "openapi", "routes", "app"),
+        *(
+            "search",
+            "watches",
+            "pages",
+            "sign_in",
+            "mcp_tool",
+            "mcp_watches",
+            "mcp_server",
+            "openapi",
+            "routes",
+            "app",
+        ),
     ),
 }
 """Folders and loose modules of a package, bottom first: imports between them only go down."""
