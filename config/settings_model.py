@@ -72,6 +72,31 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         NonNegativeSeconds,
         Setting("Seconds for which the history of reports is kept, for who asks in SQL"),
     ] = 7_776_000.0
+    changed_every_blocks: Annotated[
+        Positive,
+        Setting("Blocks between two analyses of a watched token that changes in every block"),
+    ] = 5
+    watched_receipts: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most receipts a block that are read for calls and trades of watched tokens; 0: none"
+        ),
+    ] = 50
+    watched_words: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most storage words and balances of watched tokens that are compared in one block; "
+            "more take turns; 0: none"
+        ),
+    ] = 20_000
+    unread_transactions: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Chains, by slug, whose blocks are not read with their transactions for watched tokens"
+        ),
+    ] = ()
     lake_gb: Annotated[
         float,
         msgspec.Meta(ge=0),

@@ -14,6 +14,7 @@ from core.rpc.exchange_report import ExchangeObserver
 from metrics.analysis_metrics import AnalysisMetrics
 from metrics.node_metrics import NodeMetrics
 from metrics.store_metrics import CompactionMetrics
+from metrics.watch_metrics import WatchMetrics
 
 
 class ServiceMetrics(Collector):
@@ -23,6 +24,7 @@ class ServiceMetrics(Collector):
         self._registry = CollectorRegistry()
         self._nodes = NodeMetrics(self._registry)
         self.analyses = AnalysisMetrics(self._registry)
+        self.watches = WatchMetrics(self._registry)
         self.compaction = CompactionMetrics(self._registry, chains)
 
     def node_observer(self, chain: str) -> ExchangeObserver:

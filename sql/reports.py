@@ -14,6 +14,7 @@ from sql.columns import blob
 from sql.creator_tables import read_creator
 from sql.finding_rows import to_rows
 from sql.judgements import put_judgement
+from sql.observations import settle_changes
 from sql.report_bodies import decode_body, encode_body
 from sql.report_history import add_to_history, forget_state
 from sql.rows import RefusalRow, TokenRow
@@ -79,6 +80,7 @@ def write_report(
             usd=sum(pool.quote_side_usd for pool in report.pools or ()),
         )
         _plan_tasks(tx, token, head, refresh)
+        settle_changes(tx, token_id, head)
 
 
 def set_creator(
@@ -149,6 +151,7 @@ def write_refusal(
             return
         delete_reports(tx, token.token_id)
         tx.insert("refusal", [refusal], token_id=token.token_id)
+        drop_task(tx, "changed", token_id=token.token_id)
         drop_task(tx, "creator", token_id=token.token_id)
         drop_task(tx, "history", token_id=token.token_id)
         _plan_refresh(tx, token, refresh)
