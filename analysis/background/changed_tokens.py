@@ -131,4 +131,4 @@ class ChangedTokenJob:
             )
         )
         if first_s is not None and first_s != next_s:
-            self._observe(NoticedChange(chain=slug, seconds=self._now_s() - first_s))
+            self._observe(NoticedChange(chain=slug, seconds=max(0.0, self._now_s() - first_s)))
