@@ -16,7 +16,7 @@ from sql.columns import blob
 from sql.rows import TokenRow
 from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
-from sql.task_queue import NEW_WORTH, drop_task, put_task
+from sql.task_queue import NEW_WORTH, add_task, drop_task, put_task
 
 ObservationKind = Literal[
     "call",
@@ -144,11 +144,12 @@ def make_due(tx: Transaction, token_id: int, *, due_s: int) -> None:
         put_task(tx, "changed", token=token, worth=CHANGED_WORTH, due_s=due_s)
 
 
-def settle_changes(tx: Transaction, token_id: int, head: ReportRow) -> None:
+def settle_changes(tx: Transaction, token: TokenRow, head: ReportRow) -> None:
     """Take a new report into account: what was seen up to its block is dealt with.
 
     Nothing is while a part of it is running, or if its block is known to be orphaned.
     """
+    token_id = token.token_id
     tx.execute("watched/raise_revision", token_id=token_id)
     where = {"chain_id": head.chain_id, "number": head.block_number}
     if not head.is_settled or tx.fetch_one(
@@ -156,8 +157,11 @@ def settle_changes(tx: Transaction, token_id: int, head: ReportRow) -> None:
     ):
         return
     newest = tx.fetch_one("observations/find_newest", _Block, token_id=token_id)
-    if newest is None or newest.block_number is None or newest.block_number <= head.block_number:
+    seen = newest.block_number if newest else None
+    if seen is None or seen <= head.block_number:
         drop_task(tx, "changed", token_id=token_id)
+    else:  # one that was begun earlier has ended later than a newer one
+        add_task(tx, "changed", token=token, worth=CHANGED_WORTH, due_s=head.scanned_at_s)
 
 
 def undo_observations_from(tx: Transaction, *, chain_id: int, number: int) -> None:

@@ -80,7 +80,7 @@ def write_report(
             usd=sum(pool.quote_side_usd for pool in report.pools or ()),
         )
         _plan_tasks(tx, token, head, refresh)
-        settle_changes(tx, token_id, head)
+        settle_changes(tx, token, head)
 
 
 def set_creator(

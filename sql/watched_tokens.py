@@ -66,12 +66,12 @@ def read_revision(store: Readable) -> int:
 
 
 def list_watched_tokens(store: Readable, *, chain_id: int) -> list[WatchedToken]:
-    """Return the watched tokens of a chain, by id."""
+    """Return the watched tokens of a chain."""
     return store.fetch("watched/list_tokens", WatchedToken, chain_id=chain_id)
 
 
 def list_watched_pools(store: Readable, *, chain_id: int) -> list[WatchedPool]:
-    """Return the deepest pools of the watched tokens of a chain, by token, deepest first."""
+    """Return the deepest pools of the watched tokens of a chain."""
     return store.fetch("watched/list_pools", WatchedPool, chain_id=chain_id, at_most=MOST_POOLS)
 
 

@@ -34,7 +34,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     pool_id: Hash32 | None = None
 
 
-class Deadline(msgspec.Struct, frozen=True, kw_only=True):
+class ClockDeadline(msgspec.Struct, frozen=True, kw_only=True):
     """A value of the contract's clock that the code waits for."""
 
     clock: str
@@ -52,7 +52,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     token_id: int
     report_block: int
     compared: tuple[Compared, ...]
-    deadlines: tuple[Deadline, ...]
+    deadlines: tuple[ClockDeadline, ...]
 
 
 def words_of(state: Sequence[StateWord]) -> tuple[Compared, ...]:
@@ -99,7 +99,7 @@ def compared_pools(report: Report, reserves: Sequence[Reserve]) -> tuple[Compare
     )
 
 
-def deadlines_of(report: Report, chain: Chain) -> tuple[Deadline, ...]:
+def deadlines_of(report: Report, chain: Chain) -> tuple[ClockDeadline, ...]:
     """Return the values that the code compares the clock with and that are still to come, the
     earliest first."""
     head = report.token
@@ -110,7 +110,7 @@ def deadlines_of(report: Report, chain: Chain) -> tuple[Deadline, ...]:
     return tuple(sorted(known, key=lambda each: each.time_s))
 
 
-def _deadline(limit: ClockLimitRow, chain: Chain, time_s: int, number: int) -> Deadline | None:
+def _deadline(limit: ClockLimitRow, chain: Chain, time_s: int, number: int) -> ClockDeadline | None:
     value = limit.value
     if value is None or limit.source == "stamp":
         return None
@@ -122,10 +122,10 @@ def _deadline(limit: ClockLimitRow, chain: Chain, time_s: int, number: int) -> D
         left_s, own, clock = float(value - time_s), None, "timestamp"
     if not 0 < left_s < _FAR_S:
         return None
-    return Deadline(clock=clock, value=value, time_s=time_s + left_s, block_number=own)
+    return ClockDeadline(clock=clock, value=value, time_s=time_s + left_s, block_number=own)
 
 
-def has_come(deadline: Deadline, block: BlockRef) -> bool:
+def has_come(deadline: ClockDeadline, block: BlockRef) -> bool:
     """True if a contract that is called in this block sees the deadline's value, or a later one."""
     if deadline.block_number is not None:
         return block.number >= deadline.block_number
@@ -172,7 +172,7 @@ def after_observations(basis: Basis, observed: Sequence[Observation]) -> Basis:
     return msgspec.structs.replace(basis, compared=compared, deadlines=deadlines)
 
 
-def name_of(deadline: Deadline) -> str:
+def name_of(deadline: ClockDeadline) -> str:
     """Return what identifies a deadline among the observations of a token."""
     return f"{deadline.clock} {deadline.value}"
 

@@ -21,8 +21,8 @@ from indexer.decode.log_columns import LogColumns, join_logs, no_logs
 from indexer.watched.failed_trades import TradeFailure, explain
 from indexer.watched.transactions import (
     BlockTransaction,
-    Candidate,
     Receipt,
+    WatchCandidate,
     decode_receipt,
     decode_transactions,
     pick_candidates,
@@ -39,7 +39,7 @@ _ATTEMPTS: Final = 2
 class TransactionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that concerns a watched token, and what came of it."""
 
-    candidate: Candidate
+    candidate: WatchCandidate
     has_succeeded: bool | None
     failure: TradeFailure | None
     """Of a trade that failed. None: it did not, or it was not looked into."""
@@ -60,7 +60,7 @@ class BlockReads(msgspec.Struct, frozen=True, kw_only=True):
     """What the node did not answer."""
 
 
-class BlockReader:
+class WatchReader:
     """Reads blocks for watched tokens."""
 
     def __init__(self, client: RpcClient, *, most_receipts: int) -> None:
@@ -151,7 +151,7 @@ class BlockReader:
         )
 
     async def _fetch_receipts(
-        self, candidates: Sequence[Candidate], *, block: Hash32
+        self, candidates: Sequence[WatchCandidate], *, block: Hash32
     ) -> list[Receipt]:
         hashes = [one.transaction.hash for one in candidates]
 
@@ -165,7 +165,7 @@ class BlockReader:
         return await self._client.ask(requests, believe, attempts=_ATTEMPTS)
 
     async def _explain(
-        self, candidates: Sequence[Candidate], receipts: Sequence[Receipt], header: Header
+        self, candidates: Sequence[WatchCandidate], receipts: Sequence[Receipt], header: Header
     ) -> tuple[TransactionOutcome, ...]:
         pairs = list(zip(candidates, receipts, strict=True))
         failed = [

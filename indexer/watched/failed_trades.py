@@ -51,7 +51,7 @@ _ERROR_TEXT: Final = selector_of("Error(string)")
 _SELECTOR_CHARS: Final = 10
 _MOST_TOLD: Final = 200
 
-Side = Literal["buy", "sell", "unknown"]
+RouterSide = Literal["buy", "sell", "unknown"]
 
 _PATHS: Final[dict[bytes, int]] = {
     bytes.fromhex(selector_of(f"{name}({types})")[2:]): types.split(",").index("address[]")
@@ -109,7 +109,7 @@ def explain(transaction: BlockTransaction, receipt: Receipt, again: RpcAnswer) -
     return TradeFailure(cause=cause, told=told)
 
 
-def side_of(data: bytes, token: bytes) -> Side:
+def side_of(data: bytes, token: bytes) -> RouterSide:
     """Return whether a router call buys or sells a token. unknown: the function is not known, or
     the token is neither first nor last."""
     selector, arguments = data[:_SELECTOR_BYTES], data[_SELECTOR_BYTES:]

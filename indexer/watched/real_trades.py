@@ -21,7 +21,7 @@ taxes move a little with the amount."""
 _LEAST_RAW: Final = 1_000
 """Smallest units of a trade below which rounding decides its tax."""
 
-Side = Literal["buy", "sell"]
+TradeSide = Literal["buy", "sell"]
 
 
 class TokenMove(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class RealTrade(msgspec.Struct, frozen=True, kw_only=True):
 
     log_index: int
     pool: bytes
-    side: Side
+    side: TradeSide
     trader: bytes
     tax_pct: float
 
@@ -74,7 +74,7 @@ class TokenLogs(msgspec.Struct, frozen=True, kw_only=True):
 def find_trades(logs: TokenLogs) -> Iterator[RealTrade]:
     """Yield the trades of one transaction whose tax is certain."""
     before: dict[bytes, int] = defaultdict(lambda: -1)
-    traders: list[tuple[TokenSwap, Side, bytes]] = []
+    traders: list[tuple[TokenSwap, TradeSide, bytes]] = []
     for swap in logs.swaps:
         own = [move for move in logs.moves if before[swap.pool] < move.log_index < swap.log_index]
         before[swap.pool] = swap.log_index

@@ -15,7 +15,7 @@ from config.settings_model import IndexerSettings
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.reads import BlockSpan
-from indexer.watched.block_reads import BlockReader, BlockReads
+from indexer.watched.block_reads import BlockReads, WatchReader
 from indexer.watched.block_watch import BlockWatch
 from indexer.watched.watched_set import WatchedSet, WatchedTokens
 from sql.observations import ObservationPace, write_gap, write_observations
@@ -53,7 +53,7 @@ class TokenWatch:
         self._now = WatchedSet()
         self._watch = BlockWatch(chain)
         is_read = chain.slug not in settings.unread_transactions
-        self._reader = BlockReader(
+        self._reader = WatchReader(
             client, most_receipts=settings.watched_receipts if is_read else 0
         )
         self._pace = pace_of(chain, settings)

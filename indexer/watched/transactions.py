@@ -45,7 +45,7 @@ class BlockTransaction(msgspec.Struct, frozen=True, kw_only=True):
     value_wei: int
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+class WatchCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that concerns a watched token, once its receipt is known."""
 
     transaction: BlockTransaction
@@ -118,7 +118,7 @@ def decode_receipt(answer: RpcAnswer, *, transaction: Hash32, block: Hash32) -> 
 
 def pick_candidates(
     transactions: Sequence[BlockTransaction], watched: WatchedSet
-) -> Iterator[Candidate]:
+) -> Iterator[WatchCandidate]:
     """Yield what may be a call of a watched token by others than its holders, or a failed trade of
     it. A trade with several watched tokens is one candidate for each."""
     trades = []
@@ -126,15 +126,15 @@ def pick_candidates(
         token = watched.tokens.get(one.to)
         if token is not None:
             if one.data[:_SELECTOR_BYTES] not in _OF_HOLDERS and one.data:
-                yield Candidate(transaction=one, token=token, what="call")
+                yield WatchCandidate(transaction=one, token=token, what="call")
         elif one.to in watched.routers or one.to in watched.pools:
             trades.append(one)
     for place, token in _named_tokens([one.data for one in trades], watched):
-        yield Candidate(transaction=trades[place], token=token, what="trade")
+        yield WatchCandidate(transaction=trades[place], token=token, what="trade")
     for one in trades:
         for pool in watched.pools.get(one.to, ()):
             token = next(each for each in watched.tokens.values() if each.token_id == pool.token_id)
-            yield Candidate(transaction=one, token=token, what="trade")
+            yield WatchCandidate(transaction=one, token=token, what="trade")
 
 
 def _named_tokens(

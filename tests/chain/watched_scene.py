@@ -17,7 +17,7 @@ from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
-from core.primitives import Address
+from core.primitives import Address, BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
 from demo.anvil import ETHER
@@ -108,9 +108,7 @@ class Scene(msgspec.Struct):
     async def look(self) -> None:
         """Compare the state at the head."""
         await self.level()
-        tip = self.statuses[self.chain_id].tip
-        assert tip is not None
-        await self.watch.look(tip)
+        await self.watch.look(self.tip())
 
     async def analyse_due(self) -> None:
         """Analyse until nothing that was seen is left."""
@@ -124,8 +122,10 @@ class Scene(msgspec.Struct):
         await self.analyse_due()
         await self.watch.look(self.tip())  # takes up the new report
 
-    def tip(self):  # type: ignore[no-untyped-def]
-        return self.statuses[self.chain_id].tip
+    def tip(self) -> BlockRef:
+        tip = self.statuses[self.chain_id].tip
+        assert tip is not None
+        return tip
 
     def due(self) -> list[int]:
         rows = read_rows(self.store, "select token_id from task where kind = 'changed'")
@@ -174,7 +174,7 @@ async def watching(
     analysis = AnalysisSettings()
     shelf = ReportStore(store, analysis)
 
-    def newest():  # type: ignore[no-untyped-def]
+    def newest() -> BlockRef | None:
         return statuses[facts.id].tip if facts.id in statuses else None
 
     context = ChainContext(

@@ -18,4 +18,3 @@ from (
 join report on report.token_id = wanted.token_id
 join report_pool on report_pool.token_id = report.token_id
 where report.chain_id = $chain_id and report_pool.ordinal < $at_most
-order by report_pool.token_id, report_pool.ordinal

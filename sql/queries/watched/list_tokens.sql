@@ -16,4 +16,3 @@ from (
 join token on token.token_id = wanted.token_id
 left join report on report.token_id = token.token_id
 where token.chain_id = $chain_id
-order by token.token_id
