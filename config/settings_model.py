@@ -90,7 +90,7 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             "Most storage words and balances of watched tokens that are compared in one block; "
             "more take turns; 0: none"
         ),
-    ] = 20_000
+    ] = 60_000
     unread_transactions: Annotated[
         tuple[str, ...],
         Setting(

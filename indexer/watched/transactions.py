@@ -30,7 +30,6 @@ _OF_HOLDERS: Final = frozenset(
 
 _SELECTOR_BYTES: Final = 4
 _ADDRESS_BYTES: Final = 20
-_HEAD_BYTES: Final = 4
 
 
 class BlockTransaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,23 +144,28 @@ def _named_tokens(
     joined = b"".join(datas)
     if len(joined) < _ADDRESS_BYTES:
         return
-    raw = np.frombuffer(joined, np.uint8)
-    heads = np.zeros(raw.size - _ADDRESS_BYTES + 1, np.uint32)
-    for byte in range(_HEAD_BYTES):
-        heads = heads << np.uint32(8) | raw[byte : byte + heads.size]
-    wanted = np.array(
-        sorted({int.from_bytes(address[:_HEAD_BYTES]) for address in watched.tokens}), np.uint32
-    )
-    nearest = np.minimum(np.searchsorted(wanted, heads), wanted.size - 1)
     starts = np.cumsum([0, *map(len, datas)])
     told = set()
-    for offset in np.flatnonzero(wanted[nearest] == heads).tolist():
+    for offset in _possible_offsets(joined, watched):
         token = watched.tokens.get(joined[offset : offset + _ADDRESS_BYTES])
+        if token is None:
+            continue
         place = int(np.searchsorted(starts, offset, side="right")) - 1
         is_within = offset + _ADDRESS_BYTES <= starts[place + 1]
-        if token is not None and is_within and (place, token.token_id) not in told:
+        if is_within and (place, token.token_id) not in told:
             told.add((place, token.token_id))
             yield place, token
+
+
+def _possible_offsets(joined: bytes, watched: WatchedSet) -> list[int]:
+    """Return where the first two bytes of a watched token's address are: a look-up of each offset
+    in a dict would take five times as long."""
+    raw = np.frombuffer(joined, np.uint8).astype(np.uint16)
+    pairs = raw[:-1] << 8 | raw[1:]
+    is_head = np.zeros(1 << 16, np.bool_)
+    is_head[[int.from_bytes(address[:2]) for address in watched.tokens]] = True
+    offsets: list[int] = np.flatnonzero(is_head[pairs]).tolist()
+    return offsets
 
 
 def _transaction(wire: _WireTransaction) -> BlockTransaction:
