@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, AsyncExitStack, closing, nullcont
 from functools import partial
 
 import structlog
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.background.creator_search import Creators
-from analysis.background.due_tokens import DueTokenJob
+from analysis.background.start_jobs import start_jobs
+from analysis.background.state_watch import StateWatch
+from analysis.background.state_watch_loop import NewestBlock, keep_comparing
 from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
@@ -42,6 +42,7 @@ from indexer.compaction_job import keep_compacting
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
+from indexer.watched.token_watch import pace_of
 from metrics.analysis_metrics import AnalyserCollector
 from metrics.delivery_metrics import DeliveryCollector
 from metrics.follower_metrics import FollowerCollector
@@ -49,6 +50,7 @@ from metrics.metrics_server import serving_metrics
 from metrics.queue_metrics import QueueCollector
 from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
+from metrics.watch_metrics import WatchCollector
 from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
 from sql.judgements import judge_stored_reports
@@ -97,6 +99,7 @@ async def run_service(
         for chain, _ in clients:
             stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
             metrics.analyses.begin(chain.slug)
+            metrics.watches.begin(chain.slug)
         outside = await stack.enter_async_context(connect_services(settings))
         statuses: dict[int, FollowStatus] = {}
         judge = make_judge(chains, settings.analysis)
@@ -123,24 +126,15 @@ async def run_service(
             scanners, shelf, settings.analysis, time.time, observe=metrics.analyses.observe
         )
         stack.push_async_callback(analyser.aclose)
-        scheduler = AsyncIOScheduler()
-        rounds = DueTokenJob(
-            analyser=analyser,
-            store=store,
-            chains={chain.slug: chain.id for chain, _ in clients},
-            settings=settings.analysis,
-            now_s=time.time,
-        )
-        rounds.schedule(scheduler)
-        creators = Creators(
-            contexts=contexts,
-            store=store,
-            settings=settings.analysis,
-            now_s=time.time,
+        scheduler = start_jobs(
+            contexts,
+            analyser,
+            store,
+            settings.analysis,
             judge=judge,
+            now_s=time.time,
+            observe=metrics.watches.observe,
         )
-        creators.schedule(scheduler)
-        scheduler.start()
         stack.callback(scheduler.shutdown, wait=False)
 
         def read_clock(slug: str) -> ContractClock | None:
@@ -157,9 +151,11 @@ async def run_service(
                 trades=trades,
             )
 
+        comparisons = _comparisons(clients, store, settings.indexer)
         metrics.read_from(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
+            WatchCollector(chains, statuses, comparisons),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
             DeliveryCollector(store, now_s=time.time),
@@ -202,8 +198,11 @@ async def run_service(
             lambda ready: _announce(host, ready.result(), [chain for chain, _ in clients], announce)
         )
 
+        newest = {chain.id: NewestBlock() for chain, _ in clients}
+
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
+            newest[status.chain_id].put(status.tip)
 
         gc.freeze()  # loaded objects stay alive; scanning them all would pause answers for 70 ms
         async with asyncio.TaskGroup() as group:
@@ -212,6 +211,7 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
+                group.create_task(keep_comparing(comparisons[chain.id], newest[chain.id], stop))
             for step in _report_steps(store, judge, settings.analysis):
                 group.create_task(_work_through_reports(step, stop))
             group.create_task(
@@ -234,6 +234,22 @@ async def run_service(
                 )
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+def _comparisons(
+    clients: list[tuple[Chain, RpcClient]], store: Store, settings: IndexerSettings
+) -> dict[int, StateWatch]:
+    """Return what compares the state of watched tokens, by chain id."""
+    return {
+        chain.id: StateWatch(
+            chain,
+            client,
+            store,
+            pace=pace_of(chain, settings),
+            most_words=settings.watched_words,
+        )
+        for chain, client in clients
+    }
 
 
 def _served_apart(

@@ -15,8 +15,9 @@ from analysis.pipeline.analyser import KnownReport
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
-from config.settings_model import ApiSettings, PublicSettings, SignInSettings, WatchSettings
+from config.settings_model import ApiSettings, PublicSettings, SignInSettings
 from config.sign_in import OidcClient
+from config.watch_settings import WatchSettings
 from core.primitives import Address
 from core.report import Report
 from core.secret import Secret

@@ -24,10 +24,10 @@ from config.settings_model import (
     Settings,
     SignInSettings,
     SqlSettings,
-    WatchSettings,
 )
 from config.sign_in import load_oidc_client
 from config.toml import decode, load_toml, walk
+from config.watch_settings import WatchSettings
 from core.errors import ConfigError
 from core.secret import Secret
 

@@ -8,6 +8,7 @@ import msgspec
 from config.external_settings import MarketDataSettings, SourceSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
+from config.watch_settings import WatchSettings
 from core.rpc.limits import RpcLimits
 from core.secret import Secret, mask_url
 
@@ -72,6 +73,31 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         NonNegativeSeconds,
         Setting("Seconds for which the history of reports is kept, for who asks in SQL"),
     ] = 7_776_000.0
+    changed_every_blocks: Annotated[
+        Positive,
+        Setting("Blocks between two analyses of a watched token that changes in every block"),
+    ] = 5
+    watched_receipts: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most receipts a block that are read for calls and trades of watched tokens; 0: none"
+        ),
+    ] = 50
+    watched_words: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most storage words and balances of watched tokens that are compared in one block; "
+            "more take turns; 0: none"
+        ),
+    ] = 60_000
+    unread_transactions: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Chains, by slug, whose blocks are not read with their transactions for watched tokens"
+        ),
+    ] = ()
     lake_gb: Annotated[
         float,
         msgspec.Meta(ge=0),
@@ -273,32 +299,6 @@ class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         msgspec.Meta(ge=100),
         Setting("Memory in MB that the process of a statement may take beyond its first 250"),
     ] = 1_500
-
-
-class WatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of watches and their webhooks."""
-
-    allow_http: Annotated[
-        bool,
-        Setting("Webhooks may be http:// too, which anybody on the way can read"),
-    ] = False
-    allow_private: Annotated[
-        bool,
-        Setting(
-            "Webhooks may lead to private and loopback addresses: whoever may make a watch can "
-            "then send requests into the service's own network"
-        ),
-    ] = False
-    timeout_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds a webhook has to answer a message")
-    ] = 15.0
-    messages_kept_s: Annotated[
-        NonNegativeSeconds,
-        Setting(
-            "Seconds for which messages of watches are kept to be read again; those that a webhook "
-            "has not taken stay"
-        ),
-    ] = 604_800.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

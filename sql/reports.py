@@ -14,6 +14,7 @@ from sql.columns import blob
 from sql.creator_tables import read_creator
 from sql.finding_rows import to_rows
 from sql.judgements import put_judgement
+from sql.observations import settle_changes
 from sql.report_bodies import decode_body, encode_body
 from sql.report_history import add_to_history, forget_state
 from sql.rows import RefusalRow, TokenRow
@@ -81,6 +82,7 @@ def write_report(
             usd=sum(pool.quote_side_usd for pool in report.pools or ()),
         )
         _plan_tasks(tx, token, head, refresh)
+        settle_changes(tx, token, head)
 
 
 def set_creator(
@@ -152,7 +154,7 @@ def write_refusal(
         delete_reports(tx, token.token_id)
         tx.insert("refusal", [refusal], token_id=token.token_id)
         tell_refusal(tx, token, code=refusal.code, refused_at_s=refusal.refused_at_s)
-        drop_task(tx, "refresh", token_id=token.token_id)
+        drop_task(tx, "changed", token_id=token.token_id)
         drop_task(tx, "creator", token_id=token.token_id)
         drop_task(tx, "history", token_id=token.token_id)
         _plan_refresh(tx, token, refresh)
@@ -193,8 +195,6 @@ def _tracked(tx: Transaction, head: ReportRow) -> TokenRow:
 
 def _plan_tasks(tx: Transaction, token: TokenRow, head: ReportRow, refresh: NextRefresh) -> None:
     _plan_refresh(tx, token, refresh)
-    if head.is_settled and token.tracked_because == "request":
-        drop_task(tx, "refresh", token_id=token.token_id)  # of one that is newly watched
     now_s = head.scanned_at_s
     is_known = head.creator_address is not None or read_creator(
         tx, chain_id=head.chain_id, token=head.address

@@ -13,6 +13,7 @@ from core.judgement import Judgement
 from core.primitives import Address, Hash32
 from core.report import Report
 from sql.columns import blob
+from sql.observations import ObservationKind, causes_of
 from sql.report_changes import Change, ReportState, state_of
 from sql.rows import TokenRow
 from sql.sqlite_file import Transaction
@@ -22,8 +23,25 @@ MOST_PENDING = 1_000
 """Messages that wait for one webhook. What comes beyond it is counted, and the next message that is
 taken says how many are missing."""
 
+MOST_CAUSES = 20
+
 REFUSED = "refused"
 """In place of a verdict: the address is no token any more."""
+
+
+class ChangeCause(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing seen on the chain about a token. What it led to is not known: it came before."""
+
+    kind: ObservationKind
+    block_number: int
+    tx_hash: Hash32 | None
+    """None: no single transaction is known."""
+    sender: Address | None
+    """Who signed the transaction. None: not known."""
+    what: str
+    """A function, an event, a storage slot, a pool: by kind."""
+    detail: str | None
+    """Values, or a reason. None: there is none to tell."""
 
 
 class WatchEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +58,8 @@ class WatchEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Every cause of the verdict that holds."""
     changes: tuple[Change, ...]
     """Of all kinds; before is what was told last. None as a value: unknown."""
+    causes: tuple[ChangeCause, ...] = ()
+    """What was seen on the chain since the report before, newest first; at most `MOST_CAUSES`."""
 
 
 class EventPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +85,14 @@ class _Watcher(msgspec.Struct, frozen=True, kw_only=True):
 
 class _State(msgspec.Struct, frozen=True, kw_only=True):
     state: bytes
+    block_number: int
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What was told last."""
+
+    state: ReportState
+    block_number: int
 
 
 class _Number(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +109,8 @@ def tell_watchers(tx: Transaction, token_id: int, report: Report, judgement: Jud
         return
     head = report.token
     new = state_of(report, judgement)
-    told = _read_state(tx, token_id)
+    last = _read_state(tx, token_id)
+    told = None if last is None else last.state
     event = WatchEvent(
         name=head.name,
         symbol=head.symbol,
@@ -90,6 +119,7 @@ def tell_watchers(tx: Transaction, token_id: int, report: Report, judgement: Jud
         verdict=judgement.verdict,
         reasons=judgement.reasons,
         changes=() if told is None else tuple(told_changes(told, new)),
+        causes=() if last is None else _causes(tx, token_id, last.block_number, head.block_number),
     )
     place = EventPlace(
         chain_id=head.chain_id,
@@ -100,18 +130,21 @@ def tell_watchers(tx: Transaction, token_id: int, report: Report, judgement: Jud
         seen_at_s=head.scanned_at_s,
     )
     _tell(tx, [each for each in watchers if not each.is_awaiting], place, event)
-    first = msgspec.structs.replace(event, verdict_before=None, changes=tuple(known_of(new)))
+    first = msgspec.structs.replace(
+        event, verdict_before=None, changes=tuple(known_of(new)), causes=()
+    )
     _tell_baseline(tx, [each for each in watchers if each.is_awaiting], place, first)
     tx.execute("watches/end_waiting", token_id=token_id)
-    _put_state(tx, token_id, state_told(told, new))
+    _put_state(tx, token_id, state_told(told, new), head.block_number)
 
 
 def tell_refusal(tx: Transaction, token: TokenRow, *, code: str, refused_at_s: int) -> None:
     """Tell those who watch a token that it is refused as one now. Once: until it has a report."""
-    told = _read_state(tx, token.token_id)
+    last = _read_state(tx, token.token_id)
     watchers = _watchers_of(tx, token.token_id)
-    if told is None or not watchers or told["verdict"] == REFUSED:
+    if last is None or not watchers or last.state["verdict"] == REFUSED:
         return
+    told = last.state
     event = WatchEvent(
         name=told.get("name"),
         symbol=told.get("symbol"),
@@ -130,7 +163,8 @@ def tell_refusal(tx: Transaction, token: TokenRow, *, code: str, refused_at_s: i
         seen_at_s=refused_at_s,
     )
     _tell(tx, [each for each in watchers if not each.is_awaiting], place, event)
-    _put_state(tx, token.token_id, {**told, "verdict": REFUSED, "verdict_reasons": code})
+    refused = {**told, "verdict": REFUSED, "verdict_reasons": code}
+    _put_state(tx, token.token_id, refused, last.block_number)
 
 
 def tell_test(tx: Transaction, watch_id: int, *, has_webhook: bool, now_s: float) -> None:
@@ -213,14 +247,30 @@ def _watchers_of(tx: Transaction, token_id: int) -> list[_Watcher]:
     return tx.fetch("watches/list_of_token", _Watcher, token_id=token_id)
 
 
-def _read_state(tx: Transaction, token_id: int) -> ReportState | None:
+def _causes(tx: Transaction, token_id: int, last: int, now: int) -> tuple[ChangeCause, ...]:
+    """Return what was seen since the last report; after a reorg at the block of this one alone."""
+    seen = causes_of(tx, token_id, above=min(last, now - 1), up_to=now, at_most=MOST_CAUSES)
+    return tuple(
+        ChangeCause(
+            kind=one.kind,
+            block_number=one.block_number,
+            tx_hash=one.tx_hash,
+            sender=one.sender,
+            what=one.what,
+            detail=one.detail,
+        )
+        for one in seen
+    )
+
+
+def _read_state(tx: Transaction, token_id: int) -> _Told | None:
     found = tx.fetch_one("watches/find_state", _State, token_id=token_id)
     if found is None:
         return None
     text = zstandard.ZstdDecompressor().decompress(found.state)
-    return msgspec.json.decode(text, type=ReportState)
+    return _Told(state=msgspec.json.decode(text, type=ReportState), block_number=found.block_number)
 
 
-def _put_state(tx: Transaction, token_id: int, state: ReportState) -> None:
+def _put_state(tx: Transaction, token_id: int, state: ReportState, block_number: int) -> None:
     packed = zstandard.ZstdCompressor().compress(msgspec.json.encode(state))
-    tx.execute("watches/put_state", token_id=token_id, state=packed)
+    tx.execute("watches/put_state", token_id=token_id, state=packed, block_number=block_number)

@@ -7,9 +7,9 @@ import msgspec
 from core.primitives import Address
 from core.secret import Secret
 from sql.blocks import read_checkpoint
+from sql.observations import make_due
 from sql.sqlite_file import Transaction
 from sql.store import Readable
-from sql.task_queue import NEW_WORTH, put_task
 from sql.tokens import read_token, track_tokens
 
 _FOLLOW = "follow"
@@ -67,7 +67,7 @@ class WatchStates(msgspec.Struct, frozen=True, kw_only=True):
     active: int
 
 
-class WatchedToken(msgspec.Struct, frozen=True, kw_only=True):
+class TokenOfWatch(msgspec.Struct, frozen=True, kw_only=True):
     """One token of a watch."""
 
     token_id: int
@@ -177,7 +177,7 @@ def add_tokens(
     for token in track_tokens(tx, chain_id=chain_id, seen=seen, because="request"):
         added = tx.execute("watches/insert_token", watch_id=watch_id, token_id=token.token_id)
         if added:
-            put_task(tx, "refresh", token=token, worth=NEW_WORTH, due_s=int(now_s))
+            make_due(tx, token.token_id, due_s=int(now_s))
 
 
 def remove_tokens(
@@ -202,10 +202,10 @@ def count_tokens(store: Readable, watch_id: int) -> int:
 
 def list_tokens(
     store: Readable, watch_id: int, *, after: int = 0, at_most: int = 100_000
-) -> list[WatchedToken]:
+) -> list[TokenOfWatch]:
     """Return the tokens of a watch above a token id, by id."""
     return store.fetch(
-        "watches/list_tokens", WatchedToken, watch_id=watch_id, after=after, at_most=at_most
+        "watches/list_tokens", TokenOfWatch, watch_id=watch_id, after=after, at_most=at_most
     )
 
 

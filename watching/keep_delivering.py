@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from config.settings_model import WatchSettings
+from config.watch_settings import WatchSettings
 from sql.store import Store
 from sql.watch_messages import WatchMessage
 from watching.delivery_worker import DeliveryResult, DeliveryWorker

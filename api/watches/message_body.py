@@ -10,7 +10,7 @@ from api.formats.times import iso_utc
 from config.chains import Chain
 from core.primitives import Hash32, checksum
 from sql.watch_changes import BASELINE, kind_of
-from sql.watch_events import WatchEvent
+from sql.watch_events import ChangeCause, WatchEvent
 from sql.watch_messages import WatchMessage
 
 MessageType = Literal["token.changed", "token.baseline", "watch.test"]
@@ -34,6 +34,25 @@ class ToldChange(Shape, frozen=True, kw_only=True):
     """As it was told last; numbers and truths as text. null: unknown."""
     after: str | None
     """As it is now. null: unknown, which is told of the verdict alone."""
+
+
+class SeenCause(Shape, frozen=True, kw_only=True):
+    """One thing seen on the chain about the token between two reports. It came before the change;
+    that it led to it is likely, and not proved."""
+
+    kind: str
+    """call, owner_call, parameter_event, ownership_event, pool_created, liquidity, state,
+    failed_trade, other_tax, deadline or gap."""
+    block_number: int
+    """Block in which it was seen."""
+    tx_hash: Hash32 | None
+    """Its transaction. null: no single one is known."""
+    sender: str | None
+    """Who signed the transaction, with checksum. null: not known."""
+    what: str
+    """A function, an event, a storage slot or a pool, by kind."""
+    detail: str | None
+    """Values before and after, arguments, or a reason. null: there is nothing to tell."""
 
 
 class MessageBlock(Shape, frozen=True, kw_only=True):
@@ -80,6 +99,8 @@ class MessageData(Shape, frozen=True, kw_only=True):
     """The block that the report speaks of. null: a refusal, which belongs to no block."""
     changes: tuple[ToldChange, ...]
     """Changes of the kinds that the watch wants; in a baseline everything that is known."""
+    causes: tuple[SeenCause, ...]
+    """What was seen on the chain since the report before, newest first, the newest 20."""
 
 
 class MessageBody(Shape, frozen=True, kw_only=True):
@@ -117,6 +138,7 @@ class MessageRenderer:
                 verdict_reasons=event.reasons if event else (),
                 block=_block(message),
                 changes=_changes(event, message) if event else (),
+                causes=tuple(map(_cause, event.causes)) if event else (),
             ),
         )
 
@@ -144,6 +166,17 @@ def _changes(event: WatchEvent, message: WatchMessage) -> tuple[ToldChange, ...]
         ToldChange(kind=kind, what=change.what, before=change.before, after=change.after)
         for change, kind in kinds
         if kind is not None and kind in asked
+    )
+
+
+def _cause(cause: ChangeCause) -> SeenCause:
+    return SeenCause(
+        kind=cause.kind,
+        block_number=cause.block_number,
+        tx_hash=cause.tx_hash,
+        sender=None if cause.sender is None else checksum(cause.sender),
+        what=cause.what,
+        detail=cause.detail,
     )
 
 

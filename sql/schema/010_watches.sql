@@ -45,7 +45,9 @@ create index watch_token_by_token on watch_token (token_id);
 -- back is told by the next report.
 create table watch_state (
     token_id integer primary key,
-    state blob not null
+    state blob not null,
+    -- block of the last report that it accounts for
+    block_number integer not null
 );
 
 -- What is told of a token, for all who watch it.

@@ -26,7 +26,6 @@ ONE = {"chain": "ethereum", "address": TOKEN}
 JUDGING = ("check_token", "token_report", "token_evidence")
 WATCHING = ("watch_tokens", "list_watches", "watch_messages", "remove_watch")
 ALL = (*JUDGING, "list_chains", "usage", *WATCHING)
-
 # Both ways the protocol has of beginning: the handshake, and since 2026 none.
 MODES = ("legacy", "auto")
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import assay
 from api.watches import event_feed
-from config.settings_model import WatchSettings
+from config.watch_settings import WatchSettings
 from harness.api.samples import TOKEN, TOKEN_SHOWN
 from harness.api.world import World
 from sql.store import Store

@@ -192,9 +192,14 @@ PARTIAL = {"token_incomplete", "batch_open", "task_by_worth", "task_by_time"}
 
 READS_A_CHAIN = {
     "status/list_chains": "counts, for an operator",
+    "observations/insert_gap": "looks through the watched tokens, for a whole range",
+    "tasks/put_changed_from": "looks through the watched tokens, at a reorg",
     "tokens/list_tracked": "lists all tokens of a chain",
     "watches/count_states": "counts the watches, which are few, for a scrape",
     "watches/list_keys": "lists the keys that have watches, which are few",
+    "watched/delete_unwatched": "looks through what is kept of watched tokens",
+    "watched/list_pools": "lists pools of the watched tokens",
+    "watched/list_tokens": "lists the watched tokens",
 }
 SORTS = {
     "launches/list_of_token": "a row for each platform of one token",

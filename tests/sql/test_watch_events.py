@@ -312,12 +312,12 @@ def test_what_a_full_queue_does_not_take_is_counted_and_said(
 
 def test_a_new_token_is_due_for_one_analysis(store: Store) -> None:
     watch(store)
-    taken = take_tasks(store, "refresh", chain_id=1, now_s=5, again_s=6, at_most=9)
+    taken = take_tasks(store, "changed", chain_id=1, now_s=5, again_s=6, at_most=9)
     assert [task.token.address for task in taken] == [TOKEN]
     say(store, Said(), 5, is_settled=False)
-    assert take_tasks(store, "refresh", chain_id=1, now_s=7, again_s=8, at_most=9)
+    assert take_tasks(store, "changed", chain_id=1, now_s=7, again_s=8, at_most=9)
     say(store, Said(), 8)
-    assert not take_tasks(store, "refresh", chain_id=1, now_s=10**9, again_s=10**9, at_most=9)
+    assert not take_tasks(store, "changed", chain_id=1, now_s=10**9, again_s=10**9, at_most=9)
 
 
 def test_a_watch_that_goes_takes_everything_of_its_own_along(store: Store) -> None:

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from api.watches.message_body import MessageRenderer
-from config.settings_model import WatchSettings
+from config.watch_settings import WatchSettings
 from core.stop_signals import stop_on_signals
 from harness.api.world import CHAINS
 from sql.store import Store
