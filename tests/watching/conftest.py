@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.secret import Secret
+from harness.webhook_receiver import Received, read_log, set_mode
 from sql.store import Store
 from tests.house.sources import ROOT
 from tests.sql.empty_files import new_store
-from tests.watching.receiver import Received, read_log, set_mode
 from watching.webhook_signature import new_secret
 
 
@@ -39,7 +39,7 @@ class Receiver:
     def start(self) -> None:
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "tests.watching.receiver"),
+                *(sys.executable, "-m", "harness.webhook_receiver"),
                 *(str(self._port), self.secret.value, str(self.log)),
             ],
             cwd=ROOT,

@@ -18,6 +18,7 @@ from api.watches.message_body import MessageRenderer
 from core.secret import Secret
 from harness.api.world import CHAINS
 from harness.clock import HandClock
+from harness.webhook_receiver import Received
 from sql.store import MEMORY, Store
 from sql.watch_messages import list_deliveries
 from sql.watches import Watch, find_watch, pause_watch, resume_watch
@@ -26,7 +27,6 @@ from tests.house.sources import ROOT
 from tests.sql.samples import address
 from tests.watching.conftest import Receiver
 from tests.watching.delivering import deliver
-from tests.watching.receiver import Received
 from tests.watching.telling import TOKEN, tell, watch
 from watching.delivery_worker import DeliveryWorker
 from watching.webhook_address import WebhookRules

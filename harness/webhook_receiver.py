@@ -1,6 +1,6 @@
 """A receiver of webhooks in a process of its own, until a signal ends it.
 
-python -m tests.watching.receiver PORT SECRET LOG
+python -m harness.webhook_receiver PORT SECRET LOG
 
 Verifies each message with the library of the specification, writes its id and type to the log, on
 disk before it answers, and answers as the file beside the log says, which has a mode and may change
