@@ -248,14 +248,17 @@ class StateWatch:
         if report is None or token.scanned_at_s is None:
             return None
         reserves = await self._reserves_at(token, report)
-        if report.state is None or len(reserves) < len(pool_reads(report)):
+        if report.state is None or len(reserves) < len(pool_reads(report, self._chain)):
             # By an earlier release, or the node has forgotten its block: there is too little to
             # compare with.
             await asyncio.to_thread(self._ask, {token.token_id})
         basis = Basis(
             token_id=token.token_id,
             report_block=report.token.block_number,
-            compared=(*words_of(report.state or ()), *compared_pools(report, reserves)),
+            compared=(
+                *words_of(report.state or ()),
+                *compared_pools(report, self._chain, reserves),
+            ),
             deadlines=deadlines_of(report, self._chain),
         )
         observed = await asyncio.to_thread(self._observed, basis)
@@ -274,7 +277,7 @@ class StateWatch:
         )
         if stored is not None:
             return stored
-        wanted = pool_reads(report)
+        wanted = pool_reads(report, self._chain)
         answers = await fetch_bulk(
             self._node, [read for _, read in wanted], block=report.token.block_hash
         )

@@ -1,4 +1,4 @@
--- Watches: which tokens somebody wants to be told about.
+-- Which tokens somebody wants to be told of.
 
 create table watch (
     id integer primary key,
