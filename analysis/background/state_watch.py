@@ -203,10 +203,10 @@ class StateWatch:
         missing: list[WatchedToken] = []
         for token in tokens:
             old = self._held.get(token.token_id)
-            if old is not None and old.scanned_at_s == token.scanned_at_s:
-                held[token.token_id] = old
-            elif token.is_settled:
+            if token.is_settled and not _is_of(old, token):
                 missing.append(token)
+            elif old is not None:  # of the same report, or of the last one that had all its parts
+                held[token.token_id] = old
         for start in range(0, len(missing), _READ_AT_ONCE):
             some = missing[start : start + _READ_AT_ONCE]
             found = await asyncio.gather(*(self._load(token) for token in some))
@@ -292,6 +292,14 @@ class StateWatch:
     def _keep_reserves(self, token_id: int, number: int, reserves: Sequence[Reserve]) -> None:
         with self._store.transaction() as tx:
             write_reserves(tx, token_id, report_block=number, reserves=reserves)
+
+
+def _is_of(held: _Held | None, token: WatchedToken) -> bool:
+    """True if what is held is by the token's report as it is stored."""
+    if held is None:
+        return False
+    known = held.scanned_at_s, held.basis.report_block
+    return known == (token.scanned_at_s, token.report_block)
 
 
 def _come(held: _Held, block: BlockRef) -> Iterator[tuple[ObservationKind, str, str | None]]:
