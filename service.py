@@ -12,7 +12,6 @@ import structlog
 from analysis.background.job_work import JobPlace
 from analysis.background.round_share import RoundShare
 from analysis.background.start_background import start_background
-from analysis.background.state_watch import StateWatch
 from analysis.background.state_watch_loop import StateComparisons
 from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
@@ -29,7 +28,9 @@ from api.deps import ApiDeps, ChainState, Prefill
 from api.formats.judging import make_judge, policy_of
 from api.readiness import chain_state, is_fresh, store_state
 from api.serving.serve import check_address, serve
+from api.watches.message_body import MessageRenderer
 from config.chains import Chain
+from config.job_check import JobLimits
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings, IndexerSettings, Settings
@@ -43,8 +44,8 @@ from indexer.compaction_job import keep_compacting
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
-from indexer.watched.token_watch import pace_of
 from metrics.analysis_metrics import AnalyserCollector
+from metrics.delivery_metrics import DeliveryCollector
 from metrics.follower_metrics import FollowerCollector
 from metrics.job_metrics import JobCollector
 from metrics.metrics_server import serving_metrics
@@ -61,6 +62,7 @@ from sql.quote_tokens import write_quote_tokens
 from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
+from watching.keep_delivering import keep_delivering
 
 _BLOCKS_OLD = 2
 """A tip this many blocks behind the head, or reached this many block times ago, is not new any
@@ -93,9 +95,8 @@ async def run_service(
     stop_on_signals(stop)
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
-        store = await _open_store(stack, settings, chains)
         limits = job_limits(settings.jobs, chains)
-        store_configured_jobs(store, settings, limits, now_s=time.time())
+        store = await _open_store(stack, settings, chains, limits)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
@@ -125,7 +126,6 @@ async def run_service(
             for chain, client in clients
         }
         scanners = {slug: ChainScanner(context) for slug, context in contexts.items()}
-        memories = {slug: context.memory for slug, context in contexts.items()}
         analyser = Analyser(
             scanners, shelf, settings.analysis, time.time, observe=metrics.analyses.observe
         )
@@ -145,7 +145,7 @@ async def run_service(
             analyser,
             settings=settings.analysis,
             judge=judge,
-            observe=metrics.jobs.observe,
+            observe_job=metrics.jobs.observe,
             observe_change=metrics.watches.observe,
         )
 
@@ -163,7 +163,7 @@ async def run_service(
                 trades=trades,
             )
 
-        comparisons = _comparisons(clients, store, settings.indexer)
+        comparisons = StateComparisons(clients, store, settings.indexer)
         metrics.read_from(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
@@ -171,10 +171,12 @@ async def run_service(
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
             JobCollector(store, metrics.jobs, now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
+            DeliveryCollector(store, now_s=time.time),
         )
         stack.enter_context(_served_apart(metrics, settings))
         trades = StoredTrades(
-            store, lambda chain: anchor_prices(chain, memories[chain.slug].recall_native_usd())
+            store,
+            lambda chain: anchor_prices(chain, contexts[chain.slug].memory.recall_native_usd()),
         )
         app = create_app(
             ApiDeps(
@@ -185,6 +187,8 @@ async def run_service(
                 plans=load_plans(),
                 settings=settings.api,
                 store=store,
+                watches=settings.watches,
+                stop=stop,
                 public=settings.public,
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_owner_simulation=settings.analysis.owner_simulation,
@@ -231,25 +235,17 @@ async def run_service(
                     observe=metrics.compaction.observe,
                 )
             )
-            group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
-
-
-def _comparisons(
-    clients: list[tuple[Chain, RpcClient]], store: Store, settings: IndexerSettings
-) -> StateComparisons:
-    """Return what compares the state of watched tokens."""
-    return StateComparisons(
-        {
-            chain.id: StateWatch(
-                chain,
-                client,
-                store,
-                pace=pace_of(chain, settings),
-                most_words=settings.watched_words,
+            group.create_task(
+                keep_delivering(
+                    store,
+                    settings.watches,
+                    render=MessageRenderer(chains).encode,
+                    ended_keys=ledger.ended_of,
+                    observe=metrics.deliveries.observe,
+                    stop=stop,
+                )
             )
-            for chain, client in clients
-        }
-    )
+            group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
 
 
 def _served_apart(
@@ -325,11 +321,12 @@ async def _work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -
 
 
 async def _open_store(
-    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...]
+    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...], limits: JobLimits
 ) -> Store:
     store = stack.enter_context(closing(Store.open(settings.store)))
     await asyncio.to_thread(check_opens, settings.store)
     write_quote_tokens(store, chains)
+    store_configured_jobs(store, settings, limits, now_s=time.time())
     return store
 
 

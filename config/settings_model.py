@@ -10,6 +10,7 @@ from config.job_definition import JobDefinition
 from config.job_settings import JobSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
+from config.watch_settings import WatchSettings
 from core.rpc.limits import RpcLimits
 from core.secret import Secret, mask_url
 
@@ -369,6 +370,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: nobody can sign in; keys are created with the command line."""
     sign_in: SignInSettings
     sql: SqlSettings
+    watches: WatchSettings
     metrics: MetricsSettings
     jobs: JobSettings
     job: Annotated[
