@@ -12,8 +12,7 @@ import structlog
 from analysis.background.job_work import JobPlace
 from analysis.background.round_share import RoundShare
 from analysis.background.start_background import start_background
-from analysis.background.state_watch import StateWatch
-from analysis.background.state_watch_loop import NewestBlock, keep_comparing
+from analysis.background.state_watch_loop import StateComparisons
 from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
@@ -34,14 +33,13 @@ from config.chains import Chain
 from config.job_check import JobLimits
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
-from config.settings_model import IndexerSettings, Settings
+from config.settings_model import Settings
 from core.errors import ConfigError, UpstreamError
 from core.report import Report
 from core.rpc.client import RpcClient
 from core.stop_signals import stop_on_signals
 from indexer.compaction_job import keep_compacting
 from indexer.follower_status import FollowStatus
-from indexer.watched.token_watch import pace_of
 from metrics.analysis_metrics import AnalyserCollector
 from metrics.delivery_metrics import DeliveryCollector
 from metrics.follower_metrics import FollowerCollector
@@ -153,11 +151,11 @@ async def run_service(
                 trades=trades,
             )
 
-        comparisons = _comparisons(clients, store, settings.indexer)
+        comparisons = StateComparisons(clients, store, settings.indexer)
         metrics.read_from(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
-            WatchCollector(chains, statuses, comparisons),
+            WatchCollector(chains, statuses, comparisons.watches),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
             JobCollector(store, metrics.jobs, now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
@@ -202,11 +200,9 @@ async def run_service(
             lambda ready: _announce(host, ready.result(), [chain for chain, _ in clients], announce)
         )
 
-        newest = {chain.id: NewestBlock() for chain, _ in clients}
-
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
-            newest[status.chain_id].put(status.tip)
+            comparisons.put(status.chain_id, status.tip)
 
         gc.freeze()  # loaded objects stay alive; scanning them all would pause answers for 70 ms
         async with asyncio.TaskGroup() as group:
@@ -215,7 +211,7 @@ async def run_service(
                     keep_following_chain(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(keep_up_chain(chain, client, store, settings.indexer, stop))
-                group.create_task(keep_comparing(comparisons[chain.id], newest[chain.id], stop))
+            group.create_task(comparisons.run(stop))
             for step in report_steps(store, judge, settings.analysis):
                 group.create_task(work_through_reports(step, stop))
             group.create_task(
@@ -238,22 +234,6 @@ async def run_service(
                 )
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
-
-
-def _comparisons(
-    clients: list[tuple[Chain, RpcClient]], store: Store, settings: IndexerSettings
-) -> dict[int, StateWatch]:
-    """Return what compares the state of watched tokens, by chain id."""
-    return {
-        chain.id: StateWatch(
-            chain,
-            client,
-            store,
-            pace=pace_of(chain, settings),
-            most_words=settings.watched_words,
-        )
-        for chain, client in clients
-    }
 
 
 def _served_apart(

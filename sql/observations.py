@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from config.chains import Chain
+from config.settings_model import IndexerSettings
 from core.primitives import Address, BlockRef, Hash32
 from core.report import ReportRow
 from sql.columns import blob
@@ -77,6 +79,15 @@ class ObservationPace(msgspec.Struct, frozen=True, kw_only=True):
     every_blocks: int
     """A token that changes in every block is analysed once in so many."""
     block_time_s: float
+    """Nominal; a longer wait than what passes between blocks is never right."""
+
+    def between(self, earlier: BlockRef | None, later: BlockRef) -> "ObservationPace":
+        """Return the pace at which blocks really come, if they come faster than they should. None:
+        no earlier block is known."""
+        if earlier is None or later.number <= earlier.number:
+            return self
+        real_s = max(0, later.time_s - earlier.time_s) / (later.number - earlier.number)
+        return msgspec.structs.replace(self, block_time_s=min(self.block_time_s, real_s))
 
     def delay_s(self, block_number: int, *, report_block: int | None) -> int:
         """Return the seconds from a block to the analysis of what was seen in it.
@@ -88,6 +99,13 @@ class ObservationPace(msgspec.Struct, frozen=True, kw_only=True):
             return 0
         left = report_block + self.every_blocks - block_number
         return 0 if left <= 0 else math.floor(min(1, left) * self.block_time_s)
+
+
+def pace_of(chain: Chain, settings: IndexerSettings) -> ObservationPace:
+    """Return how soon observations on a chain lead to an analysis."""
+    return ObservationPace(
+        every_blocks=settings.changed_every_blocks, block_time_s=chain.block_time_s
+    )
 
 
 class _Token(msgspec.Struct, frozen=True, kw_only=True):

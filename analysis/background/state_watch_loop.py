@@ -1,12 +1,18 @@
-"""Loop that compares watched tokens at each new block of one chain, as soon as it is stored."""
+"""Loops that compare watched tokens at each new block, as soon as it is stored."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Final
 
 import structlog
 
 from analysis.background.state_watch import StateWatch
+from analysis.reads.node import Node
+from config.chains import Chain
+from config.settings_model import IndexerSettings
 from core.primitives import BlockRef
+from sql.observations import pace_of
+from sql.store import Store
 
 _BROKEN_OFF_PAUSE_S: Final = 10.0
 
@@ -34,15 +40,43 @@ class NewestBlock:
         return self._block
 
 
-async def keep_comparing(watch: StateWatch, blocks: NewestBlock, stop: asyncio.Event) -> None:
-    """Compare until `stop` is set; a look under way is then cancelled. A bug in one must end
-    nothing else."""
-    looking = asyncio.create_task(_look_for_ever(watch, blocks))
-    try:
-        await stop.wait()
-    finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+class StateComparisons:
+    """The comparisons of all chains of a service."""
+
+    def __init__(
+        self, clients: Iterable[tuple[Chain, Node]], store: Store, settings: IndexerSettings
+    ) -> None:
+        """`clients`: the chains, each with its node."""
+        self.watches = {
+            chain.id: StateWatch(
+                chain,
+                node,
+                store,
+                pace=pace_of(chain, settings),
+                most_words=settings.watched_words,
+            )
+            for chain, node in clients
+        }
+        """By chain id."""
+        self._blocks = {chain_id: NewestBlock() for chain_id in self.watches}
+
+    def put(self, chain_id: int, block: BlockRef | None) -> None:
+        """Note the newest stored block of a chain. None: there is none."""
+        self._blocks[chain_id].put(block)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Compare until `stop` is set; looks under way are then cancelled. A bug in one must end
+        nothing else."""
+        looking = [
+            asyncio.create_task(_look_for_ever(watch, self._blocks[chain_id]))
+            for chain_id, watch in self.watches.items()
+        ]
+        try:
+            await stop.wait()
+        finally:
+            for task in looking:
+                task.cancel()
+            await asyncio.gather(*looking, return_exceptions=True)
 
 
 async def _look_for_ever(watch: StateWatch, blocks: NewestBlock) -> None:
