@@ -7,8 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from threading import Thread
 from typing import Any, ClassVar
 
 import httpx
