@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar
@@ -38,7 +39,7 @@ class _Outside(BaseHTTPRequestHandler):
 
     asked: ClassVar[list[str]] = []
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - as the library calls it
         self.asked.append(self.path.lower())
         self.send_response(404)
         self.send_header("Content-Length", "0")
