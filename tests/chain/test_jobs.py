@@ -39,7 +39,7 @@ class _Outside(BaseHTTPRequestHandler):
 
     asked: ClassVar[list[str]] = []
 
-    def do_GET(self) -> None:  # noqa: N802 - as the library calls it
+    def do_GET(self) -> None:
         self.asked.append(self.path.lower())
         self.send_response(404)
         self.send_header("Content-Length", "0")
