@@ -5,8 +5,8 @@ history along; age forgets the rest.
 """
 
 import msgspec
-import zstandard
 
+from core import zstd
 from core.judgement import Judgement
 from core.report import Report
 from sql.columns import blob
@@ -56,14 +56,15 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True):
     number: int
 
 
-def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> None:
-    """Add a report, unless a part of it is still running or its block is known to be orphaned."""
+def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> bool:
+    """Add a report; return False, adding nothing, while a part of it is still running, and where
+    its block is known to be orphaned."""
     head = report.token
     where = {"chain_id": head.chain_id, "number": head.block_number}
     if not head.is_settled or tx.fetch_one(
         "report_history/find_other_hash", _Block, hash=blob(head.block_hash), **where
     ):
-        return
+        return False
     new = state_of(report, judgement)
     before = _read_state(tx, token_id)
     # Checks of another release come in with this report, and those it has no more go.
@@ -82,6 +83,7 @@ def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Ju
     )
     tx.insert("report_history", [_merged(tx, entry, changes)], on_conflict="replace")
     _put_state(tx, token_id, kept)
+    return True
 
 
 def undo_history_from(tx: Transaction, *, chain_id: int, number: int) -> None:
@@ -144,12 +146,12 @@ def _read_state(tx: Transaction, token_id: int) -> ReportState | None:
     found = tx.fetch_one("report_history/find_state", _State, token_id=token_id)
     if found is None:
         return None
-    text = zstandard.ZstdDecompressor().decompress(found.state)
+    text = zstd.decompress(found.state)
     return msgspec.json.decode(text, type=ReportState)
 
 
 def _put_state(tx: Transaction, token_id: int, state: ReportState) -> None:
-    packed = zstandard.ZstdCompressor().compress(msgspec.json.encode(state))
+    packed = zstd.compress(msgspec.json.encode(state))
     tx.execute("report_history/put_state", token_id=token_id, state=packed)
 
 

@@ -97,6 +97,8 @@ class TransferRow(Row, frozen=True, kw_only=True, gc=False):
     """20 bytes."""
     recipient: bytes
     amount_raw: RawAmount
+    time_s: int | None = None
+    """Time of the block, Unix seconds. None: the node did not tell it."""
 
 
 class SwapRow(Row, frozen=True, kw_only=True, gc=False):

@@ -16,15 +16,13 @@ from core.errors import QueryError, StoreError
 from core.low_priority import ANALYST
 from sql.analyst.answer_lines import (
     AnswerLine,
-    ArrowBatch,
-    ArrowSchema,
     ColumnNames,
     End,
     Failure,
     QueryRequest,
     Ready,
-    ResultForm,
     ResultRow,
+    first_rows,
 )
 from sql.analyst.bounds import Bounds, QueryResult
 from sql.analyst.query_turns import query_turn
@@ -73,21 +71,23 @@ def open_result(
     sql: str,
     bounds: Bounds,
     *,
-    form: ResultForm = "rows",
+    parquet: Path | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator["OpenResult"]:
     """Run one SELECT; yield its result, of which no more is held than the part being read.
 
-    Blocks. Raises as `run_sql`, also while the result is read.
+    `parquet`: the file that gets the rows, which is whole once `finish` returns. None: `rows` has
+    them. Blocks. Raises as `run_sql`, also while the result is read.
     """
     request = QueryRequest(
         prefix=str(store.absolute()),
         sql=sql,
-        form=form,
+        parquet=None if parquet is None else str(parquet.absolute()),
         max_rows=bounds.max_rows,
         cuts_rows=bounds.cuts_rows,
         time_limit_s=bounds.time_limit_s,
         memory_mb=bounds.memory_mb,
+        max_file_bytes=bounds.max_bytes,
     )
     files = StoreFiles(prefix=store)
     if not files.serving.exists():
@@ -99,7 +99,13 @@ def open_result(
             "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
         ) as process,
     ):
-        yield OpenResult(_Answer(store, bounds, is_stopped).lines(process))
+        try:
+            yield OpenResult(_Answer(store, bounds, is_stopped).lines(process))
+        finally:
+            if parquet is not None:
+                process.kill()
+                process.wait()
+                first_rows(parquet).unlink(missing_ok=True)
 
 
 class OpenResult:
@@ -108,9 +114,7 @@ class OpenResult:
     def __init__(self, lines: Iterator[AnswerLine]) -> None:
         self._lines = lines
         self.columns: tuple[str, ...] = ()
-        """Names of the columns; none in Arrow."""
-        self.schema = b""
-        """Schema as an Arrow message; empty where rows come."""
+        """Names of the columns."""
         self.truncated = False
         """True if there were more rows than allowed. Known once all were read."""
 
@@ -120,8 +124,6 @@ class OpenResult:
         head = next(self._lines)
         if isinstance(head, ColumnNames):
             self.columns = head.columns
-        elif isinstance(head, ArrowSchema):
-            self.schema = head.schema
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """Yield the rows: JSON-compatible values. Raises QueryError and StoreError."""
@@ -131,13 +133,10 @@ class OpenResult:
             elif isinstance(line, End):
                 self.truncated = line.truncated
 
-    def batches(self) -> Iterator[bytes]:
-        """Yield the rows as Arrow messages. Raises QueryError and StoreError."""
-        for line in self._lines:
-            if isinstance(line, ArrowBatch):
-                yield line.batch
-            elif isinstance(line, End):
-                self.truncated = line.truncated
+    def finish(self) -> None:
+        """Wait until all rows are in the Parquet file. Raises QueryError and StoreError."""
+        for _ in self.rows():
+            pass
 
 
 class _Answer:

@@ -17,8 +17,9 @@ import msgspec
 import pytest
 
 from core.primitives import checksum
-from demo.anvil import PROJECT_ROOT, AnvilNode
+from demo.anvil import AnvilNode
 from demo.layout import World
+from demo.npm_packages import PROJECT_ROOT
 from demo.overlay import write_overlay
 from tests.chain.program import free_port, run, running, until
 from tests.house.sources import ROOT
