@@ -25,10 +25,10 @@ COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 
 OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard harness/nodes/*/package.json))
 
-.PHONY: help setup demo serve test test-all test-nodes check fix bench docs examples pictures lock
+.PHONY: help setup demo serve test test-all test-package test-nodes wheel check fix bench docs examples pictures lock
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(PROJECT) $(NODE) ## Create .venv and node_modules from the locks (instant when nothing changed)
 
@@ -46,6 +46,12 @@ test-all: setup ## Run all tests, as CI does
 
 test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (770 MB), follow and analyse on each
 	$(PYTEST) -m other_nodes $(ARGS)
+
+test-package: setup ## Test the wheel of what is committed, in environments of its own; needs the registries
+	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py $(ARGS)
+
+wheel: setup ## Build the wheel into dist/
+	$(BIN)/pip wheel $(QUIET) --no-index --no-deps --no-build-isolation -w dist .
 
 check: setup ## What CI runs: lint, format, types, tests
 	$(BIN)/ruff check
@@ -75,7 +81,7 @@ pictures: setup ## Take the pictures of the tour from a demo, anew
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
-	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt
+	$(COMPILE) requirements/runtime.in requirements/cards.in -o requirements/runtime.txt
 	$(COMPILE) requirements/dev.in -o requirements/dev.txt
 
 # Progress is drawn on a terminal alone.

@@ -17,9 +17,7 @@ from core.errors import ConfigError, UpstreamError
 from core.primitives import Address, Hash32
 from core.rpc.messages import RpcFault, RpcRequest
 from demo.leash import find_free_port, signal_leashed, start_leashed, stop_leashed
-
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
-NODE_MODULES = PROJECT_ROOT / "node_modules"
+from demo.npm_packages import NODE_MODULES
 
 ETHER = 10**18
 _STATES_KEPT = 64
