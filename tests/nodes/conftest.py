@@ -19,7 +19,7 @@ from demo.anvil import AnvilNode
 from demo.overlay import write_overlay
 from demo.world import build_world
 from harness.nodes.chain_copy import ChainCopy, copy_chain, send_copy
-from harness.nodes.programs import PROGRAMS, NodeProgram, Program
+from harness.nodes.programs import NodeProgram, Program
 from tests.chain.judging import judge
 from tests.indexer.ledger_of_chain import Tables
 from tests.indexer.ledger_of_node import expect_of_node
@@ -95,7 +95,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
         )
 
 
-@pytest.fixture(scope="session", params=PROGRAMS, ids=lambda program: program.key)
+@pytest.fixture(scope="session")
 def other_node(request: pytest.FixtureRequest, reference: Reference) -> Iterator[OtherNode]:
     program: Program = request.param
     genesis_s = reference.copy.genesis_s

@@ -5,6 +5,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from core.report import Report
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from harness.nodes.comparison import compare_reports
+from harness.nodes.programs import PROGRAMS
 from indexer.follower import Follower
 from sql.store import Store
 from tests.indexer.ledger_of_chain import Tables, read
@@ -22,6 +24,12 @@ from tests.indexer.ledger_of_node import expect_of_node
 from tests.nodes.conftest import Judged, OtherNode, Reference, judge_all
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
+
+
+def programs(*, has_headers: bool) -> list[Any]:
+    """Nodes that answer questions for a block, or the others, as parameters."""
+    chosen = [program for program in PROGRAMS if program.has_headers is has_headers]
+    return [pytest.param(program, id=program.key) for program in chosen]
 
 
 async def follow_to_head(url: str, reference: Reference, path: Path) -> Tables:
@@ -86,13 +94,12 @@ async def follow_and_judge(
     return tables, await judge_all(other.node.url, reference.chain, tokens, reference.now_s)
 
 
+@pytest.mark.parametrize("other_node", programs(has_headers=True), indirect=True)
 def test_the_same_answers_or_null(
     reference: Reference, other_node: OtherNode, tmp_path: Path
 ) -> None:
     is_same_chain = not other_node.different
     assert sum(isinstance(one, Report) for one in reference.judged.values()) > 60
-    if not other_node.program.has_headers:
-        pytest.skip("see below")
     tables, judged = asyncio.run(follow_and_judge(other_node, reference, tmp_path / "store"))
     assert tables == expect_of_node(other_node.node, reference.chain)
     if is_same_chain:
@@ -108,11 +115,10 @@ def test_the_same_answers_or_null(
     assert_has_row(f"| {other_node.program.name} | {counted} | {len(judged)} | {describe(nulls)} |")
 
 
+@pytest.mark.parametrize("other_node", programs(has_headers=False), indirect=True)
 def test_a_node_without_headers_is_an_error(
     reference: Reference, other_node: OtherNode, tmp_path: Path
 ) -> None:
-    if other_node.program.has_headers:
-        pytest.skip("see above")
     url = other_node.node.url
     with pytest.raises(UpstreamError, match="latest block"):
         asyncio.run(follow_to_head(url, reference, tmp_path / "store"))
