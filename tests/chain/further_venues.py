@@ -15,8 +15,8 @@ from analysis.pipeline.chain_context import ChainContext
 from config.chains import Dex
 from core.primitives import ZERO_ADDRESS, Address
 from core.report import PoolResultRow
-from demo.anvil import NODE_MODULES
 from demo.compile import Artifacts, compile_sources
+from demo.npm_packages import NODE_MODULES
 from demo.pipeline import Pipeline, created_address
 from demo.seeding import UNLIMITED
 from demo.swaps import Call
