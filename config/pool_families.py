@@ -21,6 +21,7 @@ CREATION_COLUMNS = frozenset(
 )
 SWAP_COLUMNS = frozenset(
     {"pool_id", "amount0", "amount1", "amount0_in", "amount1_in", "amount0_out", "amount1_out"}
+    | {"amounts_in", "amounts_out", "amounts_kept"}
 )
 
 
@@ -51,7 +52,9 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     declared: str
     """As in PoolCreation. The amounts are `amount0_in` to `amount1_out`, or `amount0` and `amount1`
-    with a sign. Without `pool_id` the emitter is the pool."""
+    with a sign, or words with that of token0 in the lower half and that of token1 in the upper one:
+    `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too. Without `pool_id` the
+    emitter is the pool."""
     positive_is: Literal["paid_in", "paid_out"] = "paid_in"
     """What a signed amount above 0 is, from the pool's side."""
 
@@ -59,8 +62,11 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _check_names(self.declared, SWAP_COLUMNS)
         named = self.form.places.keys() - {"pool_id"}
         amounts = {name for name in named if not name.startswith("_")}
-        if amounts not in (_SIGNED, _BY_SIDE):
-            message = f"{self.declared} must name {' '.join(sorted(_SIGNED))}, or all four amounts"
+        if amounts not in (_SIGNED, _BY_SIDE, _PACKED):
+            message = (
+                f"{self.declared} must name {' '.join(sorted(_SIGNED))}, or all four amounts, "
+                f"or {' '.join(sorted(_PACKED))}"
+            )
             raise ValueError(message)
 
     @property
@@ -73,8 +79,14 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """True if what was paid in and out are arguments of their own, without a sign."""
         return "amount0_in" in self.form.places
 
+    @property
+    def is_packed(self) -> bool:
+        """True if the amounts of both tokens share words."""
+        return "amounts_in" in self.form.places
+
 
 _SIGNED = {"amount0", "amount1"}
+_PACKED = {"amounts_in", "amounts_out", "amounts_kept"}
 _BY_SIDE = {"amount0_in", "amount1_in", "amount0_out", "amount1_out"}
 
 
@@ -124,5 +136,7 @@ def swap_topics(*, is_by_side: bool) -> frozenset[Hash32]:
         event.form.topic0
         for family in FAMILIES
         for event in family.swap
-        if event.is_by_side == is_by_side and "pool_id" not in event.form.places
+        if event.is_by_side == is_by_side
+        and not event.is_packed
+        and "pool_id" not in event.form.places
     )

@@ -7,7 +7,8 @@ pragma solidity 0.8.37;
 /// at a contract whose own storage is to be read (the storage stays when the code is replaced).
 ///
 /// Calldata: the number of reads (2 bytes), then each read:
-///   kind     1  0: call; 1: code of an address; 2: storage word of the contract this code is put at
+///   kind     1  lower half: 0: call; 1: code of an address; 2: storage word of the contract this
+///               code is put at; upper half, of a call: which word of the answer gives its address
 ///   ref      2  the earlier read whose address is put in; ffff: none
 ///   place    2  where: at this offset of the data, as a word; ffff: in place of `to`
 ///   gas      4  of a call
@@ -90,7 +91,7 @@ contract Reader {
                     if eq(place, 0xffff) { subject := known }
                 }
                 if known {
-                    switch byte(0, head)
+                    switch and(byte(0, head), 0x0f)
                     case 0 {
                         status := 2
                         let allotted := and(shr(184, head), 0xffffffff)
@@ -110,8 +111,9 @@ contract Reader {
                                 status := byte(0, mload(add(end, 3)))
                             }
                         }
-                        if and(eq(status, 1), gt(length, 31)) {
-                            given := mload(add(end, 4))
+                        let word := mul(32, shr(4, byte(0, head)))
+                        if and(eq(status, 1), gt(length, add(31, word))) {
+                            given := mload(add(add(end, 4), word))
                             if shr(160, given) { given := 0 }
                         }
                     }

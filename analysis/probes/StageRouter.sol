@@ -73,6 +73,16 @@ interface IVaultManager {
         returns (int256 delta);
 }
 
+/// A pair of Liquidity Book: bins of one price each.
+interface IBook {
+    function getTokenX() external view returns (address);
+    function getSwapOut(uint128 amountIn, bool swapForY)
+        external
+        view
+        returns (uint128 amountInLeft, uint128 amountOut, uint128 fee);
+    function swap(bool swapForY, address to) external;
+}
+
 interface IVault {
     function lock(bytes calldata data) external returns (bytes memory);
 }
@@ -140,6 +150,34 @@ contract StageRouter {
             pair.staticcall(abi.encodeCall(IPair.getAmountOut, (amountIn, tokenIn)));
         if (ok && said.length == 32) return abi.decode(said, (uint256));
         return _formula(pair, IPair(pair).token0() == tokenIn, amountIn, fees[0]);
+    }
+
+    /// A pair of Liquidity Book, which trades what arrives. Where its bins end before, it would revert
+    /// whatever the token does: then there is no trade, and no revert.
+    function swapBook(address book, address tokenIn, uint256 amountIn, Means calldata means_)
+        external
+        payable
+    {
+        means = means_;
+        uint256 before = IErc20(tokenIn).balanceOf(book);
+        _pull(tokenIn, msg.sender, book, amountIn);
+        uint256 arrived = IErc20(tokenIn).balanceOf(book) - before;
+        bool forY = IBook(book).getTokenX() == tokenIn;
+        (uint128 left,,) = IBook(book).getSwapOut(uint128(arrived), forY);
+        if (left > 0) return;
+        IBook(book).swap(forY, _receiver(tokenIn));
+        _settle(tokenIn);
+    }
+
+    /// How much of an order the pair would take and what it would give for it. Nobody pays.
+    function reachBook(address book, address tokenIn, uint256 amountIn)
+        external
+        view
+        returns (uint256 taken, uint256 given)
+    {
+        (uint128 left, uint128 amountOut,) =
+            IBook(book).getSwapOut(uint128(amountIn), IBook(book).getTokenX() == tokenIn);
+        return (amountIn - left, amountOut);
     }
 
     /// A pool that calls back for its pay. `order` is the call to make, whatever its family says;

@@ -13,14 +13,15 @@ _SHORTEST_ADDRESS, _LONGEST_ADDRESS = 14, 20
 def address_in(read: ContractRead, answer: ReadAnswer) -> Address | None:
     """Return the address in the answer to a read. None: there is none, or it is zero.
 
-    Of a call it is the returned word, of a storage slot its lower twenty bytes, of a short code the
-    first address that it pushes. A fault of the node counts as none: reading the answer raises it.
+    Of a call it is its `address_word`, of a storage slot its lower twenty bytes, of a short code
+    the first address that it pushes. A fault of the node counts as none: reading the answer raises
+    it.
     Source: probes/Reader.sol, which does the same inside a pack.
     """
     if isinstance(answer, NodeFault):
         return None
     if isinstance(read, CallRead):
-        found = decode_address(answer)
+        found = decode_address(answer, at=read.address_word)
     elif isinstance(read, CodeRead):
         found = pushed_address(answer) if isinstance(answer, bytes) else None
     else:

@@ -36,8 +36,8 @@ class RequestHandle(msgspec.Struct, Generic[T_co], frozen=True):
 class AnswerAddress(msgspec.Struct, frozen=True):
     """The address in the answer to an earlier read of the same batch.
 
-    Of a call it is the returned word, of a storage slot its lower twenty bytes, of a short code the
-    first address that it pushes.
+    Of a call it is the returned word at its `address_word`, of a storage slot its lower twenty
+    bytes, of a short code the first address that it pushes.
     """
 
     read: Handle[object]
@@ -59,6 +59,8 @@ class CallRead(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
     argument: AddressArgument | None = None
     """Replaces a word of `data`."""
+    address_word: int = 0
+    """Index of the returned word that an AnswerAddress is taken from, at most 15."""
     gas: int = CALL_GAS
     storage: tuple[tuple[Hash32, Hash32], ...] = ()
     """Slots of `to`, and the values that they have during the call."""

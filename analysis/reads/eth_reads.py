@@ -154,10 +154,10 @@ def decode_uint(reply: Reply) -> int | None:
     return int.from_bytes(reply[:WORD])
 
 
-def decode_address(reply: Reply) -> Address | None:
-    """Return the first word as an address. None: no whole word, or its upper twelve bytes are not
-    zero."""
-    word = decode_uint(reply)
+def decode_address(reply: Reply, *, at: int = 0) -> Address | None:
+    """Return the word at this index as an address. None: no whole word, or its upper twelve bytes
+    are not zero."""
+    word = None if isinstance(reply, NoAnswer) else decode_uint(reply[WORD * at :])
     return None if word is None else address_of(word)
 
 

@@ -153,7 +153,8 @@ def _fields(read: ContractRead) -> tuple[int, Address, int, bytes]:
         case SlotRead(contract=contract, slot=slot):
             return _SLOT, contract, _NONE, bytes.fromhex(slot[2:])
         case CallRead(to=subject, argument=argument, data=data):
-            return _CALL, _known(subject), argument.offset if argument else _NONE, data
+            offset = argument.offset if argument else _NONE
+            return _CALL | read.address_word << 4, _known(subject), offset, data
 
 
 def _known(address: Address | AnswerAddress | None) -> Address:

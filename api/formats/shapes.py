@@ -75,8 +75,8 @@ class Pool(Shape, frozen=True, kw_only=True, gc=False):
     """Address of the pair contract; for AmmV4 of the one contract that all pools of the chain
     share, so read `pool_id` too."""
     liquidity_type: str
-    """Kind of the pool: AmmV2, AmmV3, AmmV4, Solid, SolidV3, or a launch platform's bonding curve.
-    The set may grow."""
+    """Kind of the pool: AmmV2, AmmV3, AmmV4, LiquidityBook, Solid, SolidV3, or a launch platform's
+    bonding curve. The set may grow."""
     liquidity: float | None
     """USD of the known tokens' reserves, both sides; approximate. None: what the pool holds is not
     known."""

@@ -158,7 +158,7 @@ usd = st.floats(min_value=0, max_value=1e12)
 outcomes: st.SearchStrategy[TradeOutcome | None] = st.sampled_from(
     ["passed", "refused", "pending", None]
 )
-kinds = st.sampled_from(["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3", "curve_a"])
+kinds = st.sampled_from(["AmmV2", "AmmV3", "AmmV4", "LiquidityBook", "Solid", "SolidV3", "curve_a"])
 
 
 @st.composite

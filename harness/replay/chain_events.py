@@ -177,6 +177,10 @@ def _encode_swap(event: Swapped) -> EventLog:
     if event.pool.swap.is_by_side:
         for at, amount in enumerate(paid):
             values |= {f"amount{at}_in": max(amount, 0), f"amount{at}_out": max(-amount, 0)}
+    elif event.pool.swap.is_packed:
+        into, out = ([max(sign * amount, 0) for amount in paid] for sign in (1, -1))
+        values |= {"amounts_in": into[0] | into[1] << 128, "amounts_out": out[0] | out[1] << 128}
+        values["amounts_kept"] = 0
     else:
         sign = -1 if event.pool.swap.positive_is == "paid_out" else 1
         values |= {f"amount{at}": sign * amount for at, amount in enumerate(paid)}

@@ -8,6 +8,8 @@ from core.primitives import Hash32
 from indexer.decode.log_columns import WORD_BYTES, LogShape
 from indexer.decode.words import WordPlace
 
+_HALF_BITS = 128
+
 
 class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
     """One pool creation event, and the places of the arguments of a PoolRow.
@@ -40,6 +42,8 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     paid_in: tuple[WordPlace, WordPlace]
     """Of token0 and token1: what the pool received; with a sign where `paid_out` is None."""
     paid_out: tuple[WordPlace, WordPlace] | None
+    kept: tuple[WordPlace, WordPlace] | None = None
+    """Of token0 and token1: what the pool received beside `paid_in`."""
     is_negated: bool
     """True if a signed amount above 0 is what the pool paid out."""
 
@@ -58,6 +62,8 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
     """Return the layout of a Swap event that pools of these kinds emit."""
     form = event.form
     places = {name: _place(at) for name, at in form.places.items()}
+    if event.is_packed:
+        return _packed_form(event, kinds, places)
     by_side = event.is_by_side
     first, second = ("amount0_in", "amount1_in") if by_side else ("amount0", "amount1")
     return SwapForm(
@@ -68,6 +74,29 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
         paid_in=(places[first], places[second]),
         paid_out=(places["amount0_out"], places["amount1_out"]) if by_side else None,
         is_negated=event.positive_is == "paid_out",
+    )
+
+
+def _packed_form(event: PoolSwap, kinds: tuple[str, ...], places: dict[str, WordPlace]) -> SwapForm:
+    paid_in, paid_out, kept = (
+        _halves(places[name]) for name in ("amounts_in", "amounts_out", "amounts_kept")
+    )
+    return SwapForm(
+        topic0=event.form.topic0,
+        kinds=kinds,
+        shape=_shape(event.form),
+        pool_id=places.get("pool_id"),
+        paid_in=paid_in,
+        paid_out=paid_out,
+        kept=kept,
+        is_negated=False,
+    )
+
+
+def _halves(place: WordPlace) -> tuple[WordPlace, WordPlace]:
+    return (
+        WordPlace(place.source, place.index, low_bit=0),
+        WordPlace(place.source, place.index, low_bit=_HALF_BITS),
     )
 
 

@@ -20,7 +20,7 @@ from indexer.decode.log_columns import (
     LogColumns,
     LogGroup,
 )
-from indexer.decode.words import to_float, to_signed_float
+from indexer.decode.words import WordPlace, to_float, to_half_float, to_signed_float
 
 
 def _forms() -> tuple[SwapForm, ...]:
@@ -119,8 +119,15 @@ def _own_times(group: LogGroup, times: dict[int, int]) -> Int64Array:
 
 def _amount(group: LogGroup, form: SwapForm, side: int) -> FloatArray:
     """Return the amount of token0 or token1, positive where the pool received it."""
+    if form.kept is not None and form.paid_out is not None:
+        received = _half(group, form.paid_in[side]) + _half(group, form.kept[side])
+        return received - _half(group, form.paid_out[side])
     paid_in = form.paid_in[side].of(group)
     if form.paid_out is not None:
         return to_float(paid_in) - to_float(form.paid_out[side].of(group))
     received = to_signed_float(paid_in)
     return -received if form.is_negated else received
+
+
+def _half(group: LogGroup, place: WordPlace) -> FloatArray:
+    return to_half_float(place.of(group), low_bit=place.low_bit)

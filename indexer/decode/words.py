@@ -18,6 +18,7 @@ _TICK_RANGE = 1 << 24
 _SMALL_BYTES = 4
 """Enough for uint24, uint32 and every fee."""
 _LIMBS = 4
+_LIMB_BITS = 64
 _SIGN = 0x80
 
 
@@ -100,6 +101,15 @@ def is_flag(words: ByteArray) -> BoolArray:
 def to_float(words: ByteArray) -> FloatArray:
     """Return unsigned words as 64-bit floats."""
     return _sum_of_limbs(_limbs(words))
+
+
+def to_half_float(words: ByteArray, *, low_bit: int | None) -> FloatArray:
+    """Return unsigned numbers of 128 bits, which begin at `low_bit` of the word, as 64-bit
+    floats."""
+    limbs = _limbs(words).reshape(-1, _LIMBS)
+    end = _LIMBS - (low_bit or 0) // _LIMB_BITS
+    high, low = (limbs[:, end - at].astype(np.float64) for at in (2, 1))
+    return high * 2.0**_LIMB_BITS + low
 
 
 def to_signed_float(words: ByteArray) -> FloatArray:

@@ -40,6 +40,8 @@ PARAMETERS = st.binary(min_size=32, max_size=32)
 
 
 def values_of(argument: Argument) -> st.SearchStrategy[object]:
+    if argument.name == "binStep":  # a uint16 in a word of its own, as it is indexed
+        return st.integers(0, 2**16 - 1)
     match argument.abi_type:
         case "address":
             return ADDRESSES
@@ -58,8 +60,8 @@ def expected_row(case: Case, values: dict[str, object]) -> dict[str, object]:
     """What each argument name of the declarations means for a pool."""
     pool_id = values.get("id")
     key = "0x" + pool_id.hex() if isinstance(pool_id, bytes) else None
-    pool = values.get("pair", values.get("pool", FACTORY))
-    tick_spacing = values.get("tickSpacing")
+    pool = values.get("pair", values.get("pool", values.get("LBPair", FACTORY)))
+    tick_spacing = values.get("tickSpacing", values.get("binStep"))
     if isinstance(parameters := values.get("parameters"), bytes):
         tick_spacing = int.from_bytes(parameters[-5:-2], "big", signed=True)
     hooks = values.get("hooks")
@@ -72,8 +74,8 @@ def expected_row(case: Case, values: dict[str, object]) -> dict[str, object]:
         "kind": case.kind,
         "variant": case.variant,
         "factory": FACTORY,
-        "token0": values.get("token0", values.get("currency0")),
-        "token1": values.get("token1", values.get("currency1")),
+        "token0": values.get("token0", values.get("currency0", values.get("tokenX"))),
+        "token1": values.get("token1", values.get("currency1", values.get("tokenY"))),
         "fee": values.get("fee", values.get("swapFee")),
         "tick_spacing": tick_spacing,
         "stable": values.get("stable"),

@@ -1,9 +1,11 @@
 """Query of a factory for one pool."""
 
+from functools import partial
+
 import msgspec
 
 from analysis.market.venues.pool import Candidate
-from analysis.reads.chain_reads import Handle
+from analysis.reads.chain_reads import Handle, call_of
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
@@ -23,11 +25,17 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
     fee: int | None = None
     tick_spacing: int | None = None
     stable: bool | None = None
+    address_word: int = 0
+    """Index of the returned word that holds the pool's address."""
 
     def ask(self, batch: ReadBatch) -> Handle[Address | None]:
         """Add the read of the pool's address."""
         arguments = (self.token, self.quote, *self.key)
-        return batch.call(self.dex.factory, self.getter, *arguments, returns=decode_address)
+        call = call_of(self.dex.factory, self.getter, *arguments)
+        return batch.add(
+            msgspec.structs.replace(call, address_word=self.address_word),
+            returns=partial(decode_address, at=self.address_word),
+        )
 
     def candidate(self, pool: Address | None) -> Candidate | None:
         """Return the pool at the address that the factory returned. None: there is none."""

@@ -12,6 +12,7 @@ import msgspec
 
 from analysis import probes
 from analysis.market.venues import (
+    book_swap,
     concentrated_swap,
     native_coin_forms,
     pair_swap,
@@ -103,6 +104,27 @@ def vaulted_way(router: Address, *, permit2: Address | None = None) -> TradeRout
     """Return a route for pools of PancakeSwap Infinity, whose key the manager tells by their id."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
     return _way(router, _vaulted_data, read, permit2=permit2, is_hooked=True)
+
+
+def book_way(
+    router: Address, *, wrapped: Address | None = None, permit2: Address | None = None
+) -> TradeRoute:
+    """Return a route for pairs of Liquidity Book. `wrapped`: the pair's other token, if that is
+    the wrapped coin."""
+    return _way(
+        router,
+        _book_data,
+        partial(book_swap.read_moved, router=router),
+        wrapped=wrapped,
+        permit2=permit2,
+        quote_data=_book_quote,
+        takes_all=True,
+    )
+
+
+def book_reach(router: Address) -> Reach:
+    """Return the measurement for pairs of Liquidity Book, which tell it themselves."""
+    return Reach(router=router, code=probes.runtime("StageRouter"), data=_book_quote)
 
 
 def pool_reach(router: Address, *, mark: Address) -> Reach:
@@ -240,3 +262,15 @@ def _vaulted_data(means: Means, swap: Swap) -> str:
 def _entry(swap: Swap) -> tuple[Address, bytes]:
     """Return manager and id of a pool that is an entry."""
     return swap.candidate.dex.factory, bytes.fromhex(swap.candidate.key[2:])
+
+
+def _book_data(means: Means, swap: Swap) -> str:
+    return call_data(
+        f"swapBook(address,address,uint256,{_MEANS_TYPE})",
+        *(swap.candidate.pool, swap.token_in, swap.amount_in, means.words),
+    )
+
+
+def _book_quote(swap: Swap) -> str:
+    signature = "reachBook(address,address,uint256)"
+    return call_data(signature, swap.candidate.pool, swap.token_in, swap.amount_in)

@@ -1,11 +1,19 @@
 """List of the venues. Each is declared in its own module, in a constant called VENUE."""
 
-from analysis.market.venues import slipstream, solidly, uniswap_v2, uniswap_v3, uniswap_v4
+from analysis.market.venues import (
+    liquidity_book,
+    slipstream,
+    solidly,
+    uniswap_v2,
+    uniswap_v3,
+    uniswap_v4,
+)
 from analysis.market.venues.trade_route import RouterForm
 from analysis.market.venues.venue import Venue
 from config.chains import Dex
 
 VENUES: tuple[Venue, ...] = (
+    liquidity_book.VENUE,
     slipstream.VENUE,
     solidly.VENUE,
     uniswap_v2.VENUE,

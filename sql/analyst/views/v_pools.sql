@@ -31,7 +31,7 @@ comment on column v_pools.token0 is 'Address of the first token.';
 comment on column v_pools.token1 is 'Address of the second token.';
 comment on column v_pools.fee_pct is
     'Swap fee in percent. NULL: it varies, or the event does not tell.';
-comment on column v_pools.tick_spacing is 'Tick spacing. NULL: the kind has none.';
+comment on column v_pools.tick_spacing is 'Tick spacing, or bin step in basis points. NULL: the kind has none.';
 comment on column v_pools.stable is
     'Whether it is a stable pool of the Solidly kind. NULL: the kind has none.';
 comment on column v_pools.hooks is 'Address of the hooks contract. NULL: the kind has none.';

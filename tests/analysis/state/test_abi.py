@@ -6,10 +6,12 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.reads.answer_address import address_in
 from analysis.reads.chain_reads import AnswerAddress, Handle, call_of, source_of, with_address
 from analysis.reads.eth_reads import (
     TEXT_LIMIT,
     NoAnswer,
+    Reply,
     decode_address,
     decode_text,
     decode_uint,
@@ -19,7 +21,7 @@ from analysis.reads.eth_reads import (
 )
 from analysis.reads.rpc_reads import read_request
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.primitives import ZERO_ADDRESS, Address, Hash32
 from core.rpc.messages import RpcFault
 
 TOKEN = Address("0x" + "11" * 20)
@@ -177,3 +179,20 @@ def test_bytes_that_are_no_utf_8_are_replaced() -> None:
 def test_single_words(reply: bytes | NoAnswer, number: int | None, address: str | None) -> None:
     assert decode_uint(reply) == number
     assert decode_address(reply) == address
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (bytes(32) + bytes.fromhex("ab" * 20).rjust(32, b"\0"), "0x" + "ab" * 20),
+        (bytes.fromhex("ab" * 20).rjust(32, b"\0") + bytes(32), None),  # zero is no address
+        (bytes.fromhex("ab" * 20).rjust(32, b"\0"), None),
+        (bytes(32) + b"\1" * 32, None),
+        (NoAnswer(reason="reverted"), None),
+    ],
+)
+def test_a_call_says_which_word_of_its_answer_is_the_address(
+    answer: Reply, found: str | None
+) -> None:
+    call = msgspec.structs.replace(call_of(ZERO_ADDRESS, "pair()"), address_word=1)
+    assert address_in(call, answer) == found

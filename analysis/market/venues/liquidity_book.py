@@ -1,0 +1,96 @@
+"""Liquidity Book of Trader Joe (LFJ) since 2.1: pairs that keep their tokens in bins of one price
+each, keyed by two tokens and bin step.
+
+A pair's tokens X and Y stand in the order in which its creator named them. Source: joe-v2
+ILBFactory, ILBPair, PriceHelper.
+"""
+
+from collections.abc import Sequence
+from math import exp, log1p
+
+from analysis.market.venues import probe_router
+from analysis.market.venues.lookup import Lookup
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.market.venues.trade_route import Reach, TradeRoute
+from analysis.market.venues.venue import Venue
+from analysis.reads.chain_reads import AnswerAddress
+from analysis.reads.eth_reads import WORD, NoAnswer, decode_address, decode_uint
+from analysis.reads.read_batch import ReadBatch
+from config.chains import Dex
+from core.primitives import Address, RawAmount
+
+_STEPS = (1, 2, 5, 10, 15, 20, 25, 50, 80, 100)
+"""Bin steps in basis points that the factories' presets have."""
+_PRICE_ONE = 2**23
+"""Id of the bin whose price is one."""
+_LARGEST_EXPONENT = 700.0
+"""Of e: a price beyond it is no number that counts."""
+
+
+class BookReads:
+    """Reads of one pair's reserves, order of tokens and current bin."""
+
+    def __init__(
+        self, batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
+    ) -> None:
+        self._batch = batch
+        self._reserves = batch.call(pool, "getReserves()")
+        self._token_x = batch.call(pool, "getTokenX()", returns=decode_address)
+        self._bin = batch.call(pool, "getActiveId()", returns=decode_uint)
+
+    def read(self, candidate: Candidate) -> PoolState | None:
+        """Decode the state of the pair. None: it did not answer as its kind does. Raises
+        UpstreamError."""
+        reply, token_x = self._batch[self._reserves], self._batch[self._token_x]
+        if isinstance(reply, NoAnswer) or len(reply) < 2 * WORD:
+            return None
+        if token_x not in (candidate.token, candidate.quote):
+            return None
+        is_x = token_x == candidate.token
+        x, y = (int.from_bytes(reply[at : at + WORD], "big") for at in (0, WORD))
+        token, quote = (x, y) if is_x else (y, x)
+        return PoolState(
+            token_reserve_raw=RawAmount(token),
+            quote_reserve_raw=RawAmount(quote),
+            in_range_liquidity=None,
+            price=_price(self._batch[self._bin], candidate.tick_spacing, is_x=is_x),
+        )
+
+
+def _price(bin_id: int | None, step_bp: int | None, *, is_x: bool) -> float | None:
+    """Return quote per token, in smallest units. None: not known."""
+    if bin_id is None or step_bp is None:
+        return None
+    exponent = (bin_id - _PRICE_ONE) * log1p(step_bp / 10_000)
+    return exp(exponent if is_x else -exponent) if abs(exponent) < _LARGEST_EXPONENT else None
+
+
+def _lookups(dex: Dex, token: Address, quote: Address) -> Sequence[Lookup]:
+    return [
+        Lookup(
+            dex=dex,
+            token=token,
+            quote=quote,
+            getter="getLBPairInformation(address,address,uint256)",
+            key=(step,),
+            tick_spacing=step,
+            address_word=1,
+        )
+        for step in dex.fee_tiers or _STEPS
+    ]
+
+
+def _route(
+    candidate: Candidate, router: Address, *, wrapped: Address | None, permit2: Address | None
+) -> TradeRoute:
+    return probe_router.book_way(router, wrapped=wrapped, permit2=permit2)
+
+
+def _reach(candidate: Candidate, *, free: Address, mark: Address) -> Reach:
+    return probe_router.book_reach(free)
+
+
+# Without `router`: pairs let every contract trade, and have no owner's exceptions.
+VENUE = Venue(
+    kind="LiquidityBook", lookups=_lookups, ask_pool=BookReads, route=_route, reach=_reach
+)
