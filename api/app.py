@@ -34,6 +34,8 @@ from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
+from api.routes.token_exit import get_exit
+from api.routes.trade_check import post_trade_check
 from api.routes.usage import get_usage
 from api.search.listed_tokens import TokenLists
 from api.serving.answers import Answers
@@ -41,6 +43,7 @@ from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
+from api.serving.quote_service import QuoteService
 from api.sign_in.issuer import Issuer
 from config.chain_names import index_by_name
 from sql.accounts import Accounts
@@ -58,7 +61,10 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
     limits = KeyLimits(deps.ledger, books, windows, now_s=deps.now_s)
     many = BatchService(answers, limits, wait_s=deps.batch_wait_s)
-    door = LazyMcpServer(lambda module: module.McpServer(deps, answers, limits, version=VERSION))
+    quotes = QuoteService(deps, answers)
+    door = LazyMcpServer(
+        lambda module: module.McpServer(deps, answers, limits, quotes, version=VERSION)
+    )
 
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
@@ -70,6 +76,8 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_token,
             get_summary,
             get_evidence,
+            get_exit,
+            post_trade_check,
             post_tokens,
             get_token_security,
             post_token,
@@ -93,6 +101,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "cards": new_card_cache(),
                 "public_limits": PublicLimits(windows, deps.public),
                 "many": many,
+                "quotes": quotes,
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
                 "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),

@@ -33,14 +33,18 @@ from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
 from api.formats.compat import CompatFeatures
 from api.formats.evidence_excerpt import EvidenceExcerpt, excerpt, excerpt_of
+from api.formats.exit_format import ExitAnswer
 from api.formats.rendering import EvidenceBody, Format
 from api.formats.shape_building import Shape
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
+from api.formats.trade_format import TradeAnswer, TradeRequest
 from api.served_chains import CHAIN_HELP, ServedChain, find_chain, list_chains
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, tell
 from api.serving.cached_answer import CachedAnswer
+from api.serving.quote_answers import quoted
+from api.serving.quote_service import QuoteService
 from core.errors import StoreError
 
 INSTRUCTIONS = (
@@ -88,6 +92,23 @@ class _Evidence(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = 0
 
 
+class _Exit(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which token, and a size of the caller's own."""
+
+    usd: Annotated[
+        float | None, msgspec.Meta(description="A further size, in USD at the spot price")
+    ] = None
+    amount: Annotated[
+        str | None, msgspec.Meta(description="Or in tokens, as a decimal number, such as 1250.5")
+    ] = None
+
+
+class _Trade(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which token, and the trade that is about to be signed."""
+
+    trade: TradeRequest
+
+
 class ChainList(Shape, frozen=True, kw_only=True):
     """The supported chains."""
 
@@ -116,8 +137,17 @@ class _Tool(msgspec.Struct, frozen=True, kw_only=True):
 class McpServer:
     """Answers the protocol's requests by the services of the API."""
 
-    def __init__(self, deps: ApiDeps, answers: Answers, limits: KeyLimits, *, version: str):
+    def __init__(
+        self,
+        deps: ApiDeps,
+        answers: Answers,
+        limits: KeyLimits,
+        quotes: QuoteService,
+        *,
+        version: str,
+    ):
         self._deps = deps
+        self._quotes = quotes
         self._answers = answers
         self._limits = limits
         self._tools = self._all_tools()
@@ -169,6 +199,25 @@ class McpServer:
                 takes=_Evidence,
                 gives=(EvidenceExcerpt,),
                 run=self._evidence,
+            ),
+            "quote_exit": _Tool(
+                description="What selling a holding brings now, at 100 to 100,000 USD and a size "
+                "of your own, split best over the pools, after tax, fees and price impact; gas; "
+                "and what can be sold until half the depth is gone. Each figure was simulated "
+                "whole. null is not known, never 0; a quote does not make a token safe. "
+                f"{_COUNTS}",
+                takes=_Exit,
+                gives=(ExitAnswer,),
+                run=self._exit,
+            ),
+            "check_trade": _Tool(
+                description="What one trade would do to its sender, before it is signed: the very "
+                "call simulated, with what arrives, what else leaves, allowances left open, the "
+                "tax, and the stored verdict. `passed` speaks of this call at this block and is "
+                f"not `safe`; read `warnings`. Nothing is sent. {_COUNTS}",
+                takes=_Trade,
+                gives=(TradeAnswer,),
+                run=self._trade,
             ),
             "list_chains": _Tool(
                 description="Supported chains, and which of them are served here. A token on "
@@ -267,11 +316,42 @@ class McpServer:
             raise _invalid("key", "No such evidence; `left_out` and `evidence` name what there is.")
         return _result(msgspec.json.encode(part))
 
+    async def _exit(self, called: _Called) -> CallToolResult:
+        asked: _Exit = called.arguments
+        chain = await self._admit(called)
+
+        async def ask() -> ExitAnswer:
+            return await self._quotes.exit(
+                chain=chain, address=asked.address, usd=asked.usd, amount=asked.amount
+            )
+
+        return await self._quoted(ask, chain, asked.address)
+
+    async def _trade(self, called: _Called) -> CallToolResult:
+        asked: _Trade = called.arguments
+        chain = await self._admit(called)
+
+        async def ask() -> TradeAnswer:
+            return await self._quotes.trade(chain=chain, address=asked.address, asked=asked.trade)
+
+        return await self._quoted(ask, chain, asked.address)
+
+    async def _quoted(
+        self, ask: Callable[[], Awaitable[ExitAnswer | TradeAnswer]], chain: str, address: str
+    ) -> CallToolResult:
+        answer = await quoted(ask, chain=self._answers.chain(chain), address=address)
+        return _result(answer.body) if answer.status == _OK else _error(answer.body)
+
+    async def _admit(self, called: _Called) -> str:
+        """Return the slug of the chain, and count the call."""
+        chain = find_chain(self._deps, str(called.arguments.chain), asked_in="arguments")
+        await self._limits.admit(called.caller)
+        return chain
+
     async def _answer(self, called: _Called, form: Format) -> CachedAnswer:
         """Check in the order of the HTTP route: chain, limits, address."""
         asked: _OneToken = called.arguments
-        chain = find_chain(self._deps, str(asked.chain), asked_in="arguments")
-        await self._limits.admit(called.caller)
+        chain = await self._admit(called)
         return await self._answers.answer(chain=chain, address=asked.address, form=form)
 
     async def _list_chains(self, _: _Called) -> CallToolResult:

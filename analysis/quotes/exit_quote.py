@@ -64,7 +64,7 @@ class ExitQuote(msgspec.Struct, frozen=True, kw_only=True):
     """What leaving brings at one block."""
 
     block: BlockRef
-    symbol_decimals: int
+    decimals: int
     spot_usd: float | None
     """USD of one whole token in the deepest pool that is sold in, before fees. None: no such pool,
     or it has no price."""
@@ -200,7 +200,7 @@ class _Quoting:
         half = None if not usable else lines.pop()
         return ExitQuote(
             block=market.round.pin,
-            symbol_decimals=market.decimals,
+            decimals=market.decimals,
             spot_usd=spot,
             native_usd=market.round.native_usd,
             gas_price_wei=market.round.disguise.gas_price_wei,
@@ -282,6 +282,7 @@ class _Quoting:
             usd, amount = sizes[at] if at < len(sizes) else (None, 0)
             if not isinstance(plan, str):
                 amount = sum(leg.amount_raw for leg in plan)
+                usd = None if spot is None else amount / 10**market.decimals * spot
             if not isinstance(plan, str) and self._can_sell(amount):
                 lines.append(
                     read_line(

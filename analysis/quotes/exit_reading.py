@@ -45,7 +45,7 @@ class ExitLine(msgspec.Struct, frozen=True, kw_only=True):
     """Percent below the spot price, beside tax; pool fees are part of it."""
     gas_used: int | None = None
     """Of approvals and sales."""
-    gas_wei: int | None = None
+    gas_wei: RawAmount | None = None
     gas_usd: float | None = None
     depth_share: float | None = None
     """Part of the quote sides of all usable pools, by value, that the sale took, 0 to 1."""
@@ -83,7 +83,7 @@ def read_line(
     parts = tuple(_part(leg, by_key[leg.leg.setup.candidate.key]) for leg in outcome.legs)
     got = sum(part.proceeds_usd for part in parts)
     tax = _tax(parts)
-    gas_wei = None if outcome.gas_used is None else outcome.gas_used * gas_price_wei
+    gas_wei = None if outcome.gas_used is None else RawAmount(outcome.gas_used * gas_price_wei)
     gas_usd = None if gas_wei is None or native_usd is None else gas_wei / 10**18 * native_usd
     lefts = [leg.left_raw for leg in outcome.legs]
     return ExitLine(

@@ -202,10 +202,11 @@ class _McpOperation(Operation):
 async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
     """Streamable HTTP without sessions: one JSON answer for each request.
 
-    Tools: check_token, token_report, token_evidence, list_chains, usage. A tool that judges a token
-    counts as one call, as the route by HTTP does; the others are free. Results come as structured
-    content and as text. What is refused (limits too) is an error of the tool, its text the reason
-    as JSON; a tool that does not exist is an error of the protocol.
+    Tools: check_token, token_report, token_evidence, quote_exit, check_trade, list_chains, usage. A
+    tool that judges a token or a trade counts as one call, as the route by HTTP does; the others
+    are free. Results come as structured content and as text. What is refused (limits too) is an
+    error of the tool, its text the reason as JSON; a tool that does not exist is an error of the
+    protocol.
     """
     door: LazyMcpServer = request.app.state.mcp
     server, body = await door.server(), await request.body()
