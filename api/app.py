@@ -35,7 +35,8 @@ from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.token_exit import get_exit
-from api.routes.trade_check import post_trade_check
+from api.routes.token_exit_page import show_exit
+from api.routes.token_trade import post_trade_check
 from api.routes.usage import get_usage
 from api.search.listed_tokens import TokenLists
 from api.serving.answers import Answers
@@ -150,6 +151,7 @@ def _pages() -> Router:
             dashboard.revoke,
             token_page.look_up,
             token_page.show_token,
+            show_exit,
             send_card,
             token_page.show_token_for_key,
             token_page.refresh_token,

@@ -39,6 +39,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         {"Fields": [{"All on one page": "fields.md"}, *_grouped(made["fields"])]},
         {"Flags": _grouped(made["flags"])},
         {"API": [*_grouped(made["api"]), {"GoPlus clients": "goplus.md"}]},
+        {"Trades": ["exit.md", "check-trade.md"]},
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},
         {"For operators": _OPERATORS},
         {"Accuracy and speed": "accuracy.md"},

@@ -39,5 +39,6 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", f"/t/1/{TOKEN}"),
     ("POST", f"/t/1/{TOKEN}/refresh"),
     ("GET", f"/t/1/{TOKEN}/card.png"),
+    ("GET", f"/t/1/{TOKEN}/exit"),
 )
 """Method and target. `tests/api/test_methods.py` holds it to be whole."""

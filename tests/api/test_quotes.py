@@ -7,9 +7,12 @@ import pytest
 from analysis.pipeline.analyser import KnownReport
 from analysis.quotes.exit_quote import ExitAsk
 from analysis.quotes.trade_ask import TradeRefusedError
+from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
 from harness.api.samples import MINED_AT_S, TOKEN, make_report
 from harness.api.world import PLANS, Get, World
+from tests.api.network import on_network
+from tests.api.test_mcp import ONE, agent, call
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
 TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
@@ -123,3 +126,47 @@ async def test_each_counts_as_one_call(world: World) -> None:
     assert (await client.post(CHECK, json=TRADE, headers=headers)).status_code == 200
     await world.aclose()
     assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 2
+
+
+async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None:
+    key = world.new_key()
+    async with on_network(world) as base, agent(base, {"X-API-Key": key}) as client:
+        checked = await call(client, "check_trade", **ONE, trade=TRADE)
+        assert checked == (False, (await check(world, TRADE))[1])
+        quote = await call(client, "quote_exit", **ONE, usd=5)
+        assert quote == (False, (await get(f"{EXIT}?usd=5")).json())
+        wrong = await call(client, "check_trade", **ONE, trade={**TRADE, "side": "hold"})
+        assert (wrong[0], wrong[1]["status"]) == (True, 422)
+
+
+PAGE = f"/t/1/{EXIT}"
+READER = {"User-Agent": "Mozilla/5.0", "Accept": "text/html"}
+
+
+async def test_the_page_has_a_row_for_each_size(world: World) -> None:
+    answer = await world.client().get(PAGE, headers=READER)
+    assert answer.status_code == 200
+    rows = answer.text.split("<tbody>")[1].split("</tbody>")[0].split("</tr>")
+    assert "96.50" in rows[0]
+    assert "Cannot be sold: sale too large" in rows[1]
+    assert "Half the depth" in rows[2]
+    token_page = await world.client().get(f"/t/1/{TOKEN}", headers=READER)
+    assert token_page.text.lower().count(f"/t/ethereum/{EXIT}") == 1
+
+
+async def test_a_page_without_a_quote_says_why(world: World) -> None:
+    world.quotes.failure = UpstreamError(service="node", reason="gone")
+    answer = await world.client().get(PAGE, headers=READER)
+    assert (answer.status_code, "No quote" in answer.text) == (500, True)
+
+
+async def test_pages_of_people_without_a_key_are_bounded_as_analyses_are(world: World) -> None:
+    settings = PublicSettings(analyses_per_hour=2)
+    client = world.client(public=settings)
+    seen = [(await client.get(PAGE, headers=READER)).status_code for _ in range(3)]
+    assert seen == [200, 200, 429]
+    assert len(world.quotes.asked) == 2
+    robot = await world.client().get(PAGE, headers={**READER, "User-Agent": "Googlebot/2.1"})
+    assert robot.status_code == 404
+    closed = await world.client(public=PublicSettings(is_open=False)).get(PAGE, headers=READER)
+    assert closed.status_code == 401
