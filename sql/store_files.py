@@ -55,6 +55,11 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
         return self._named(f"follow-{chain_id}.lock")
 
     @property
+    def jobs_lock(self) -> Path:
+        """Return the file that the process which runs the store's jobs locks."""
+        return self._named("jobs.lock")
+
+    @property
     def query_queue_lock(self) -> Path:
         """Return the file that the process locks whose statement of an analyst is next."""
         return self._named("sql-next.lock")

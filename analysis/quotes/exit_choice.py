@@ -75,14 +75,14 @@ class PoolSales(msgspec.Struct, frozen=True, kw_only=True):
         """Return the legs, by amount, ascending."""
         return tuple(outcome.legs[0] for outcome in self.outcomes)
 
-    def why_not(self, amount: int) -> str:
+    def why_not(self, amount: int) -> Refused | NotSimulated:
         """Return why so much was not sold here."""
         for each in self.sales:
             if each.leg.amount_raw < amount and not isinstance(each.outcome, Refused):
                 continue
             if isinstance(each.outcome, Refused | NotSimulated):
-                return each.outcome.reason
-        return "the proceeds are not visible"
+                return each.outcome
+        return NotSimulated(missing="NODE", reason="no sale of this size was measured")
 
 
 def judge_pool(sold: PoolSales, *, buyers_tax: float | None) -> str | None:
@@ -105,14 +105,15 @@ def judge_pool(sold: PoolSales, *, buyers_tax: float | None) -> str | None:
 
 def plan_legs(
     usable: Sequence[PoolSales], amount: int, *, gas_usd: float
-) -> tuple[ExitLeg, ...] | str:
-    """Return the legs that bring most after gas, or a text that says why there are none.
+) -> tuple[ExitLeg, ...] | Refused | NotSimulated:
+    """Return the legs that bring most after gas, or why there are none.
 
     `gas_usd`: USD of one unit of gas. The pools that pay most for the whole amount are tried alone,
     then together with one more each.
     """
     if amount <= 0 or not usable:
-        return "no pool is sold in" if not usable else "no price"
+        missing = "no pool is sold in" if not usable else "the token has no price"
+        return NotSimulated(missing="POOL", reason=missing)
     ordered = sorted(usable, key=lambda each: -_most(each, amount))
     best: tuple[float, tuple[ExitLeg, ...]] | None = None
     for number in range(1, len(ordered) + 1):
@@ -130,7 +131,7 @@ def plan_legs(
     return ordered[0].why_not(amount) if best is None else best[1]
 
 
-def half_depth(usable: Sequence[PoolSales]) -> tuple[ExitLeg, ...] | str:
+def half_depth(usable: Sequence[PoolSales]) -> tuple[ExitLeg, ...] | Refused | NotSimulated:
     """Return the legs that take about half of each pool's quote side, or why there are none."""
     legs = []
     for each in usable:

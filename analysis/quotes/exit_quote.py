@@ -31,6 +31,7 @@ from analysis.scenarios.exit_sale import (
 )
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.simulation.backends import perform
+from analysis.simulation.simulate_v1 import NotSimulated, Refused
 from core.primitives import Address, BlockRef, RawAmount
 from core.report import PoolResultRow, Report
 
@@ -39,6 +40,20 @@ SIZES_USD: Final = (100.0, 1_000.0, 10_000.0, 100_000.0)
 
 MOST_POOLS: Final = 5
 """Pools that are sold in, deepest first."""
+
+
+MOST_LEFT_OUT: Final = 20
+"""Pools, deepest first, of which it is said that they are left out."""
+
+Unsold = Refused | NotSimulated
+
+_TOO_SHALLOW: Final = NotSimulated(
+    missing="LIQUIDITY", reason="too shallow, or beyond the pools that are sold in"
+)
+_NOT_TRIED: Final = NotSimulated(missing="FUNDS", reason="not tried")
+_NO_SELLER: Final = NotSimulated(
+    missing="HOLDER", reason="no wallet can be given the token, and no holder is known"
+)
 
 
 class ExitAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,32 +142,45 @@ async def quote_exit(
     )
     setups, refused = trade_setups(context, first_round, picked)
     rows: dict[str, PoolResultRow] = {row.pool_id or row.pool: row for row in report.pools or ()}
-    reasons = {
+    prices = anchor_prices(context.chain, first_round.native_usd)
+    reasons: dict[str, Unsold] = {
         setup.candidate.key: reason
         for setup in setups
-        if (reason := _untested(rows.get(setup.candidate.key))) is not None
+        if (reason := _untested(setup, rows.get(setup.candidate.key), prices)) is not None
     }
-    reasons |= {key: str(getattr(trade.sell, "reason", "")) for key, trade in refused.items()}
+    for key, trade in refused.items():
+        if isinstance(trade.sell, Refused | NotSimulated):
+            reasons[key] = trade.sell
+    seller = _seller(first_round, state)
+    if seller.most_raw == 0:
+        reasons |= {setup.candidate.key: _NO_SELLER for setup in setups}
     market = _Market(
         context=context,
         round=first_round,
-        prices=anchor_prices(context.chain, first_round.native_usd),
-        seller=_seller(first_round, state),
+        prices=prices,
+        seller=seller,
         pools={pool.candidate.key: pool for pool in picked},
         setups=tuple(each for each in setups if each.candidate.key not in reasons),
     )
     return await _Quoting(market, rows, ask, reasons).quote(state.pools)
 
 
-def _untested(row: PoolResultRow | None) -> str | None:
+def _untested(
+    setup: TradeSetup, row: PoolResultRow | None, prices: Mapping[Address, Price]
+) -> Unsold | None:
     """Return why a pool's sales are not quoted. None: a buyer's sale passed in it."""
     if row is None:
-        return "the token's report has no trade in this pool"
-    if row.sell == "passed":
+        reason = "the token's report has no trade in this pool"
+    elif row.sell == "refused":
+        why = row.error_message or "the sale reverts"
+        return Refused(reason=f"buyers cannot sell in this pool: {why}")
+    elif row.sell != "passed":
+        reason = row.error_message or "no buyer's sale was tested in this pool yet"
+    elif setup.candidate.quote not in prices:
+        reason = "what the pool pays has no price"
+    else:
         return None
-    if row.sell == "refused":
-        return f"buyers cannot sell in this pool: {row.error_message or 'the sale reverts'}"
-    return row.error_message or "no buyer's sale was tested in this pool yet"
+    return NotSimulated(missing="POOL", reason=reason)
 
 
 def _seller(first_round: FirstRound, state: MarketState) -> Seller:
@@ -175,7 +203,7 @@ class _Quoting:
         market: _Market,
         rows: Mapping[str, PoolResultRow],
         ask: ExitAsk,
-        reasons: dict[str, str],
+        reasons: dict[str, Unsold],
     ) -> None:
         self._market = market
         self._rows = rows
@@ -194,7 +222,9 @@ class _Quoting:
             row = self._rows[each.setup.candidate.key]
             reason = judge_pool(each, buyers_tax=row.sell_tax)
             if reason is not None:
-                self._reasons[each.setup.candidate.key] = reason
+                self._reasons[each.setup.candidate.key] = NotSimulated(
+                    missing="HOLDER", reason=reason
+                )
         usable = [each for each in sold if each.setup.candidate.key not in self._reasons]
         lines = await self._lines(sizes, usable, spot)
         half = None if not usable else lines.pop()
@@ -273,17 +303,18 @@ class _Quoting:
         due = [
             write_exit(plan, market.seller)
             for plan in plans
-            if not isinstance(plan, str) and self._can_sell(sum(leg.amount_raw for leg in plan))
+            if not isinstance(plan, Refused | NotSimulated)
+            and self._can_sell(sum(leg.amount_raw for leg in plan))
         ]
         self._simulated += len(due)
         outcomes = iter(await market.simulate(due) if due else ())
         lines: list[ExitLine] = []
         for at, plan in enumerate(plans):
             usd, amount = sizes[at] if at < len(sizes) else (None, 0)
-            if not isinstance(plan, str):
+            if not isinstance(plan, Refused | NotSimulated):
                 amount = sum(leg.amount_raw for leg in plan)
                 usd = None if spot is None else amount / 10**market.decimals * spot
-            if not isinstance(plan, str) and self._can_sell(amount):
+            if not isinstance(plan, Refused | NotSimulated) and self._can_sell(amount):
                 lines.append(
                     read_line(
                         better_of(next(outcomes), usable, amount, gas_usd=gas_usd),
@@ -296,8 +327,8 @@ class _Quoting:
                     )
                 )
                 continue
-            reason = plan if isinstance(plan, str) else ""
-            lines.append(unread_line(amount, usd, self._why_unsold(amount) or reason))
+            missed = plan if isinstance(plan, Refused | NotSimulated) else _NOT_TRIED
+            lines.append(unread_line(amount, usd, self._obstacle(amount, usable) or missed))
         return lines
 
     def _gas_usd(self) -> float:
@@ -308,21 +339,23 @@ class _Quoting:
     def _can_sell(self, amount: int) -> bool:
         return 0 < amount <= self._market.seller.most_raw
 
-    def _why_unsold(self, amount: int) -> str | None:
-        """Return why an amount is not tried at all. None: it was."""
+    def _obstacle(self, amount: int, usable: Sequence[PoolSales]) -> Unsold | None:
+        """Return why an amount is not tried at all. None: it was, or has no price."""
         seller = self._market.seller
-        if seller.most_raw == 0:
-            return "no wallet can be given the token, and no holder is known"
-        if amount == 0:
-            return None if self._market.setups else self._nowhere()
+        if not usable:
+            return self._nowhere()
         if amount > seller.most_raw:
             whose = "whole supply" if seller.holder is None else "largest known holder's balance"
-            return f"more than the {whose}"
+            return NotSimulated(missing="HOLDER", reason=f"more than the {whose}")
         return None
 
-    def _nowhere(self) -> str:
-        reasons = list(dict.fromkeys(self._reasons.values()))
-        return reasons[0] if reasons else "no pool of the token can be sold in"
+    def _nowhere(self) -> Unsold:
+        """Return why no pool is sold in: a refusal if all of them refuse."""
+        reasons = list(self._reasons.values())
+        if not reasons:
+            return NotSimulated(missing="POOL", reason="the token has no pool that is sold in")
+        unknown = [reason for reason in reasons if isinstance(reason, NotSimulated)]
+        return unknown[0] if unknown else reasons[0]
 
     def _left_out(self, found: Sequence[ValuedPool]) -> tuple[LeftOutPool, ...]:
         used = {setup.candidate.key for setup in self._market.setups} - self._reasons.keys()
@@ -331,17 +364,11 @@ class _Quoting:
                 pool=pool.candidate.key,
                 dex=pool.candidate.dex.name,
                 liquidity_usd=pool.value.liquidity_usd,
-                reason=self._reasons.get(
-                    pool.candidate.key, "too shallow, or beyond the pools that are sold in"
-                ),
+                reason=self._reasons.get(pool.candidate.key, _TOO_SHALLOW).reason,
             )
             for pool in found[:MOST_LEFT_OUT]
             if pool.candidate.key not in used
         )
-
-
-MOST_LEFT_OUT: Final = 20
-"""Pools, deepest first, of which it is said that they are left out."""
 
 
 def _units(usd: float, spot_usd: float | None, unit: int) -> int:

@@ -58,9 +58,14 @@ class ExitLine(msgspec.Struct, frozen=True, kw_only=True):
     """True if the token or pool reverts the sale; False with a reason: it is not known."""
 
 
-def unread_line(amount_raw: int, usd: float | None, reason: str) -> ExitLine:
+def unread_line(amount_raw: int, usd: float | None, why: Refused | NotSimulated) -> ExitLine:
     """Return the line of a size that was not sold."""
-    return ExitLine(amount_raw=RawAmount(amount_raw), value_usd=usd, reason=reason)
+    return ExitLine(
+        amount_raw=RawAmount(amount_raw),
+        value_usd=usd,
+        reason=why.reason,
+        is_refused=isinstance(why, Refused),
+    )
 
 
 def read_line(
@@ -77,8 +82,7 @@ def read_line(
     value = None if spot_usd is None else amount_raw / 10**decimals * spot_usd
     refusal = outcome.refusal
     if isinstance(refusal, Refused | NotSimulated):
-        line = unread_line(amount_raw, value, refusal.reason)
-        return msgspec.structs.replace(line, is_refused=isinstance(refusal, Refused))
+        return unread_line(amount_raw, value, refusal)
     by_key = {each.setup.candidate.key: each for each in usable}
     parts = tuple(_part(leg, by_key[leg.leg.setup.candidate.key]) for leg in outcome.legs)
     got = sum(part.proceeds_usd for part in parts)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
-import swagger_ui
 from litestar import Request, Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
@@ -18,7 +18,15 @@ from api.pages.static_files import StaticFile, make_static_file, send_file
 from api.sign_in.browser import find_visitor
 
 _OURS = files(api.pages) / "assets"
-_SWAGGER = files(swagger_ui) / "static"
+
+
+def _find_browser() -> Traversable:
+    """Return the folder of the API browser's files: in a wheel, else where a checkout has them."""
+    built = _OURS / "swagger_ui"
+    return built if built.is_dir() else files("swagger_ui") / "static"
+
+
+_SWAGGER = _find_browser()
 
 # Whitelist of served files by name, so that no other file in those folders is exposed.
 _ASSETS = {

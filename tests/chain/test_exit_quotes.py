@@ -91,6 +91,7 @@ async def test_what_cannot_be_sold_at_a_size_has_a_reason_and_no_number(
     assert [pool.sell for pool in report.pools or ()] == ["passed"]
     assert [line.proceeds_usd is not None for line in quote.lines] == [True, True, False, False]
     assert [line.reason for line in quote.lines[2:]] == ["TransferHelper: TRANSFER_FROM_FAILED"] * 2
+    assert [line.is_refused for line in quote.lines] == [False, False, True, True]
     too_much = quote.lines[2].amount_raw
     seller = traps.fresh_account()
     traps.send(token.owner, token.address, "transfer(address,uint256)", seller, too_much)
@@ -105,6 +106,7 @@ async def test_who_was_given_tokens_says_nothing_of_who_bought(
     assert quote.pools == ()
     assert {line.proceeds_usd for line in quote.lines} == {None}
     assert all("buyers cannot sell" in line.reason for line in quote.lines)
+    assert all(line.is_refused for line in quote.lines)
     assert [pool.pool for pool in quote.left_out] == [token.pool.address]
 
 
@@ -116,6 +118,7 @@ async def test_without_a_report_of_trades_nothing_is_quoted(
     bare = msgspec.structs.replace(report, pools=None)
     quote = await quote_exit(context, token.address, bare, ExitAsk())
     assert (quote.pools, quote.spot_usd, quote.half_depth) == ((), None, None)
+    assert not any(line.is_refused for line in quote.lines)
     assert {line.proceeds_usd for line in quote.lines} == {None}
 
 
