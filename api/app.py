@@ -26,7 +26,18 @@ from api.openapi.examples import Examples
 from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import explain
-from api.routes import dashboard, documentation, front, jobs, jobs_page, root, signin, token_page
+from api.routes import (
+    dashboard,
+    documentation,
+    front,
+    jobs,
+    jobs_page,
+    root,
+    signin,
+    token_page,
+    watch_page,
+    watch_routes,
+)
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -40,6 +51,7 @@ from api.routes.token_exit import get_exit
 from api.routes.token_exit_page import show_exit
 from api.routes.token_trade import post_trade_check
 from api.routes.usage import get_usage
+from api.routes.watch_stream import stream_all, stream_one
 from api.search.listed_tokens import TokenLists
 from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
@@ -48,8 +60,12 @@ from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.serving.quote_service import QuoteService
 from api.sign_in.issuer import Issuer
+from api.watches.event_feed import EventFeed
+from api.watches.message_body import MessageRenderer
+from api.watches.watch_book import WatchBook
 from config.chain_names import index_by_name
 from sql.accounts import Accounts
+from watching.keep_delivering import rules_of
 
 VERSION = "0.5.0"
 
@@ -69,8 +85,16 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     limits = KeyLimits(deps.ledger, books, windows, now_s=deps.now_s)
     many = BatchService(answers, limits, wait_s=deps.batch_wait_s)
     quotes = QuoteService(deps, answers)
+    book = None if deps.store is None else WatchBook(deps, deps.store, rules_of(deps.watches))
+    feed = (
+        None
+        if deps.store is None
+        else EventFeed(deps.store, MessageRenderer(deps.chains), stop=deps.stop)
+    )
     door = LazyMcpServer(
-        lambda module: module.McpServer(deps, answers, limits, quotes, version=VERSION)
+        lambda module: module.make_server(
+            deps, answers, limits, keyring, quotes, book, feed, version=VERSION
+        )
     )
 
     @asynccontextmanager
@@ -90,6 +114,19 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             post_token,
             post_mcp,
             get_usage,
+            watch_routes.create_watch,
+            watch_routes.list_watches,
+            watch_routes.show_watch,
+            watch_routes.delete_watch,
+            watch_routes.pause,
+            watch_routes.resume,
+            watch_routes.send_test,
+            watch_routes.show_tokens,
+            watch_routes.add_tokens,
+            watch_routes.remove_tokens,
+            watch_routes.show_deliveries,
+            stream_all,
+            stream_one,
             get_llms_text,
             issue_trial_key,
             jobs.get_jobs,
@@ -119,6 +156,8 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
                 "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
+                "watch_book": book,
+                "event_feed": feed,
                 "issuer": _issuer(deps),
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
@@ -142,7 +181,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         chains={name: chain.slug for name, chain in index_by_name(served).items()},
         now_s=deps.now_s,
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
-        closes=(many.aclose, door.aclose),
+        closes=(many.aclose, door.aclose, *(() if feed is None else (feed.aclose,))),
     )
     return app
 
@@ -164,6 +203,7 @@ def _pages() -> Router:
             dashboard.revoke,
             jobs_page.show,
             jobs_page.change,
+            watch_page.change_watch,
             token_page.look_up,
             token_page.show_token,
             show_exit,

@@ -14,7 +14,7 @@ from config.chains import Chain, Dex
 from core.errors import CallerError
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes, RawAmount
 
-TradeSide = Literal["buy", "sell"]
+AskedSide = Literal["buy", "sell"]
 
 MOST_DATA_BYTES: Final = 32_768
 """Longest calldata that is simulated."""
@@ -33,7 +33,7 @@ class TradeAsk(msgspec.Struct, frozen=True, kw_only=True):
     """A trade that somebody is about to sign."""
 
     token: Address
-    side: TradeSide
+    side: AskedSide
     amount_raw: RawAmount
     """Of what is paid: the token for a sale, else `pays_with`, else the native coin in wei."""
     sender: Address

@@ -131,11 +131,11 @@ async def test_each_counts_as_one_call(world: World) -> None:
 async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None:
     key = world.new_key()
     async with on_network(world) as base, agent(base, {"X-API-Key": key}) as client:
-        checked = await call(client, "check_trade", **ONE, trade=TRADE)
+        checked = await call(client, "check_trade", **ONE, **TRADE)
         assert checked == (False, (await check(world, TRADE))[1])
         quote = await call(client, "quote_exit", **ONE, usd=5)
         assert quote == (False, (await get(f"{EXIT}?usd=5")).json())
-        wrong = await call(client, "check_trade", **ONE, trade={**TRADE, "side": "hold"})
+        wrong = await call(client, "check_trade", **ONE, **{**TRADE, "side": "hold"})
         assert (wrong[0], wrong[1]["status"]) == (True, 422)
 
 
