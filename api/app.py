@@ -47,6 +47,9 @@ from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
+from api.routes.token_exit import get_exit
+from api.routes.token_exit_page import show_exit
+from api.routes.token_trade import post_trade_check
 from api.routes.usage import get_usage
 from api.routes.watch_stream import stream_all, stream_one
 from api.search.listed_tokens import TokenLists
@@ -55,6 +58,7 @@ from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
+from api.serving.quote_service import QuoteService
 from api.sign_in.issuer import Issuer
 from api.watches.event_feed import EventFeed
 from api.watches.message_body import MessageRenderer
@@ -80,6 +84,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
     limits = KeyLimits(deps.ledger, books, windows, now_s=deps.now_s)
     many = BatchService(answers, limits, wait_s=deps.batch_wait_s)
+    quotes = QuoteService(deps, answers)
     book = None if deps.store is None else WatchBook(deps, deps.store, rules_of(deps.watches))
     feed = (
         None
@@ -88,7 +93,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     )
     door = LazyMcpServer(
         lambda module: module.make_server(
-            deps, answers, limits, keyring, book, feed, version=VERSION
+            deps, answers, limits, keyring, quotes, book, feed, version=VERSION
         )
     )
 
@@ -102,6 +107,8 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_token,
             get_summary,
             get_evidence,
+            get_exit,
+            post_trade_check,
             post_tokens,
             get_token_security,
             post_token,
@@ -145,6 +152,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "cards": new_card_cache(),
                 "public_limits": PublicLimits(windows, deps.public),
                 "many": many,
+                "quotes": quotes,
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
                 "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
@@ -198,6 +206,7 @@ def _pages() -> Router:
             watch_page.change_watch,
             token_page.look_up,
             token_page.show_token,
+            show_exit,
             send_card,
             token_page.show_token_for_key,
             token_page.refresh_token,

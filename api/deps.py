@@ -12,6 +12,9 @@ from prometheus_client.registry import Collector
 
 from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
+from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.trade_ask import TradeAsk
+from analysis.quotes.trade_check import TradeCheck
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.job_check import JobLimits
@@ -43,6 +46,20 @@ class Analysis(Protocol):
     async def recall(self, chain: str, address: Address, /) -> KnownReport:
         """Return what is stored or under way for the token of the chain with that slug, at once and
         without a request to a node."""
+        ...
+
+
+class Quotes(Protocol):
+    """Interface of quotes and checks, which are simulated when asked for."""
+
+    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
+        """Return what leaving brings, of the report's token. Raises TokenRefusedError,
+        UpstreamError."""
+        ...
+
+    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
+        """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError,
+        UpstreamError."""
         ...
 
 
@@ -85,6 +102,7 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """All dependencies of the API."""
 
     analysis: Analysis
+    quotes: Quotes
     ledger: Ledger
     chains: tuple[Chain, ...]
     """Every supported chain."""

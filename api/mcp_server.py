@@ -35,6 +35,7 @@ from api.formats.rendering import EvidenceBody, Format
 from api.formats.shape_building import Shape
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
+from api.mcp_quotes import McpQuotes
 from api.mcp_tool import (
     COUNTS,
     FREE,
@@ -49,6 +50,7 @@ from api.served_chains import CHAIN_HELP, ServedChain, find_chain, list_chains
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, tell
 from api.serving.cached_answer import CachedAnswer
+from api.serving.quote_service import QuoteService
 from api.watches.event_feed import EventFeed
 from api.watches.watch_book import WatchBook
 from core.errors import StoreError
@@ -106,6 +108,7 @@ class McpServer:
         deps: ApiDeps,
         answers: Answers,
         limits: KeyLimits,
+        quotes: McpQuotes,
         watches: McpWatches,
         *,
         version: str,
@@ -113,7 +116,7 @@ class McpServer:
         self._deps = deps
         self._answers = answers
         self._limits = limits
-        self._tools = {**self._all_tools(), **watches.tools()}
+        self._tools = {**self._all_tools(), **quotes.tools(), **watches.tools()}
         server: Server[Any] = Server(
             "assay",
             version=version,
@@ -286,6 +289,7 @@ def make_server(
     answers: Answers,
     limits: KeyLimits,
     keyring: Keyring,
+    quotes: QuoteService,
     book: WatchBook | None,
     feed: EventFeed | None,
     *,
@@ -298,7 +302,8 @@ def make_server(
         return await keyring.is_live(caller, deps.now_s())
 
     watches = McpWatches(book, feed, limits, is_live)
-    return McpServer(deps, answers, limits, watches, version=version)
+    simulated = McpQuotes(deps, answers, limits, quotes)
+    return McpServer(deps, answers, limits, simulated, watches, version=version)
 
 
 def _schema_of(takes: type[msgspec.Struct]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
+from analysis.quotes.chain_quotes import ChainQuotes
 from api.app import create_app
 from api.deps import ApiDeps, ChainState
 from api.serving.serve import serve
@@ -87,6 +88,7 @@ def assay(store: Store, ledger: Ledger) -> ASGIApp:
             analysis=Analyser(
                 {"ethereum": NoNode()}, ReportStore(store, AnalysisSettings()), settings, time.time
             ),
+            quotes=ChainQuotes({}, concurrency=1),
             ledger=ledger,
             chains=load_chains(None),
             served=frozenset({"ethereum"}),

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, AsyncExitStack, closing, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, closing, nullcontext
 from functools import partial
 
 import structlog
@@ -21,6 +21,7 @@ from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
+from analysis.quotes.chain_quotes import ChainQuotes
 from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
@@ -169,6 +170,9 @@ async def run_service(
         app = create_app(
             ApiDeps(
                 analysis=analyser,
+                quotes=await stack.enter_async_context(
+                    aclosing(ChainQuotes(contexts, concurrency=settings.analysis.concurrency))
+                ),
                 ledger=ledger,
                 chains=chains,
                 served=frozenset(scanners),

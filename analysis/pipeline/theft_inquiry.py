@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
+from analysis.pipeline.pool_setups import what_if_blocks
 from analysis.pipeline.second_round import MarketState
-from analysis.pipeline.trade_rounds import Buys, what_if_blocks
+from analysis.pipeline.trade_rounds import Buys
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import suspects
 from analysis.scenarios.theft_checks import TheftInquiry

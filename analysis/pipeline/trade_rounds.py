@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from analysis.market import routers
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.venue_registry import venue_of
@@ -16,6 +15,7 @@ from analysis.pipeline import pool_simulations
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_codeless
 from analysis.pipeline.first_round import FirstRound
+from analysis.pipeline.pool_setups import trade_setups, what_if_blocks
 from analysis.pipeline.pool_simulations import PoolFindings
 from analysis.scenarios import buy, condition_check, crowd, liquidity_reach, sale, transfer
 from analysis.scenarios.buy import Bought
@@ -28,7 +28,6 @@ from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.transfer import TransferResult, TransferSimulation, Wallet
 from analysis.simulation import fee_market
 from analysis.simulation.backends import perform
-from analysis.simulation.block_schedule import next_blocks
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import (
@@ -39,7 +38,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from core.fields.static_findings import StaticFindings
-from core.primitives import ZERO_ADDRESS, Address
+from core.primitives import Address
 from core.report import EvidenceRow
 
 
@@ -78,7 +77,7 @@ async def simulate_buys(
     wallets: Sequence[Wallet],
 ) -> Buys:
     """Simulate transfers, and buys in every pool, in one round trip. Raises UpstreamError."""
-    setups, refused = _setups(context, first_round, pools)
+    setups, refused = trade_setups(context, first_round, pools)
     buys = [list(buy.write_buys(setup)) for setup in setups]
     probe = None
     if buys and context.memory.is_base_fee_open:
@@ -101,9 +100,9 @@ async def simulate_buys(
                 for setup, opening in zip(setups, openings, strict=True)
                 if opening is not None
             ],
-            [_job(each.pool.candidate, each.simulation) for each in reaches],
+            [simulation_job(each.pool.candidate, each.simulation) for each in reaches],
             *(
-                [_job(setup.candidate, each.simulation) for each in written]
+                [simulation_job(setup.candidate, each.simulation) for each in written]
                 for setup, written in zip(setups, buys, strict=True)
             ),
         ],
@@ -188,14 +187,14 @@ async def simulate_sales(
         )
     groups = [
         [
-            *(_job(written.setup.candidate, one.simulation) for one in each),
+            *(simulation_job(written.setup.candidate, one.simulation) for one in each),
             *written.jobs,
             *(check.jobs if check else ()),
         ]
         for each, written, check in zip(sales, further, checks, strict=True)
     ]
     callees = [callee for check in checks if check for callee in check.callees]
-    sending = [_job(by_buyer[0].candidate, by_buyer[1].simulation)] if by_buyer else []
+    sending = [simulation_job(by_buyer[0].candidate, by_buyer[1].simulation)] if by_buyer else []
     (sent, *of_pools), codeless = await asyncio.gather(
         _send(context, first_round, [sending, *groups]),
         read_codeless(context, callees, block=first_round.pin.hash),
@@ -268,57 +267,6 @@ def judge_pool(
     )
 
 
-def what_if_blocks(context: ChainContext, first_round: FirstRound) -> tuple[tuple[int, int], ...]:
-    """Return number and time of the blocks of buys, approvals, sales and patient sales."""
-    waits_s = (0, 0, sale.PATIENCE_S)
-    return tuple(
-        next_blocks(
-            first_round.pin,
-            block_time_s=context.chain.block_time_s,
-            now_s=int(context.now_s()),
-            waits_s=waits_s,
-        )
-    )
-
-
-def _setups(
-    context: ChainContext, first_round: FirstRound, pools: Sequence[ValuedPool]
-) -> tuple[list[TradeSetup], dict[str, TradeResult]]:
-    setups, refused = [], {}
-    wrapped = context.chain.wrapped_native.address
-    known_routers = context.memory.recall_routers()
-    knows_permit2 = routers.knows_permit2(first_round.codes, context.chain)
-    for at, pool in enumerate(pools):
-        candidate = pool.candidate
-        slot = context.memory.recall_balance_slot(candidate.quote)
-        routes = routers.ways_of(
-            candidate,
-            known_routers,
-            context.chain,
-            free=first_round.disguise.account(f"{candidate.key}:router"),
-        )
-        if slot is None and candidate.quote not in (wrapped, ZERO_ADDRESS):
-            routes = "the quote token's balances could not be found"
-        if isinstance(routes, str):
-            missing = NotSimulated(missing="POOL", reason=routes)
-            refused[candidate.key] = TradeResult(buy=missing, sell=missing)
-            continue
-        setups.append(
-            TradeSetup(
-                pin=first_round.pin,
-                disguise=first_round.disguise,
-                blocks=what_if_blocks(context, first_round),
-                candidate=candidate,
-                quote_reserve_raw=pool.trade_reference_raw,
-                route=routes[0],
-                permit2_route=routes[1] if len(routes) > 1 and (knows_permit2 or at == 0) else None,
-                quote_slot_index=None if candidate.quote == wrapped else slot,
-                token_slot_index=first_round.token_slot_index,
-            )
-        )
-    return setups, refused
-
-
 def _write_reaches(
     context: ChainContext, first_round: FirstRound, pools: Sequence[ValuedPool]
 ) -> list[ReachSimulation]:
@@ -349,7 +297,8 @@ def _write_reaches(
     return written
 
 
-def _job(candidate: Candidate, simulation: Simulation) -> SimulationJob:
+def simulation_job(candidate: Candidate, simulation: Simulation) -> SimulationJob:
+    """Return the simulation with the pool that it trades in."""
     has_witness = venue_of(candidate.dex).entries is None
     return SimulationJob(simulation=simulation, pool=candidate.pool, has_witness=has_witness)
 

@@ -128,10 +128,17 @@ def _arrived(
 
 
 def _got(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> int:
-    """Return the seller's proceeds in quote units, never below 0."""
+    """Return the seller's proceeds in quote units, 0 where they are not visible."""
+    return proceeds(setup, result, steps) or 0
+
+
+def proceeds(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> int | None:
+    """Return what a sale that passed brought the seller, in quote units, never below 0. None: not
+    visible."""
     if setup.is_native:
         return _router_amounts(result[steps.sell])[1]
-    return max(0, _quote_got(setup, result, steps) or 0)
+    got = _quote_got(setup, result, steps)
+    return None if got is None else max(0, got)
 
 
 def _router_amounts(swap: SimResult) -> tuple[int, int]:

@@ -82,7 +82,7 @@ async def show_token(
             request, await find_caller(request, digest_of(text)), address, visitor
         )
     if visitor is not None:
-        caller = await _account_caller(request, visitor)
+        caller = await account_caller(request, visitor)
         if caller is not None:
             return await _for_key(request, caller, address, visitor)
         if not deps.public.is_open:
@@ -137,7 +137,7 @@ async def _refresh(
     A plan without refreshes gives no more here than the limits of everybody do.
     """
     deps: ApiDeps = request.app.state.deps
-    caller = None if visitor is None else await _account_caller(request, visitor)
+    caller = None if visitor is None else await account_caller(request, visitor)
     if caller is not None and caller.plan.may_refresh:
         limits: KeyLimits = request.app.state.limits
         await limits.admit(caller)
@@ -145,7 +145,7 @@ async def _refresh(
         return
     else:
         public: PublicLimits = request.app.state.public_limits
-        network = _network(request)
+        network = network_asking(request)
         await public.admit_page(network)
         if await public.take_analysis(network, chain_of(request)) is not None:
             return
@@ -156,7 +156,8 @@ async def _refresh(
         await asyncio.wait_for(newest, PATIENCE_S)
 
 
-def _network(request: Request[Any, Any, Any]) -> str:
+def network_asking(request: Request[Any, Any, Any]) -> str:
+    """Return the network that limits of people without a key are counted on."""
     deps: ApiDeps = request.app.state.deps
     return network_of(
         request,
@@ -165,7 +166,7 @@ def _network(request: Request[Any, Any, Any]) -> str:
     )
 
 
-async def _account_caller(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller | None:
+async def account_caller(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller | None:
     """Return the caller of the account's oldest live key. None: it has none."""
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
@@ -192,7 +193,7 @@ async def _for_public(
     request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
 ) -> Response[Any]:
     limits: PublicLimits = request.app.state.public_limits
-    network = _network(request)
+    network = network_asking(request)
     await limits.admit_page(network)
 
     async def admit_analysis() -> None:

@@ -6,6 +6,8 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}"),
     ("GET", f"/token/1/{TOKEN}/summary"),
     ("GET", f"/token/1/{TOKEN}/evidence"),
+    ("GET", f"/token/1/{TOKEN}/exit"),
+    ("POST", f"/token/1/{TOKEN}/trade-check"),
     ("POST", "/tokens/1"),
     ("GET", f"/goplus/api/v1/token_security/1?contract_addresses={TOKEN}"),
     ("POST", "/goplus/api/v1/token"),
@@ -46,5 +48,6 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", f"/t/1/{TOKEN}"),
     ("POST", f"/t/1/{TOKEN}/refresh"),
     ("GET", f"/t/1/{TOKEN}/card.png"),
+    ("GET", f"/t/1/{TOKEN}/exit"),
 )
 """Method and target. `tests/api/test_methods.py` holds it to be whole."""

@@ -28,13 +28,23 @@ NOBODY = OidcClient(
 
 _METHODS = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "BREW")
 
-_TOOLS = ("check_token", "token_report", "token_evidence", "list_chains", "usage", "nothing")
+_TOOLS = (
+    "check_token",
+    "token_report",
+    "token_evidence",
+    "quote_exit",
+    "check_trade",
+    "list_chains",
+    "usage",
+    "nothing",
+)
 
 _words = st.sampled_from(["1", "ethereum", TOKEN, "0x", "true", "compat", "a" * 300, ""])
 _texts = _words | st.text(max_size=12)
 _FIELDS = """
     chain address addresses contract_addresses response_format refresh include_token_price
-    code state iss error label api_key form_token reason contact
+    code state iss error label api_key form_token reason contact usd amount
+    side amount_raw router sender calldata value_wei pays_with
 """
 _names = st.sampled_from(_FIELDS.split())
 _json = st.recursive(
@@ -46,6 +56,12 @@ _FORM, _JSON = "application/x-www-form-urlencoded", "application/json"
 
 _RIGHT: dict[str, tuple[str, bytes]] = {
     "/tokens/1": (_JSON, json.dumps({"addresses": [TOKEN, "0x12"]}).encode()),
+    f"/token/1/{TOKEN}/trade-check": (
+        _JSON,
+        json.dumps(
+            {"side": "sell", "amount_raw": "1", "router": "Uniswap V2", "sender": TOKEN}
+        ).encode(),
+    ),
     "/agent-keys": (_JSON, b'{"reason": "a"}'),
     "/mcp": (_JSON, b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'),
     "/logout": (_FORM, b"form_token=FORM-TOKEN"),

@@ -16,6 +16,7 @@ from config.plans import load_plans
 from config.settings_model import ApiSettings
 from core.primitives import Address
 from core.report import Report
+from harness.api.quotes import ScriptedQuotes
 from harness.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
 from harness.clock import HandClock
 from sql.ledger import Calls, Ledger, utc_day
@@ -91,6 +92,7 @@ class World:
         self.ledger = ledger
         self.clock = HandClock(float(MINED_AT_S))
         self.analysis = ScriptedAnalysis()
+        self.quotes = ScriptedQuotes()
         self.states: tuple[ChainState, ...] = ()
         self._opened: list[CachedAnswerApp] = []
 
@@ -113,6 +115,7 @@ class World:
 
         plain: dict[str, Any] = {
             "analysis": self.analysis,
+            "quotes": self.quotes,
             "ledger": self.ledger,
             "chains": (make_chain(1, "ethereum", "eth"), make_chain(56, "chain_56", "bsc", "bnb")),
             "served": frozenset({"ethereum"}),

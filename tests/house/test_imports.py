@@ -70,6 +70,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
         *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
         *("market.venues", "market", "market.curves", "conditions", "scenarios", "pipeline"),
+        "quotes",
         "background",
     ),
     "api": (
@@ -80,6 +81,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
             "pages",
             "sign_in",
             "mcp_tool",
+            "mcp_quotes",
             "mcp_watches",
             "mcp_server",
             "openapi",

@@ -1,0 +1,108 @@
+"""Proceeds curves: what a pool pays for an amount, between measured sales; and the best split.
+
+Between two measured sales the reciprocal of what is paid is linear in the reciprocal of what is
+sold: exact for a constant product, and inside one range of concentrated liquidity, whatever the fee
+and a proportional tax are. Elsewhere it is an estimate, so a split is simulated before it is
+quoted. Pure: no I/O.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+_SLICES: Final = 128
+"""Equal parts into which an amount is divided to be split."""
+
+_FARTHEST: Final = 4
+"""Most that an amount beyond the measured ones may be of the largest of them."""
+
+
+class ProceedsCurve(msgspec.Struct, frozen=True, kw_only=True):
+    """Measured sales in one pool: amounts sold, ascending, and what each of them paid."""
+
+    amounts: tuple[int, ...]
+    """Smallest units of the token, above 0."""
+    paid: tuple[float, ...]
+    """In any one unit, above 0."""
+
+    @classmethod
+    def of(cls, points: Sequence[tuple[int, float]]) -> "ProceedsCurve":
+        """Return the curve through measured sales, in any order; those that paid nothing are left
+        out."""
+        kept = {amount: paid for amount, paid in points if amount > 0 and paid > 0}
+        amounts = tuple(sorted(kept))
+        return cls(amounts=amounts, paid=tuple(kept[amount] for amount in amounts))
+
+    @property
+    def largest(self) -> int:
+        """Return the largest amount that was measured. 0: none."""
+        return self.amounts[-1] if self.amounts else 0
+
+    def paid_for(self, amount: int) -> float:
+        """Return what an amount up to the largest measured one pays. Raises ValueError above it."""
+        if amount <= 0:
+            return 0.0
+        if amount > self.largest:
+            raise ValueError(amount)
+        constant, slope = self._segment(amount)
+        return 1 / (constant + slope / amount)
+
+    def amount_for(self, paid: float) -> int | None:
+        """Return about the amount that pays this much. None: it is too far from what was
+        measured."""
+        if not self.amounts:
+            return None
+        after = next(
+            (amount for amount, each in zip(self.amounts, self.paid, strict=True) if each >= paid),
+            self.largest,
+        )
+        constant, slope = self._segment(after)
+        rest = 1 / paid - constant
+        amount = slope / rest if rest > 0 and slope > 0 else float("inf")
+        return round(amount) if amount <= _FARTHEST * self.largest else None
+
+    def _segment(self, amount: int) -> tuple[float, float]:
+        """Return constant and slope of 1/paid over 1/amount where the amount lies."""
+        if len(self.amounts) == 1:
+            return 0.0, self.amounts[0] / self.paid[0]
+        at = next(at for at, each in enumerate(self.amounts) if each >= amount)
+        low, high = max(1, at) - 1, max(1, at)
+        rise = 1 / self.paid[low] - 1 / self.paid[high]
+        run = 1 / self.amounts[low] - 1 / self.amounts[high]
+        slope = rise / run
+        constant = 1 / self.paid[high] - slope / self.amounts[high]
+        if at == 0 and constant < 0:  # more for each unit of more: only through the origin
+            return 0.0, self.amounts[0] / self.paid[0]
+        return constant, slope
+
+
+def best_split(curves: Sequence[ProceedsCurve], amount: int) -> tuple[int, ...] | None:
+    """Return how much to sell in each pool so that all of the amount brings most: each of many
+    small parts goes where it adds most.
+
+    None: the pools together were not seen to take so much. Best where a pool pays less for each
+    further part, as all do without the token's interference.
+    """
+    if amount > sum(curve.largest for curve in curves) or amount <= 0:
+        return None
+    taken = [0] * len(curves)
+    left = amount
+    part = max(1, amount // _SLICES)
+    while left:
+        step = min(part, left)
+        gains = [_gain(curve, held, step) for curve, held in zip(curves, taken, strict=True)]
+        at = max(range(len(gains)), key=lambda index: gains[index])
+        if gains[at] < 0:  # no pool has room for a whole part
+            at = max(range(len(curves)), key=lambda index: curves[index].largest - taken[index])
+            step = min(step, curves[at].largest - taken[at])
+        taken[at] += step
+        left -= step
+    return tuple(taken)
+
+
+def _gain(curve: ProceedsCurve, held: int, step: int) -> float:
+    """Return what a further part adds. -1: the pool was not seen to take so much."""
+    if held + step > curve.largest:
+        return -1.0
+    return max(0.0, curve.paid_for(held + step) - curve.paid_for(held))

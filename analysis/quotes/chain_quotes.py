@@ -1,0 +1,71 @@
+"""Quotes and checks of the chains of a service: bounded in number and time, equal ones shared."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
+from analysis.quotes.trade_ask import TradeAsk
+from analysis.quotes.trade_check import TradeCheck, check_trade
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.report import Report
+from core.single_flight import SingleFlight
+
+_WITHIN_S: Final = 15.0
+"""Longest that one of them may take, waiting included."""
+
+_MOST_WAITING: Final = 64
+"""Of one chain; beyond it a call is rejected at once instead of queued."""
+
+
+class ChainQuotes:
+    """Quotes and checks, by chain slug."""
+
+    def __init__(self, contexts: Mapping[str, ChainContext], *, concurrency: int) -> None:
+        """`concurrency`: of one chain."""
+        self._contexts = contexts
+        self._slots = {slug: asyncio.Semaphore(concurrency) for slug in contexts}
+        self._waiting = dict.fromkeys(contexts, 0)
+        self._quotes = SingleFlight[tuple[str, Address, Hash32, ExitAsk], ExitQuote]()
+
+    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk) -> ExitQuote:
+        """Return what leaving brings; see `exit_quote`. Equal questions at the same time are one.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
+        token = report.token
+
+        async def run() -> ExitQuote:
+            async with self._bounded(chain):
+                return await quote_exit(self._contexts[chain], token.address, report, ask)
+
+        return await self._quotes.run((chain, token.address, token.block_hash, ask), run)
+
+    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk) -> TradeCheck:
+        """Return what a trade would do; see `trade_check`.
+
+        Raises TradeRefusedError, TokenRefusedError, UpstreamError.
+        """
+        async with self._bounded(chain):
+            return await check_trade(self._contexts[chain], ask, report)
+
+    async def aclose(self) -> None:
+        """Cancel what is under way."""
+        await self._quotes.aclose()
+
+    @asynccontextmanager
+    async def _bounded(self, chain: str) -> AsyncIterator[None]:
+        if self._waiting[chain] >= _MOST_WAITING:
+            raise UpstreamError(service="simulation", reason="too many quotes are waiting")
+        self._waiting[chain] += 1
+        try:
+            async with asyncio.timeout(_WITHIN_S), self._slots[chain]:
+                yield
+        except TimeoutError as error:
+            reason = f"not finished in {_WITHIN_S:g} s"
+            raise UpstreamError(service="simulation", reason=reason) from error
+        finally:
+            self._waiting[chain] -= 1

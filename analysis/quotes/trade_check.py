@@ -1,0 +1,347 @@
+"""Trade check: what one call would do to its sender, before it is signed.
+
+One round trip of reads, one of the simulation, and one more where events name contracts that were
+not read yet. A call that is made here for a known exchange needs the token's pools first.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from analysis.market.venues import uniswap_v4_swap
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.venue_registry import venue_of
+from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.trade_ask import AskedCall, TradeAsk, given_call, made_call
+from analysis.quotes.trade_effects import (
+    AllowanceChange,
+    SenderChange,
+    also_named,
+    gas_of,
+    logged_change,
+    read_allowances,
+    read_balances,
+)
+from analysis.quotes.trade_reads import SenderReads
+from analysis.reads.revert_reason import decode_revert
+from analysis.scenarios.called_trade import (
+    AllowanceKey,
+    CalledTrade,
+    SenderState,
+    WatchedReads,
+    write_called_trade,
+)
+from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
+from analysis.simulation.backends import perform
+from analysis.simulation.block_schedule import next_blocks
+from analysis.simulation.disguise import Disguise
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.simulate_v1 import NotSimulated, SimLog, SimulationResult
+from config.chains import Dex
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, RawAmount
+from core.report import Report
+
+CallOutcome = Literal["passed", "reverted", "unknown"]
+
+TradeWarning = Literal[
+    "reverts",
+    "heavy_tax",
+    "nothing_arrives",
+    "pays_more",
+    "other_token_leaves",
+    "allowance_to_other",
+    "allowance_left",
+    "allowance_for_all",
+    "events_disagree",
+    "router_has_no_code",
+    "router_is_token",
+    "sender_has_code",
+    "hypothetical",
+    "not_all_read",
+]
+"""What is to be known before signing. Their absence is no proof of safety."""
+
+_DUST: Final = 1_000
+"""Smallest units: a difference up to this between what was to be paid and what was, is rounding."""
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True):
+    """An approval that the call needs and the sender has not given; it was simulated before."""
+
+    token: Address
+    spender: Address
+    amount_raw: RawAmount
+    passed: bool
+
+
+class TradeCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What the call would do at one block."""
+
+    block: BlockRef
+    call: AskedCall
+    outcome: CallOutcome
+    reason: str
+    """Why it reverts, or is not known. Empty: it passed."""
+    approval: Approval | None
+    """None: none is needed."""
+    has_given_coins: bool
+    """True if the sender has not enough native coins, and was given them."""
+    has_given_tokens: bool
+    """True if it has not enough of what it pays with, and was given it."""
+    gas_used: int | None
+    """Of approval and call. None: not known, and then nor is the change of the native coin."""
+    gas_price_wei: int
+    changes: tuple[SenderChange, ...] = ()
+    """Balances of the sender that changed. Empty also where the outcome is not known."""
+    allowances: tuple[AllowanceChange, ...] = ()
+    tax_pct: float | None = None
+    """Percent that the token took, by the events of pools that its report has. None: not known."""
+    warnings: tuple[TradeWarning, ...] = ()
+
+
+async def check_trade(context: ChainContext, ask: TradeAsk, report: Report | None) -> TradeCheck:
+    """Return what the trade would do. `report`: the token's, whose pools tell taxes. None: there is
+    none.
+
+    Raises TradeRefusedError, TokenRefusedError, UpstreamError.
+    """
+    newest = context.newest() or await context.node.fetch_head()
+    if ask.data is None:
+        asked = await made_call(ask, context, newest)
+    else:
+        asked = given_call(ask, context.chain)
+    return await _Check(context, ask, asked, report).run(newest)
+
+
+class _Check:
+    """One check under way."""
+
+    def __init__(
+        self, context: ChainContext, ask: TradeAsk, asked: AskedCall, report: Report | None
+    ) -> None:
+        self._context = context
+        self._ask = ask
+        self._asked = asked
+        self._call = asked.call
+        self._report = report
+
+    async def run(self, newest: BlockRef) -> TradeCheck:
+        """Read, simulate, and judge. Raises UpstreamError."""
+        context, call = self._context, self._call
+        reads = await SenderReads.fetch(context, self._ask, call, newest)
+        sender, disguise = reads.sender_state(call), reads.disguise
+        watched = self._watched()
+        written, result = await self._simulate(reads, sender, disguise, watched)
+        is_all = True
+        if isinstance(result, SimulationResult):
+            wider, is_all = also_named(
+                watched, self._logs(written, result), self._ask.sender, permit2=self._permit2
+            )
+            if wider != watched:
+                written, result = await self._simulate(reads, sender, disguise, wider)
+        return self._judge(reads, sender, written, result, is_all=is_all)
+
+    async def _simulate(
+        self, reads: SenderReads, sender: SenderState, disguise: Disguise, watched: WatchedReads
+    ) -> tuple[CalledTrade, SimulationResult | NotSimulated]:
+        context = self._context
+        written = write_called_trade(
+            self._call,
+            sender,
+            watched,
+            pin=reads.pin,
+            disguise=disguise,
+            blocks=next_blocks(
+                reads.pin,
+                block_time_s=context.chain.block_time_s,
+                now_s=int(context.now_s()),
+                waits_s=(0,),
+            ),
+            needs_approval=reads.needs_approval,
+        )
+        job = SimulationJob(simulation=written.simulation, pool=self._call.to)
+        # Without codes, nothing is simulated by eth_call, which cannot act as this sender.
+        (result,) = await perform(context.node, context.capabilities, [job])
+        return written, result
+
+    @property
+    def _permit2(self) -> Address | None:
+        permit2 = self._context.chain.permit2
+        return None if permit2 is None else permit2.address
+
+    def _watched(self) -> WatchedReads:
+        """Return what every check reads: the token, what is paid with, and the anchors; and the
+        allowances of both to the router and Permit2."""
+        call, chain = self._call, self._context.chain
+        paid = [self._ask.token] if call.pays_with is None else [self._ask.token, call.pays_with]
+        contracts = dict.fromkeys([*paid, *(anchor.address for anchor in chain.anchors)])
+        spenders = dict.fromkeys([call.to, call.spender])
+        keys = [
+            AllowanceKey(token=token, spender=spender)
+            for token in dict.fromkeys(paid)
+            for spender in spenders
+        ]
+        if call.permit2 is not None and call.pays_with is not None:
+            keys.append(AllowanceKey(token=call.pays_with, spender=call.to, permit2=call.permit2))
+        return WatchedReads(contracts=tuple(contracts), allowances=tuple(keys))
+
+    def _logs(self, written: CalledTrade, result: SimulationResult) -> tuple[SimLog, ...]:
+        steps = (*written.approvals, written.called)
+        return tuple(log for step in steps for log in result[step].logs)
+
+    def _judge(
+        self,
+        reads: SenderReads,
+        sender: SenderState,
+        written: CalledTrade,
+        result: SimulationResult | NotSimulated,
+        *,
+        is_all: bool,
+    ) -> TradeCheck:
+        call = self._call
+        base = TradeCheck(
+            block=reads.pin,
+            call=self._asked,
+            outcome="unknown",
+            reason=result.reason if isinstance(result, NotSimulated) else "",
+            approval=None,
+            has_given_coins=False,
+            has_given_tokens=sender.given_raw is not None,
+            gas_used=None,
+            gas_price_wei=written.gas_price_wei,
+        )
+        if isinstance(result, NotSimulated):
+            return base
+        called = result[written.called]
+        gas = gas_of(written, result)
+        wei = call.value_wei + (gas or 0) * written.gas_price_wei
+        approval = None
+        if reads.needs_approval and call.pays_with is not None:
+            approval = Approval(
+                token=call.pays_with,
+                spender=call.spender,
+                amount_raw=call.amount_raw,
+                passed=all(result[each].ok for each in written.approvals),
+            )
+        check = msgspec.structs.replace(
+            base,
+            outcome="passed" if called.ok else "reverted",
+            reason="" if called.ok else decode_revert(called.data, called.message),
+            approval=approval,
+            has_given_coins=reads.coins_wei < wei,
+            gas_used=gas,
+            changes=read_balances(written, result),
+            allowances=read_allowances(written, result),
+        )
+        logs = called.logs
+        tax = self._tax(check, logs) if called.ok else None
+        check = msgspec.structs.replace(check, tax_pct=tax)
+        found = _warnings(check, reads, self._ask, self._logs(written, result), is_all=is_all)
+        return msgspec.structs.replace(check, warnings=found)
+
+    def _tax(self, check: TradeCheck, logs: Sequence[SimLog]) -> float | None:
+        """Return the percent that the token took between the sender and its pools. None: no pool of
+        its report swapped, or the amounts do not fit."""
+        is_buy = self._ask.side == "buy"
+        moves = [
+            moved
+            for candidate in _candidates(self._report, self._context.chain.dexes)
+            if (moved := _moved(candidate, logs, is_buy=is_buy, router=self._call.to)) is not None
+        ]
+        change = next(
+            (each.change_raw for each in check.changes if each.token == self._ask.token), 0
+        )
+        if not moves:
+            return None
+        if is_buy:
+            sent, arrived = sum(moved for moved in moves), change
+        else:
+            sent, arrived = -change, sum(moved for moved in moves)
+        if sent <= 0 or not 0 <= arrived <= sent:
+            return None
+        return round(100 * (1 - arrived / sent), 4)
+
+
+def _candidates(report: Report | None, dexes: Sequence[Dex]) -> list[Candidate]:
+    """Return the pools of the report, as far as their events need them."""
+    by_name = {dex.name: dex for dex in dexes}
+    if report is None:
+        return []
+    return [
+        Candidate(
+            dex=by_name[row.dex],
+            pool=row.pool,
+            token=report.token.address,
+            quote=row.quote,
+            pool_id=row.pool_id,
+        )
+        for row in report.pools or ()
+        if row.dex in by_name
+    ]
+
+
+def _moved(
+    candidate: Candidate, logs: Sequence[SimLog], *, is_buy: bool, router: Address
+) -> int | None:
+    """Return the tokens that the pool sent, or received in a sale. None: it did not swap."""
+    trades, is_0 = venue_of(candidate.dex).router, candidate.token_is_0 != is_buy
+    if trades is not None:
+        moved = trades.read_moved(candidate, logs, token_in_is_0=is_0)
+    else:
+        moved = uniswap_v4_swap.read_moved(candidate, logs, token_in_is_0=is_0, router=router)
+    if moved is None:
+        return None
+    return moved.sent if is_buy else moved.received
+
+
+def _warnings(
+    check: TradeCheck, reads: SenderReads, ask: TradeAsk, logs: Sequence[SimLog], *, is_all: bool
+) -> tuple[TradeWarning, ...]:
+    call = check.call.call
+    paid_in = call.pays_with or ZERO_ADDRESS
+    left = {each.token: -each.change_raw for each in check.changes if each.change_raw < 0}
+    arrived = {each.token for each in check.changes if each.change_raw > 0}
+    passed = check.outcome == "passed"
+    others = left.keys() - {paid_in}
+    if call.value_wei:
+        others -= {ZERO_ADDRESS}
+    most = {ZERO_ADDRESS: call.value_wei, paid_in: call.amount_raw}
+    is_open = [each for each in check.allowances if each.after_raw and passed]
+    knows_coins = check.gas_used is not None
+    known = {call.to, call.spender}
+    holds: dict[TradeWarning, bool] = {
+        "reverts": check.outcome == "reverted",
+        "heavy_tax": check.tax_pct is not None and check.tax_pct >= HEAVY_TAX_PCT,
+        "nothing_arrives": passed
+        and not (ask.token in arrived if ask.side == "buy" else arrived - {ask.token})
+        and (knows_coins or ask.side == "buy"),
+        "pays_more": any(
+            amount > most.get(token, amount) + _DUST for token, amount in left.items()
+        ),
+        "other_token_leaves": bool(others),
+        "allowance_to_other": any(
+            each.key.spender not in known and each.before_raw < each.after_raw for each in is_open
+        ),
+        "allowance_left": any(
+            each.key.spender in known
+            and each.key.permit2 is None
+            and each.key.token != call.permit2
+            for each in is_open
+        ),
+        "allowance_for_all": any(each.key.is_for_all for each in is_open),
+        "events_disagree": passed and _events_disagree(check, ask, logs),
+        "router_has_no_code": not reads.router_has_code,
+        "router_is_token": call.to == ask.token,
+        "sender_has_code": reads.sender_has_code,
+        "hypothetical": check.has_given_coins or check.has_given_tokens,
+        "not_all_read": not is_all or not knows_coins,
+    }
+    return tuple(warning for warning, is_held in holds.items() if is_held)
+
+
+def _events_disagree(check: TradeCheck, ask: TradeAsk, logs: Sequence[SimLog]) -> bool:
+    """True if the token's own events tell of another change of the sender's balance than its
+    balance does."""
+    change = next((each.change_raw for each in check.changes if each.token == ask.token), 0)
+    return logged_change(logs, ask.token, ask.sender) != change

@@ -1,0 +1,124 @@
+"""Quotes and checks as answered by rote, and what was asked of them."""
+
+from typing import Any
+
+from analysis.quotes.exit_quote import ExitAsk, ExitQuote, LeftOutPool
+from analysis.quotes.exit_reading import ExitLine, ExitPart
+from analysis.quotes.trade_ask import AskedCall, TradeAsk
+from analysis.quotes.trade_check import Approval, TradeCheck
+from analysis.quotes.trade_effects import AllowanceChange, SenderChange
+from analysis.scenarios.called_trade import AllowanceKey, TradeCall
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from core.report import Report
+from harness.api.samples import TOKEN
+
+_POOL, _WETH = Address("0x" + "a1" * 20), Address("0x" + "a2" * 20)
+_ROUTER, _SENDER = Address("0x" + "a3" * 20), Address("0x" + "a4" * 20)
+_BLOCK = BlockRef(
+    number=21_000_000,
+    hash=Hash32("0x" + "b1" * 32),
+    parent_hash=Hash32("0x" + "b0" * 32),
+    time_s=1_700_000_000,
+)
+
+
+def make_quote(ask: ExitAsk) -> ExitQuote:
+    """One size that sells, one that does not, and the caller's own."""
+    sold = ExitLine(
+        amount_raw=RawAmount(100 * 10**18),
+        value_usd=100.0,
+        proceeds_usd=96.5,
+        net_usd=95.25,
+        tax_pct=3.0,
+        price_impact_pct=0.5,
+        gas_used=190_000,
+        gas_wei=RawAmount(19 * 10**13),
+        gas_usd=1.25,
+        depth_share=0.01,
+        left_raw=RawAmount(0),
+        parts=(
+            ExitPart(
+                pool=_POOL,
+                dex="Uniswap V2",
+                amount_raw=RawAmount(100 * 10**18),
+                quote=_WETH,
+                proceeds_raw=RawAmount(32 * 10**15),
+                proceeds_usd=96.5,
+                tax_pct=3.0,
+                depth_share=0.01,
+            ),
+        ),
+    )
+    refused = ExitLine(
+        amount_raw=RawAmount(10**23), value_usd=1e5, reason="sale too large", is_refused=True
+    )
+    own = (sold,) if ask != ExitAsk() else ()
+    return ExitQuote(
+        block=_BLOCK,
+        decimals=18,
+        spot_usd=1.0,
+        native_usd=3_000.0,
+        gas_price_wei=10**9,
+        lines=(sold, refused, *own),
+        half_depth=sold,
+        pools=(_POOL,),
+        left_out=(
+            LeftOutPool(pool=_ROUTER, dex="Uniswap V3", liquidity_usd=12.5, reason="too shallow"),
+        ),
+        simulated_sales=14,
+    )
+
+
+def make_check(ask: TradeAsk) -> TradeCheck:
+    """A sale that passes, and leaves an allowance."""
+    call = TradeCall(
+        to=_ROUTER,
+        data=ask.data or "0x",
+        value_wei=0,
+        pays_with=ask.token,
+        amount_raw=ask.amount_raw,
+        spender=_ROUTER,
+    )
+    return TradeCheck(
+        block=_BLOCK,
+        call=AskedCall(call=call, dex="Uniswap V2", is_ours=ask.data is None),
+        outcome="passed",
+        reason="",
+        approval=Approval(token=ask.token, spender=_ROUTER, amount_raw=ask.amount_raw, passed=True),
+        has_given_coins=False,
+        has_given_tokens=True,
+        gas_used=190_000,
+        gas_price_wei=10**9,
+        changes=(
+            SenderChange(
+                token=ZERO_ADDRESS, before_raw=RawAmount(10**18), after_raw=RawAmount(2 * 10**18)
+            ),
+        ),
+        allowances=(
+            AllowanceChange(
+                key=AllowanceKey(token=TOKEN, spender=_ROUTER), before_raw=0, after_raw=5
+            ),
+        ),
+        tax_pct=3.0,
+        warnings=("allowance_left", "hypothetical"),
+    )
+
+
+class ScriptedQuotes:
+    """Answers by rote, or raises what it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.failure: Exception | None = None
+
+    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
+        self.asked.append((chain, report.token.address, ask))
+        if self.failure is not None:
+            raise self.failure
+        return make_quote(ask)
+
+    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
+        self.asked.append((chain, None if report is None else report.token.address, ask))
+        if self.failure is not None:
+            raise self.failure
+        return make_check(ask)

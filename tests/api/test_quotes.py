@@ -1,0 +1,172 @@
+"""Protects the routes of quotes and checks: what they take, count, and say of what is not there."""
+
+from typing import Any
+
+import pytest
+
+from analysis.pipeline.analyser import KnownReport
+from analysis.quotes.exit_quote import ExitAsk
+from analysis.quotes.trade_ask import TradeRefusedError
+from config.settings_model import PublicSettings
+from core.errors import TokenRefusedError, UpstreamError
+from harness.api.samples import MINED_AT_S, TOKEN, make_report
+from harness.api.world import PLANS, Get, World
+from tests.api.network import on_network
+from tests.api.test_mcp import ONE, agent, call
+
+EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
+TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
+
+
+async def check(world: World, body: Any, *, key: str | None = None) -> tuple[int, Any]:
+    headers = {"X-API-Key": world.new_key() if key is None else key}
+    answer = await world.client().post(CHECK, json=body, headers=headers)
+    return answer.status_code, answer.json()
+
+
+async def test_a_quote_says_what_sells_and_why_the_rest_does_not(world: World, get: Get) -> None:
+    answer = await get(f"{EXIT}?usd=250")
+    body = answer.json()
+    assert answer.status_code == 200
+    assert [size["outcome"] for size in body["sizes"]] == ["sold", "refused", "sold"]
+    refused = body["sizes"][1]
+    assert refused["reason"] == "sale too large"
+    assert {refused[key] for key in ("proceeds_usd", "net_usd", "tax_pct", "gas_used")} == {None}
+    assert (body["sizes"][0]["amount"], body["sizes"][0]["gas_coin"]) == ("100", "0.00019")
+    assert world.quotes.asked == [("ethereum", TOKEN, ExitAsk(usd=250.0))]
+
+
+@pytest.mark.parametrize(
+    ("asked", "raw"), [("1", 10**18), ("0.000000000000000001", 1), ("1250.50", 125_050 * 10**16)]
+)
+async def test_an_amount_is_in_whole_tokens(world: World, get: Get, asked: str, raw: int) -> None:
+    world.analysis.outcome = make_report(decimals=18)
+    assert (await get(f"{EXIT}?amount={asked}")).status_code == 200
+    assert world.quotes.asked[0][2] == ExitAsk(amount_raw=raw)  # type: ignore[arg-type]  # an int is one
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("usd=0", "usd=-1", "usd=nan", "usd=inf", "usd=1e10", "usd=x"),
+        *("amount=0", "amount=-1", "amount=1e5", "amount=1,5", "amount=.", "amount=" + "9" * 200),
+        "usd=1&amount=1",
+    ],
+)
+async def test_a_size_that_is_none_is_refused(world: World, get: Get, query: str) -> None:
+    answer = await get(f"{EXIT}?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0]["loc"][0] == "query"
+    assert world.quotes.asked == []
+
+
+async def test_a_check_has_the_stored_verdict_and_starts_no_analysis(world: World) -> None:
+    _, without = await check(world, TRADE)
+    assert (without["verdict"], without["verdict_block"]) == (None, None)
+    report = make_report()
+    world.analysis.known = KnownReport(report=report, is_recent=False, is_running=False)
+    status, body = await check(world, TRADE)
+    assert status == 200
+    assert body["verdict"] is not None
+    assert body["verdict_block"] == report.token.block_number
+    assert (body["outcome"], body["is_hypothetical"]) == ("passed", True)
+    assert body["balances"][0]["change_raw"] == str(10**18)
+    assert world.analysis.asked == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"side": "hold"},
+        {"amount_raw": "0"},
+        {"amount_raw": "-1"},
+        {"amount_raw": str(2**256)},
+        {"sender": "0x12"},
+        {"sender": "0x" + "00" * 20},
+        {"calldata": "0x1"},
+        {"calldata": "0x" + "00" * 32_769},
+        {"value_wei": str(2**256)},
+        {"pays_with": "weth"},
+        {"router": "a" * 65},
+        {"slippage": 1},
+    ],
+)
+async def test_a_hostile_trade_is_refused(world: World, change: dict[str, Any]) -> None:
+    status, body = await check(world, {**TRADE, **change})
+    assert status == 422
+    assert body["detail"][0]["loc"][0] == "body"
+    assert world.quotes.asked == []
+
+
+async def test_a_trade_that_is_no_call_names_the_argument(world: World) -> None:
+    world.quotes.failure = TradeRefusedError(argument="router", reason="give the calldata")
+    status, body = await check(world, TRADE)
+    assert (status, body["detail"][0]["loc"]) == (422, ["body", "router"])
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "code"),
+    [
+        (UpstreamError(service="node", reason="gone"), 500, "analysis_failed"),
+        (TokenRefusedError(code="not_a_token", reason="no symbol"), 422, "not_a_token"),
+    ],
+)
+async def test_what_fails_says_so(
+    world: World, get: Get, failure: Exception, status: int, code: str
+) -> None:
+    world.quotes.failure = failure
+    answers = [((await get(EXIT)).status_code, (await get(EXIT)).json()), await check(world, TRADE)]
+    assert [(seen, body["error_code"]) for seen, body in answers] == [(status, code)] * 2
+
+
+async def test_each_counts_as_one_call(world: World) -> None:
+    new = world.ledger.create_key(PLANS["developer"], "test", MINED_AT_S)
+    client, headers = world.client(), {"X-API-Key": new.plaintext}
+    assert (await client.get(f"/token/1/{EXIT}", headers=headers)).status_code == 200
+    assert (await client.post(CHECK, json=TRADE, headers=headers)).status_code == 200
+    await world.aclose()
+    assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 2
+
+
+async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None:
+    key = world.new_key()
+    async with on_network(world) as base, agent(base, {"X-API-Key": key}) as client:
+        checked = await call(client, "check_trade", **ONE, **TRADE)
+        assert checked == (False, (await check(world, TRADE))[1])
+        quote = await call(client, "quote_exit", **ONE, usd=5)
+        assert quote == (False, (await get(f"{EXIT}?usd=5")).json())
+        wrong = await call(client, "check_trade", **ONE, **{**TRADE, "side": "hold"})
+        assert (wrong[0], wrong[1]["status"]) == (True, 422)
+
+
+PAGE = f"/t/1/{EXIT}"
+READER = {"User-Agent": "Mozilla/5.0", "Accept": "text/html"}
+
+
+async def test_the_page_has_a_row_for_each_size(world: World) -> None:
+    answer = await world.client().get(PAGE, headers=READER)
+    assert answer.status_code == 200
+    rows = answer.text.split("<tbody>")[1].split("</tbody>")[0].split("</tr>")
+    assert "96.50" in rows[0]
+    assert "Cannot be sold: sale too large" in rows[1]
+    assert "Half the depth" in rows[2]
+    token_page = await world.client().get(f"/t/1/{TOKEN}", headers=READER)
+    assert token_page.text.lower().count(f"/t/ethereum/{EXIT}") == 1
+
+
+async def test_a_page_without_a_quote_says_why(world: World) -> None:
+    world.quotes.failure = UpstreamError(service="node", reason="gone")
+    answer = await world.client().get(PAGE, headers=READER)
+    assert (answer.status_code, "No quote" in answer.text) == (500, True)
+
+
+async def test_pages_of_people_without_a_key_are_bounded_as_analyses_are(world: World) -> None:
+    settings = PublicSettings(analyses_per_hour=2)
+    client = world.client(public=settings)
+    seen = [(await client.get(PAGE, headers=READER)).status_code for _ in range(3)]
+    assert seen == [200, 200, 429]
+    assert len(world.quotes.asked) == 2
+    robot = await world.client().get(PAGE, headers={**READER, "User-Agent": "Googlebot/2.1"})
+    assert robot.status_code == 404
+    closed = await world.client(public=PublicSettings(is_open=False)).get(PAGE, headers=READER)
+    assert closed.status_code == 401
