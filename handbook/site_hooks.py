@@ -54,7 +54,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 _OPERATORS = [
-    *("operators.md", "nodes.md", "settings.md", "commands.md", "command-line.md"),
+    *(
+        "installation.md",
+        "operators.md",
+        "nodes.md",
+        "settings.md",
+        "commands.md",
+        "command-line.md",
+    ),
     "serving-state.md",
 ]
 _ADDING = ("chain", "detector", "field", "launchpad", "venue")
