@@ -26,7 +26,7 @@ from api.openapi.examples import Examples
 from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import explain
-from api.routes import dashboard, documentation, front, root, signin, token_page
+from api.routes import dashboard, documentation, front, jobs, jobs_page, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -83,6 +83,13 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_usage,
             get_llms_text,
             issue_trial_key,
+            jobs.get_jobs,
+            jobs.post_job,
+            jobs.get_job,
+            jobs.pause,
+            jobs.resume,
+            jobs.run,
+            jobs.remove,
             get_health,
             get_ready,
             get_metrics,
@@ -145,6 +152,8 @@ def _pages() -> Router:
             dashboard.show,
             dashboard.create,
             dashboard.revoke,
+            jobs_page.show,
+            jobs_page.change,
             token_page.look_up,
             token_page.show_token,
             send_card,

@@ -54,14 +54,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 _OPERATORS = [
-    *(
-        "installation.md",
-        "operators.md",
-        "nodes.md",
-        "settings.md",
-        "commands.md",
-        "command-line.md",
-    ),
+    *("installation.md", "operators.md", "nodes.md", "jobs.md", "settings.md", "commands.md"),
+    "command-line.md",
     "serving-state.md",
 ]
 _ADDING = ("chain", "detector", "field", "launchpad", "venue")

@@ -234,3 +234,5 @@ class KeyRow(Row, frozen=True, kw_only=True):
     created_at_s: int
     expires_at_s: int | None
     revoked_at_s: int | None
+    is_operator: bool = False
+    """True: it may manage the jobs of the service."""

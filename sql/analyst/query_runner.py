@@ -6,7 +6,7 @@ block; asynchronous callers use `asyncio.to_thread`.
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,14 +32,25 @@ from sql.store_files import StoreFiles
 _START_S = 30.0
 """Seconds until a process has opened the store."""
 
+_LOOK_EVERY_S = 0.2
 
-def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
+
+def run_sql(
+    store: Path,
+    sql: str,
+    bounds: Bounds | None = None,
+    *,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> QueryResult:
     """Run one SELECT on a store, also while another process writes it; return the whole result.
+
+    `is_stopped` is asked a few times a second while the statement runs; once it says so, the
+    statement is ended with a StoreError.
 
     Blocks. Raises QueryError for faults of the statement, with the bound it met if it met one, else
     StoreError.
     """
-    with open_result(store, sql, bounds or Bounds()) as result:
+    with open_result(store, sql, bounds or Bounds(), is_stopped=is_stopped) as result:
         result.start()
         rows = list(result.rows())
         return QueryResult(columns=result.columns, rows=rows, truncated=result.truncated)
@@ -56,7 +67,12 @@ def check_opens(store: Path) -> None:
 
 @contextmanager
 def open_result(
-    store: Path, sql: str, bounds: Bounds, *, parquet: Path | None = None
+    store: Path,
+    sql: str,
+    bounds: Bounds,
+    *,
+    parquet: Path | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator["OpenResult"]:
     """Run one SELECT; yield its result, of which no more is held than the part being read.
 
@@ -84,7 +100,7 @@ def open_result(
         ) as process,
     ):
         try:
-            yield OpenResult(_Answer(store, bounds).lines(process))
+            yield OpenResult(_Answer(store, bounds, is_stopped).lines(process))
         finally:
             if parquet is not None:
                 process.kill()
@@ -126,9 +142,10 @@ class OpenResult:
 class _Answer:
     """What comes from a process."""
 
-    def __init__(self, store: Path, bounds: Bounds) -> None:
+    def __init__(self, store: Path, bounds: Bounds, is_stopped: Callable[[], bool]) -> None:
         self._store = store
         self._bounds = bounds
+        self._is_stopped = is_stopped
         self._bytes = 0
         self._buffer = bytearray()
         self._is_ready = False
@@ -161,7 +178,9 @@ class _Answer:
         """Yield output as it comes, until its end or that of the time."""
         while True:
             left_s = self._until_s - time.monotonic()
-            some = read_some(process, wait_s=max(0.0, left_s))
+            some = read_some(process, wait_s=min(max(0.0, left_s), _LOOK_EVERY_S))
+            if self._is_stopped():
+                raise StoreError(path=str(self._store), reason="the statement was stopped")
             if some == b"":
                 return
             if some:

@@ -25,7 +25,7 @@ from tests.api.specified import ERRORS
 from tests.sql.empty_files import new_ledger
 
 TOOLS = Path(__file__).with_name("openapi_tools")
-METHODS = ("get", "post")
+METHODS = ("get", "post", "delete")
 PREFIX = "#/components/schemas/"
 
 Node = dict[str, Any]
@@ -103,7 +103,7 @@ def test_every_operation_says_what_it_does(document: Node) -> None:
     names = [operation["operationId"] for _, operation in operations(document)]
     assert len(set(names)) == len(names)
     for name, operation in operations(document):
-        assert re.fullmatch(r"(get|post)[A-Z]\w+", operation["operationId"]), name
+        assert re.fullmatch(r"(get|post|delete)[A-Z]\w+", operation["operationId"]), name
         assert operation["summary"], name
         assert len(operation["description"]) > 20, name
         assert operation["tags"], name
