@@ -31,7 +31,7 @@ FOLDERS = {
     for folder in (QUERIES, LEDGER_QUERIES, SERVING_QUERIES)
     for name in list_statements(folder)
 }
-CODE = python_files("sql", "indexer", "analysis", "api", *WIRING)
+CODE = python_files("sql", "indexer", "analysis", "watching", "api", *WIRING)
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,14 @@ READS_A_CHAIN = {
     "jobs/list_jobs": "the jobs of an operator, of which there are at most a thousand",
     "jobs/list_unfinished": "runs under way: one a job at most",
     "status/list_chains": "counts, for an operator",
+    "observations/insert_gap": "looks through the watched tokens, for a whole range",
+    "tasks/put_changed_from": "looks through the watched tokens, at a reorg",
     "tokens/list_tracked": "lists all tokens of a chain",
+    "watches/count_states": "counts the watches, which are few, for a scrape",
+    "watches/list_keys": "lists the keys that have watches, which are few",
+    "watched/delete_unwatched": "looks through what is kept of watched tokens",
+    "watched/list_pools": "lists pools of the watched tokens",
+    "watched/list_tokens": "lists the watched tokens",
 }
 SORTS = {
     "launches/list_of_token": "a row for each platform of one token",
