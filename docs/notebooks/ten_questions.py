@@ -186,7 +186,8 @@ rows = ask(
 )
 axes = draw("concentration", "Share of the largest holder, by verdict")
 kinds = [verdict for verdict in COLOURS if any(row[1] == verdict for row in rows)]
-axes.boxplot([[row[2] for row in rows if row[1] == verdict] for verdict in kinds])
+if kinds:
+    axes.boxplot([[row[2] for row in rows if row[1] == verdict] for verdict in kinds])
 axes.set_xticks(range(1, len(kinds) + 1), kinds)
 axes.set_ylabel("percent of the supply")
 keep("concentration")

@@ -13,8 +13,10 @@ import pytest
 
 from core.errors import StoreError
 from sql.analyst.open_store import open_to_read
+from sql.lake import lake_file
 from sql.lake.lake_file import Lake, connect_duckdb
 from sql.lake.lake_statements import LAKE_SCHEMA, load_lake_migrations
+from sql.lake.lake_upkeep import merge_small_files
 from sql.store import Store
 from sql.store_files import StoreFiles
 from tests.sql.lake.serving_files import new_serving
@@ -155,3 +157,24 @@ def test_a_lake_whose_making_was_cut_short_is_made_whole(tmp_path: Path, tables:
         connection.execute(";".join(text.split(";\n")[:tables]))
     for _ in range(2):
         assert open_once(str(files.prefix)) == TABLES
+
+
+def test_transfers_of_a_release_without_times_are_kept_and_have_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = new_serving(tmp_path / "assay")
+    row = "insert into lake.transfer values (-1, 1, {}, 0, '0x01', 1, 0, 0, 1, 0, 0, 2, {}, 0, 0, 0"
+    known = load_lake_migrations()
+    with monkeypatch.context() as patch:
+        patch.setattr(lake_file, "load_lake_migrations", lambda: known[:2])
+        with closing(Lake.open(files)) as old:
+            for at in range(5):
+                old._connection.execute(f"{row.format(at, 7)})")
+    with closing(Lake.open(files)) as lake:
+        for at in range(5, 10):
+            lake._connection.execute(f"{row.format(at, 7)}, {at})")
+        merge_small_files(lake)
+        found = lake._connection.execute(
+            "select block_number, time_s from lake.transfer order by 1"
+        )
+        assert found.fetchall() == [(at, None if at < 5 else at) for at in range(10)]
