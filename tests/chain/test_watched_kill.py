@@ -80,7 +80,9 @@ def test_a_kill_loses_no_change_and_doubles_none(artifacts: Artifacts, tmp_path:
             assert answer.json()["features"]["dex"][0]["sell_tax"] == 0
             until(lambda: rows(store, "select 1 from report where is_settled = 1") or None)
             rows(store, "insert into watch (id, is_paused) values (1, 0)")
-            rows(store, "insert into watch_token select 1, token_id from report")
+            rows(
+                store, "insert into watch_token (watch_id, token_id) select 1, token_id from report"
+            )
             chain.mine()
             until(lambda: rows(store, "select 1 from watched_reserves") or None)
             chain.send(token.owner, token.address, "setTax(uint256)", 8)
