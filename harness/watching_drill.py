@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 BLOCK_S = 2
 _PATIENCE_S = 90.0
+_GAS = 300_000
 _SETTINGS = """
 [watches]
 allow_http = true
@@ -149,8 +150,11 @@ class Drill:
         """Tokens whose owner can be changed, those first whose taxes can be."""
         owned = []
         for token in sorted(world.tokens, key=lambda token: token.key not in _TAXED):
+            hand = call_data("transferOwnership(address)", world.deployer)
+            call = {"from": world.owner, "to": token.address, "data": hand, "gas": hex(_GAS)}
             try:
                 owner = read_address(self._node, token.address, "owner()")
+                self._node.rpc("eth_call", call, "latest")
             except (NodeRefusedError, ValueError):
                 continue
             if owner == world.owner and "symbol" not in token.key:
@@ -246,7 +250,7 @@ class Drill:
         return self._mined(token, "owner_address", new, block)
 
     def _change_tax(self, token: ZooToken, number: int) -> MinedChange:
-        rate = 1 + number % 40
+        rate = 1 + number % 29  # 30 is the most that they take
         data = call_data("setFees(uint256,uint256)", 1, rate)
         block = self._send(self._owners[token.address], token.address, data)
         return self._mined(token, "sell_tax", str(rate), block)
@@ -263,10 +267,10 @@ class Drill:
 
     def _send(self, sender: Address, to: Address, data: str) -> int:
         self._node.set_balance(sender, ETHER)
-        sent = self._node.send({"from": sender, "to": to, "data": data, "gas": hex(200_000)})
+        sent = self._node.send({"from": sender, "to": to, "data": data, "gas": hex(_GAS)})
         receipt = _until(lambda: self._node.rpc("eth_getTransactionReceipt", sent))
         if not isinstance(receipt, dict) or quantity(receipt["status"]) != 1:
-            raise AssertionError(to)
+            raise AssertionError((to, data, receipt))
         return quantity(receipt["blockNumber"])
 
     # --- what came of it ----------------------------------------------------------------------
