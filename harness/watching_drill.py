@@ -218,10 +218,10 @@ class Drill:
     # --- what happens -------------------------------------------------------------------------
 
     def _make_changes(self) -> None:
-        kill_at = set(self._dice.sample(range(1, self._changes), self._kills))
+        kill_at = sorted(self._dice.sample(range(1, self._changes), self._kills))
         for number in range(self._changes):
             if number in kill_at:
-                self._kill_one(is_service=number % 2 == 0)
+                self._kill_one(is_service=kill_at.index(number) % 2 == 0)
             token = self._tokens[number % len(self._tokens)]
             is_tax = token.key in _TAXED and self._dice.random() < 0.5
             change = (
