@@ -9,9 +9,12 @@ from functools import partial
 
 import structlog
 
-from analysis.background.start_jobs import start_jobs
+from analysis.background.job_work import JobPlace
+from analysis.background.round_share import RoundShare
+from analysis.background.start_background import start_background
 from analysis.background.state_watch import StateWatch
-from analysis.background.state_watch_loop import NewestBlock, keep_comparing
+from analysis.background.state_watch_loop import StateComparisons
+from analysis.background.stored_reports import work_through
 from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
@@ -32,7 +35,7 @@ from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings, IndexerSettings, Settings
-from core.errors import ConfigError, StoreError, UpstreamError
+from core.errors import ConfigError, UpstreamError
 from core.judgement import Judge
 from core.primitives import BlockRef
 from core.report import Report
@@ -46,12 +49,14 @@ from indexer.watched.token_watch import pace_of
 from metrics.analysis_metrics import AnalyserCollector
 from metrics.delivery_metrics import DeliveryCollector
 from metrics.follower_metrics import FollowerCollector
+from metrics.job_metrics import JobCollector
 from metrics.metrics_server import serving_metrics
 from metrics.queue_metrics import QueueCollector
 from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
 from metrics.watch_metrics import WatchCollector
 from sql.analyst.query_runner import check_opens
+from sql.configured_jobs import job_limits, store_configured_jobs
 from sql.follow_lock import following
 from sql.judgements import judge_stored_reports
 from sql.ledger import Ledger
@@ -66,9 +71,6 @@ _BLOCKS_OLD = 2
 more."""
 
 _BROKEN_OFF_PAUSE_S = 10.0
-
-_ENTERING_PAUSE_S = 0.05
-"""Between two steps that hold the store's write lock."""
 
 _LOG = structlog.get_logger("assay")
 
@@ -93,6 +95,8 @@ async def run_service(
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
         store = await _open_store(stack, settings, chains)
+        limits = job_limits(settings.jobs, chains)
+        store_configured_jobs(store, settings, limits, now_s=time.time())
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
@@ -126,16 +130,24 @@ async def run_service(
             scanners, shelf, settings.analysis, time.time, observe=metrics.analyses.observe
         )
         stack.push_async_callback(analyser.aclose)
-        scheduler = start_jobs(
+        start_background(
+            stack,
+            JobPlace(
+                store=store,
+                share=RoundShare(),
+                chains=chains,
+                served={slug: context.chain.id for slug, context in contexts.items()},
+                jobs=settings.jobs,
+                sql=settings.sql,
+                now_s=time.time,
+            ),
             contexts,
             analyser,
-            store,
-            settings.analysis,
+            settings=settings.analysis,
             judge=judge,
-            now_s=time.time,
-            observe=metrics.watches.observe,
+            observe=metrics.jobs.observe,
+            observe_change=metrics.watches.observe,
         )
-        stack.callback(scheduler.shutdown, wait=False)
 
         def read_clock(slug: str) -> ContractClock | None:
             chain = next(chain for chain, _ in clients if chain.slug == slug)
@@ -155,8 +167,9 @@ async def run_service(
         metrics.read_from(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
-            WatchCollector(chains, statuses, comparisons),
+            WatchCollector(chains, statuses, comparisons.watches),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
+            JobCollector(store, metrics.jobs, now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
             DeliveryCollector(store, now_s=time.time),
         )
@@ -191,6 +204,7 @@ async def run_service(
                 read_store_state=partial(store_state, store, ledger),
                 metrics=None if settings.metrics.address else metrics,
                 metrics_token=settings.metrics_token,
+                jobs=limits,
             )
         )
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -198,11 +212,9 @@ async def run_service(
             lambda ready: _announce(host, ready.result(), [chain for chain, _ in clients], announce)
         )
 
-        newest = {chain.id: NewestBlock() for chain, _ in clients}
-
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
-            newest[status.chain_id].put(status.tip)
+            comparisons.put(status.chain_id, status.tip)
 
         gc.freeze()  # loaded objects stay alive; scanning them all would pause answers for 70 ms
         async with asyncio.TaskGroup() as group:
@@ -211,9 +223,9 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
-                group.create_task(keep_comparing(comparisons[chain.id], newest[chain.id], stop))
+            group.create_task(comparisons.run(stop))
             for step in _report_steps(store, judge, settings.analysis):
-                group.create_task(_work_through_reports(step, stop))
+                group.create_task(work_through(step, stop))
             group.create_task(
                 keep_compacting(
                     [chain for chain, _ in clients],
@@ -238,18 +250,20 @@ async def run_service(
 
 def _comparisons(
     clients: list[tuple[Chain, RpcClient]], store: Store, settings: IndexerSettings
-) -> dict[int, StateWatch]:
-    """Return what compares the state of watched tokens, by chain id."""
-    return {
-        chain.id: StateWatch(
-            chain,
-            client,
-            store,
-            pace=pace_of(chain, settings),
-            most_words=settings.watched_words,
-        )
-        for chain, client in clients
-    }
+) -> StateComparisons:
+    """Return what compares the state of watched tokens."""
+    return StateComparisons(
+        {
+            chain.id: StateWatch(
+                chain,
+                client,
+                store,
+                pace=pace_of(chain, settings),
+                most_words=settings.watched_words,
+            )
+            for chain, client in clients
+        }
+    )
 
 
 def _served_apart(
@@ -307,21 +321,6 @@ def _report_steps(
         partial(enter_stored_reports, store),
         partial(judge_stored_reports, store, judge=judge, policy=policy_of(settings)),
     )
-
-
-async def _work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -> None:
-    """Do for stored reports what was not done when they were written, until all are done or the
-    stop. `step` returns whether there are more."""
-    is_left = True
-    while is_left and not stop.is_set():
-        try:
-            is_left = await asyncio.to_thread(step)
-            pause_s = _ENTERING_PAUSE_S
-        except StoreError as error:
-            _LOG.error("stored reports cannot be worked through", why=str(error))
-            pause_s = _BROKEN_OFF_PAUSE_S
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), pause_s)
 
 
 async def _open_store(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import structlog
 from litestar import Litestar, Response, Router
 from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
@@ -23,11 +24,14 @@ from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi.described_shapes import DescribedShapes
 from api.openapi.examples import Examples
 from api.openapi.served_document import PATH, ROUTES, ServedDocument
+from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import explain
 from api.routes import (
     dashboard,
     documentation,
     front,
+    jobs,
+    jobs_page,
     root,
     signin,
     token_page,
@@ -61,10 +65,14 @@ from watching.keep_delivering import rules_of
 
 VERSION = "0.5.0"
 
+_log = structlog.get_logger(__name__)
+
 
 def create_app(deps: ApiDeps) -> CachedAnswerApp:
     """Build the application from its dependencies. Raises ConfigError for an incomplete trial
     plan."""
+    if (missing := why_no_cards()) is not None:
+        _log.warning("cards_not_drawn", reason=str(missing))
     answers = Answers(deps)
     books = UsageCounters(deps.ledger, now_s=deps.now_s)
     keyring = Keyring(deps.ledger, deps.plans, books)
@@ -114,6 +122,13 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             stream_one,
             get_llms_text,
             issue_trial_key,
+            jobs.get_jobs,
+            jobs.post_job,
+            jobs.get_job,
+            jobs.pause,
+            jobs.resume,
+            jobs.run,
+            jobs.remove,
             get_health,
             get_ready,
             get_metrics,
@@ -179,6 +194,8 @@ def _pages() -> Router:
             dashboard.create,
             dashboard.revoke,
             watch_page.change_watch,
+            jobs_page.show,
+            jobs_page.change,
             token_page.look_up,
             token_page.show_token,
             send_card,

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from config.external_settings import MarketDataSettings, SourceSettings
+from config.job_definition import JobDefinition
+from config.job_settings import JobSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
 from config.watch_settings import WatchSettings
@@ -370,6 +372,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sql: SqlSettings
     watches: WatchSettings
     metrics: MetricsSettings
+    jobs: JobSettings
+    job: Annotated[
+        tuple[JobDefinition, ...],
+        Setting("Jobs, each as a table `[[job]]`; docs/jobs.md has its keys"),
+    ] = ()
+    """In the order of the file."""
     metrics_token: Annotated[
         Secret | None,
         Setting(
@@ -387,7 +395,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         """Return the usual repr, with the endpoints' paths and queries masked."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
-        shown["rpc_urls"] = {
-            chain_id: tuple(map(mask_url, urls)) for chain_id, urls in self.rpc_urls.items()
-        }
+        shown["rpc_urls"] = {each: tuple(map(mask_url, us)) for each, us in self.rpc_urls.items()}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

@@ -29,8 +29,9 @@ _PAUSE_S: Final = 1.0
 
 
 def shortened(report: Report) -> Report:
-    """Return the report without long evidence, which is that of simulated calls."""
-    return msgspec.structs.replace(report, evidence=tuple(_short(report.evidence)))
+    """Return the report without long evidence, which is that of simulated calls, and without the
+    storage words, which no answer has."""
+    return msgspec.structs.replace(report, evidence=tuple(_short(report.evidence)), state=None)
 
 
 def _short(rows: Iterable[EvidenceRow]) -> Iterable[EvidenceRow]:

@@ -60,8 +60,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 _OPERATORS = [
-    *("operators.md", "nodes.md", "settings.md", "commands.md", "command-line.md"),
-    "serving-state.md",
+    *("operators.md", "nodes.md", "jobs.md", "noticing.md", "settings.md", "commands.md"),
+    *("command-line.md", "serving-state.md"),
 ]
 _ADDING = ("chain", "detector", "field", "launchpad", "venue")
 

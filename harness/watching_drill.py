@@ -24,8 +24,9 @@ import msgspec
 
 from core.abi import call_data
 from core.primitives import Address
-from demo.anvil import ETHER, PROJECT_ROOT, AnvilNode, NodeRefusedError, quantity
+from demo.anvil import ETHER, AnvilNode, NodeRefusedError, quantity
 from demo.layout import World, ZooToken, named_account
+from demo.npm_packages import PROJECT_ROOT
 from demo.overlay import write_overlay
 from demo.reads import read_address
 from demo.trader import Trader

@@ -77,6 +77,15 @@ class ObservationPace(msgspec.Struct, frozen=True, kw_only=True):
     every_blocks: int
     """A token that changes in every block is analysed once in so many."""
     block_time_s: float
+    """Nominal; a longer wait than what passes between blocks is never right."""
+
+    def between(self, earlier: BlockRef | None, later: BlockRef) -> "ObservationPace":
+        """Return the pace at which blocks really come, if they come faster than they should. None:
+        no earlier block is known."""
+        if earlier is None or later.number <= earlier.number:
+            return self
+        real_s = max(0, later.time_s - earlier.time_s) / (later.number - earlier.number)
+        return msgspec.structs.replace(self, block_time_s=min(self.block_time_s, real_s))
 
     def delay_s(self, block_number: int, *, report_block: int | None) -> int:
         """Return the seconds from a block to the analysis of what was seen in it.

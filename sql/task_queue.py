@@ -10,7 +10,7 @@ import msgspec
 
 from sql.rows import TokenRow
 from sql.sqlite_file import Transaction
-from sql.store import Store
+from sql.store import Readable, Store
 
 TaskKind = Literal["refresh", "changed", "creator", "history"]
 """refresh: analyse anew. changed: likewise, as something was seen of a watched token. creator: find
@@ -28,6 +28,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     token: TokenRow
     worth: int
+
+
+class _Due(msgspec.Struct, frozen=True, kw_only=True):
+    has_any: bool
 
 
 class _Taken(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +52,13 @@ def add_task(tx: Transaction, kind: TaskKind, *, token: TokenRow, worth: int, du
 def drop_task(tx: Transaction, kind: TaskKind, *, token_id: int) -> None:
     """Delete a task, if there is one."""
     tx.execute("tasks/delete_task", kind=kind, token_id=token_id)
+
+
+def has_due(store: Readable, kind: TaskKind, *, chain_id: int, now_s: int) -> bool:
+    """True if there is a task to take. Writes nothing, so that it may be asked often. Raises
+    StoreError."""
+    found = store.fetch_one("tasks/find_due", _Due, kind=kind, chain_id=chain_id, now_s=now_s)
+    return found is not None and found.has_any
 
 
 def take_tasks(

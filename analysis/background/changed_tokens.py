@@ -19,7 +19,7 @@ from core.errors import AssayError, StoreError
 from core.rpc.request_meter import metered
 from sql.observations import earliest_after
 from sql.store import Store
-from sql.task_queue import Task, take_tasks
+from sql.task_queue import Task, has_due, take_tasks
 
 _LOG = structlog.get_logger(__name__)
 
@@ -93,6 +93,8 @@ class ChangedTokenJob:
 
     def _take_due(self, chain_id: int, at_most: int) -> list[Task]:
         now_s = int(self._now_s())
+        if not has_due(self._store, "changed", chain_id=chain_id, now_s=now_s):
+            return []  # without the lock of those who write
         return take_tasks(
             self._store,
             "changed",

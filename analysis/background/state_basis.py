@@ -71,20 +71,23 @@ def words_of(state: Sequence[StateWord]) -> tuple[Compared, ...]:
     )
 
 
-def pool_reads(report: Report) -> tuple[tuple[Reserve, BulkRead], ...]:
+def pool_reads(report: Report, chain: Chain) -> tuple[tuple[Reserve, BulkRead], ...]:
     """Return the reads of what the deepest pools hold: the word in the reserve is zero."""
     found: list[tuple[Reserve, BulkRead]] = []
     for row in (report.pools or ())[:MOST_POOLS]:
         reserve = Reserve(pool=row.pool, pool_id=row.pool_id, quote=row.quote, held=to_hash32(0))
-        if row.pool_id is not None:
-            slot = liquidity_slot(row.pool_id)
+        dex = next((each for each in chain.dexes if each.name == row.dex), None)
+        if row.pool_id is not None and dex is not None:
+            slot = liquidity_slot(row.pool_id, dex)
             found.append((reserve, WordsRead(contract=row.pool, slots=slot)))
-        elif row.quote != ZERO_ADDRESS:
+        elif row.pool_id is None and row.quote != ZERO_ADDRESS:
             found.append((reserve, BalanceRead(token=row.quote, account=row.pool)))
     return tuple(found)
 
 
-def compared_pools(report: Report, reserves: Sequence[Reserve]) -> tuple[Compared, ...]:
+def compared_pools(
+    report: Report, chain: Chain, reserves: Sequence[Reserve]
+) -> tuple[Compared, ...]:
     """Return the reads of pools with what was held at the report's block, where that is known."""
     held = {(each.pool, each.pool_id, each.quote): each.held for each in reserves}
     return tuple(
@@ -94,7 +97,7 @@ def compared_pools(report: Report, reserves: Sequence[Reserve]) -> tuple[Compare
             pool=reserve.pool,
             pool_id=reserve.pool_id,
         )
-        for reserve, read in pool_reads(report)
+        for reserve, read in pool_reads(report, chain)
         if (word := held.get((reserve.pool, reserve.pool_id, reserve.quote))) is not None
     )
 

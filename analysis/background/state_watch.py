@@ -118,7 +118,7 @@ class StateWatch:
         if self._last is not None and block.parent_hash != self._last.hash:
             # Blocks were left out, or taken back: what was observed in them may be, too.
             await asyncio.to_thread(self._recall)
-        self._last = block
+        pace, self._last = self._pace.between(self._last, block), block
         if not self._held:
             return
         chosen = self._choose()
@@ -135,7 +135,7 @@ class StateWatch:
             compared.setdefault(held.now.token_id, []).append(moved_to(each, told))
         for held in self._held.values():
             seen += self._observations(block, held.now.token_id, _come(held, block))
-        if seen and not await asyncio.to_thread(self._write, block, seen):
+        if seen and not await asyncio.to_thread(self._write, block, seen, pace):
             return  # the block is gone: the next look compares with what was before
         self._advance(compared, block)
 
@@ -181,12 +181,12 @@ class StateWatch:
             for kind, what, detail in found
         ]
 
-    def _write(self, block: BlockRef, seen: Sequence[Observation]) -> bool:
+    def _write(self, block: BlockRef, seen: Sequence[Observation], pace: ObservationPace) -> bool:
         """Write what was seen, if the block is still ours. False: it is not."""
         with self._store.transaction() as tx:
             if not has_block(tx, chain_id=self._chain.id, block=block):
                 return False
-            write_observations(tx, seen, pace=self._pace, now_s=time.time())
+            write_observations(tx, seen, pace=pace, now_s=time.time())
         self.totals.observations.update(one.kind for one in seen)
         return True
 
@@ -203,10 +203,10 @@ class StateWatch:
         missing: list[WatchedToken] = []
         for token in tokens:
             old = self._held.get(token.token_id)
-            if old is not None and old.scanned_at_s == token.scanned_at_s:
-                held[token.token_id] = old
-            elif token.is_settled:
+            if token.is_settled and not _is_of(old, token):
                 missing.append(token)
+            elif old is not None:  # of the same report, or of the last one that had all its parts
+                held[token.token_id] = old
         for start in range(0, len(missing), _READ_AT_ONCE):
             some = missing[start : start + _READ_AT_ONCE]
             found = await asyncio.gather(*(self._load(token) for token in some))
@@ -248,14 +248,17 @@ class StateWatch:
         if report is None or token.scanned_at_s is None:
             return None
         reserves = await self._reserves_at(token, report)
-        if report.state is None or len(reserves) < len(pool_reads(report)):
+        if report.state is None or len(reserves) < len(pool_reads(report, self._chain)):
             # By an earlier release, or the node has forgotten its block: there is too little to
             # compare with.
             await asyncio.to_thread(self._ask, {token.token_id})
         basis = Basis(
             token_id=token.token_id,
             report_block=report.token.block_number,
-            compared=(*words_of(report.state or ()), *compared_pools(report, reserves)),
+            compared=(
+                *words_of(report.state or ()),
+                *compared_pools(report, self._chain, reserves),
+            ),
             deadlines=deadlines_of(report, self._chain),
         )
         observed = await asyncio.to_thread(self._observed, basis)
@@ -274,7 +277,7 @@ class StateWatch:
         )
         if stored is not None:
             return stored
-        wanted = pool_reads(report)
+        wanted = pool_reads(report, self._chain)
         answers = await fetch_bulk(
             self._node, [read for _, read in wanted], block=report.token.block_hash
         )
@@ -289,6 +292,14 @@ class StateWatch:
     def _keep_reserves(self, token_id: int, number: int, reserves: Sequence[Reserve]) -> None:
         with self._store.transaction() as tx:
             write_reserves(tx, token_id, report_block=number, reserves=reserves)
+
+
+def _is_of(held: _Held | None, token: WatchedToken) -> bool:
+    """True if what is held is by the token's report as it is stored."""
+    if held is None:
+        return False
+    known = held.scanned_at_s, held.basis.report_block
+    return known == (token.scanned_at_s, token.report_block)
 
 
 def _come(held: _Held, block: BlockRef) -> Iterator[tuple[ObservationKind, str, str | None]]:

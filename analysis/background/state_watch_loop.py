@@ -1,6 +1,7 @@
-"""Loop that compares watched tokens at each new block of one chain, as soon as it is stored."""
+"""Loops that compare watched tokens at each new block, as soon as it is stored."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
@@ -34,15 +35,31 @@ class NewestBlock:
         return self._block
 
 
-async def keep_comparing(watch: StateWatch, blocks: NewestBlock, stop: asyncio.Event) -> None:
-    """Compare until `stop` is set; a look under way is then cancelled. A bug in one must end
-    nothing else."""
-    looking = asyncio.create_task(_look_for_ever(watch, blocks))
-    try:
-        await stop.wait()
-    finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+class StateComparisons:
+    """The comparisons of all chains of a service."""
+
+    def __init__(self, watches: Mapping[int, StateWatch]) -> None:
+        """`watches`: by chain id."""
+        self.watches = watches
+        self._blocks = {chain_id: NewestBlock() for chain_id in watches}
+
+    def put(self, chain_id: int, block: BlockRef | None) -> None:
+        """Note the newest stored block of a chain. None: there is none."""
+        self._blocks[chain_id].put(block)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Compare until `stop` is set; looks under way are then cancelled. A bug in one must end
+        nothing else."""
+        looking = [
+            asyncio.create_task(_look_for_ever(watch, self._blocks[chain_id]))
+            for chain_id, watch in self.watches.items()
+        ]
+        try:
+            await stop.wait()
+        finally:
+            for task in looking:
+                task.cancel()
+            await asyncio.gather(*looking, return_exceptions=True)
 
 
 async def _look_for_ever(watch: StateWatch, blocks: NewestBlock) -> None:

@@ -93,7 +93,9 @@ class WatchReader:
     async def _fetch_logs(self, header: Header, watched: WatchedSet) -> LogColumns:
         """Return all logs of those watched tokens that the block's bloom filter does not rule
         out."""
-        possible = ["0x" + one.hex() for one in watched.tokens if may_emit(header, one)]
+        possible = [
+            "0x" + one.hex() for one in watched.tokens if may_contain(header.logs_bloom, one)
+        ]
         requests = [
             RpcRequest(
                 "eth_getLogs",
@@ -187,12 +189,6 @@ class WatchReader:
             )
             for at, (candidate, receipt) in enumerate(pairs)
         )
-
-
-def may_emit(header: Header, address: bytes) -> bool:
-    """True if a contract may have emitted a log in a block. Chains that keep no bloom filter have
-    one of zeros: it rules nothing out."""
-    return not header.logs_bloom or may_contain(header.logs_bloom, address)
 
 
 def _again(transaction: BlockTransaction, header: Header) -> RpcRequest:

@@ -12,6 +12,7 @@ import structlog
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
+from core.primitives import BlockRef
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.reads import BlockSpan
@@ -57,6 +58,7 @@ class TokenWatch:
             client, most_receipts=settings.watched_receipts if is_read else 0
         )
         self._pace = pace_of(chain, settings)
+        self._last: BlockRef | None = None
         self._log = _log.bind(chain=chain.slug)
 
     def warm(self, store: Readable) -> None:
@@ -82,6 +84,7 @@ class TokenWatch:
         `reads` None: its blocks were not read one by one. Raises StoreError.
         """
         totals = self._write(tx, piece, reads) if self._now else WatchTotals()
+        self._last = piece.tip
         self.warm(tx)
         return totals
 
@@ -94,7 +97,8 @@ class TokenWatch:
             missed = write_gap(tx, **where, last=piece.tip, now_s=now_s)
             return WatchTotals(observations={"gap": missed})
         seen = self._watch.observe(piece, reads, self._now)
-        write_observations(tx, seen, pace=self._pace, now_s=now_s)
+        pace = self._pace.between(self._last, piece.tip)
+        write_observations(tx, seen, pace=pace, now_s=now_s)
         return WatchTotals(
             observations=Counter(one.kind for one in seen),
             unread_transactions=sum(read.unread for read in reads),

@@ -18,8 +18,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from demo.anvil import NODE_MODULES
-from demo.compile import find_node
+from demo.npm_packages import NODE_MODULES, find_node
 from harness.api.samples import TOKEN
 from harness.api.world import PLANS, World
 from tests.api.specified import ERRORS

@@ -1,19 +1,22 @@
 """Protects that every change of a watched token on a real chain is noticed, and analysed anew."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from config.chains import Chain as ChainFacts
 from core.abi import call_data
+from core.errors import UpstreamError
 from core.report import Report
+from core.rpc.client import RpcClient
+from core.rpc.messages import RpcRequest
 from demo.anvil import ETHER, AnvilNode
 from demo.layout import ZooToken
 from harness.chain.verbs import Chain
 from tests.chain.watched_scene import Scene, place, watching
-
-_DEAD = "0x" + "0" * 40
 
 
 def sell_tax(report: Report) -> float | None:
@@ -207,3 +210,90 @@ async def test_a_reorg_takes_back_what_was_seen_and_a_kill_loses_nothing(
         await scene.settle()
         assert sell_tax(scene.report(at)) == pytest.approx(30, abs=0.1)
         assert not scene.due()
+
+
+async def test_without_a_watched_token_nothing_more_is_asked(
+    chain: Chain,
+    facts: ChainFacts,
+    anvil_node: AnvilNode,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = place(chain)
+    asked = count_requests(monkeypatch)
+    async with watching(chain, facts, anvil_node.url, tmp_path / "store") as scene:
+        await scene.level()
+        await scene.analyser.refresh("ethereum", token.address)
+        asked.clear()
+        assert chain.send(token.owner, token.address, "setTax(uint256)", 5).success
+        await scene.look()
+        plain = set(asked)
+        await scene.begin_watching([token.address])
+        asked.clear()
+        assert chain.send(token.owner, token.address, "setTax(uint256)", 6).success
+        await scene.look()
+        assert plain == {"eth_getBlockByNumber False", "eth_getLogs topics"}
+        assert set(asked) - plain == {
+            "eth_getBlockByHash True",  # which may be turned off
+            "eth_getTransactionReceipt",
+            "eth_call",
+        }
+        assert asked["eth_call"] == 2  # words, and balances of pools
+
+
+async def test_a_node_that_does_not_answer_all_holds_nothing_up(
+    chain: Chain,
+    facts: ChainFacts,
+    anvil_node: AnvilNode,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = place(chain)
+    async with watching(chain, facts, anvil_node.url, tmp_path / "store") as scene:
+        await scene.begin_watching([token.address])
+        ask = RpcClient.ask
+
+        async def refuse(
+            client: RpcClient, requests: Sequence[RpcRequest], *rest: Any, **more: Any
+        ) -> object:
+            if any(name_of(request) in REFUSED for request in requests):
+                raise UpstreamError(service="node", reason="not today")
+            return await ask(client, requests, *rest, **more)
+
+        monkeypatch.setattr(RpcClient, "ask", refuse)
+        kinds, report = await after(
+            scene, token, lambda: chain.send(token.owner, token.address, "announceTax(uint256)", 5)
+        )
+        assert kinds == {"state"}  # what needs neither logs nor transactions
+        assert sell_tax(report) == pytest.approx(5, abs=0.1)
+        assert scene.statuses[scene.chain_id].totals.watched.missing_reads == 2
+
+
+REFUSED = {"eth_getBlockByHash True", "eth_getLogs address"}
+
+
+def name_of(request: RpcRequest) -> str:
+    """A request by its method and what kind of it it is."""
+    match request.params:
+        case ({"address": _}, *_):
+            return f"{request.method} address"
+        case ({"topics": _}, *_):
+            return f"{request.method} topics"
+        case (_, bool(flag)):
+            return f"{request.method} {flag}"
+    return request.method
+
+
+def count_requests(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often what is asked, from now on."""
+    asked: Counter[str] = Counter()
+    ask = RpcClient.ask
+
+    async def counted(
+        client: RpcClient, requests: Sequence[RpcRequest], *rest: Any, **more: Any
+    ) -> object:
+        asked.update(name_of(request) for request in requests)
+        return await ask(client, requests, *rest, **more)
+
+    monkeypatch.setattr(RpcClient, "ask", counted)
+    return asked

@@ -191,6 +191,8 @@ PARTIAL = {"token_incomplete", "batch_open", "task_by_worth", "task_by_time"}
 """Indexes of the few rows that somebody waits for."""
 
 READS_A_CHAIN = {
+    "jobs/list_jobs": "the jobs of an operator, of which there are at most a thousand",
+    "jobs/list_unfinished": "runs under way: one a job at most",
     "status/list_chains": "counts, for an operator",
     "observations/insert_gap": "looks through the watched tokens, for a whole range",
     "tasks/put_changed_from": "looks through the watched tokens, at a reorg",

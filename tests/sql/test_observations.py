@@ -24,7 +24,7 @@ from sql.observations import (
 from sql.reports import write_refusal, write_report
 from sql.rows import RefusalRow
 from sql.store import MEMORY, Store
-from sql.task_queue import take_tasks
+from sql.task_queue import has_due, take_tasks
 from sql.tokens import read_token, track_tokens
 from sql.unwind import unwind_from
 from sql.watched_tokens import (
@@ -109,7 +109,11 @@ def test_an_analysis_is_due_until_a_settled_report_of_that_block_or_a_later_one(
     with closing(Store.open(MEMORY)) as store:
         ids = watch(store, TOKEN)
         observe(store, ids[TOKEN], 100, 101)
+        assert has_due(store, "changed", chain_id=1, now_s=NOW_S)
+        assert not has_due(store, "changed", chain_id=2, now_s=NOW_S)
+        assert not has_due(store, "refresh", chain_id=1, now_s=NOW_S)
         assert taken(store) == [ids[TOKEN]]  # many observations, one analysis
+        assert not has_due(store, "changed", chain_id=1, now_s=NOW_S + 1)
         assert taken(store) == []
         assert taken(store, NOW_S + 2) == [ids[TOKEN]]  # nobody has said that it was done
         write_report(store, report_at(100), LATER)
@@ -152,6 +156,20 @@ def test_a_token_that_changes_all_the_time_is_analysed_now_and_then_and_never_la
 )
 def test_the_first_change_waits_for_nobody(report_block: int | None, delay_s: int) -> None:
     assert PACE.delay_s(100, report_block=report_block) == delay_s
+
+
+@pytest.mark.parametrize(
+    ("number", "time_s", "delay_s"),
+    [(99, 1_000, 12), (99, 1_010, 2), (90, 1_002, 1), (100, 1_000, 12), (99, 1_050, 0)],
+)
+def test_a_block_is_waited_for_no_longer_than_blocks_take(
+    number: int, time_s: int, delay_s: int
+) -> None:
+    earlier, later = (
+        BlockRef(number=at, hash=hash32(at), parent_hash=hash32(at - 1), time_s=when)
+        for at, when in ((number, time_s), (100, 1_012))
+    )
+    assert PACE.between(earlier, later).delay_s(100, report_block=100) == delay_s
 
 
 def test_a_reorg_takes_observations_back_and_doubts_reports_of_its_blocks() -> None:

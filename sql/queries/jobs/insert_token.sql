@@ -1,0 +1,2 @@
+-- A token that a run has to do; once, however often it was selected.
+insert or ignore into job_token (run_id, chain_id, address) values (?, ?, ?)
