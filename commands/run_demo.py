@@ -23,7 +23,7 @@ from core.primitives import checksum
 from demo.embedded import EmbeddedChain, run_embedded_chain
 from demo.layout import ZooToken
 from demo.stages import STAGES, Stage
-from service import run_service
+from service.run_service import run_service
 from sql.ledger import Ledger
 
 _ZOO_WIDTH = 120

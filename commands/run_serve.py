@@ -6,7 +6,7 @@ import os
 from commands.stores import open_store
 from config.settings import load_settings
 from core.allocator import share_one_arena
-from service import run_service
+from service.run_service import run_service
 
 
 def run_serve(host: str | None, port: int | None) -> None:

@@ -15,12 +15,12 @@ import msgspec
 from config.external_settings import MarketDataSettings, SourceSettings
 from config.job_definition import JobDefinition
 from config.job_settings import JobSettings
+from config.metrics_settings import MetricsSettings
 from config.setting import SettingRow, rows_of
 from config.settings_model import (
     AnalysisSettings,
     ApiSettings,
     IndexerSettings,
-    MetricsSettings,
     PublicSettings,
     RpcSettings,
     Settings,

@@ -8,6 +8,7 @@ import msgspec
 from config.external_settings import MarketDataSettings, SourceSettings
 from config.job_definition import JobDefinition
 from config.job_settings import JobSettings
+from config.metrics_settings import MetricsSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
 from config.watch_settings import WatchSettings
@@ -256,19 +257,6 @@ class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             "twentieth of them within a minute"
         ),
     ] = 600
-
-
-class MetricsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the metrics for Prometheus."""
-
-    address: Annotated[
-        str,
-        msgspec.Meta(pattern=r"^$|^(\[[0-9a-fA-F:]+\]|[^\s:/]+):[0-9]{1,5}$"),
-        Setting(
-            "Where `GET /metrics` is answered instead of at the API's address, host:port; "
-            "empty: at the API's"
-        ),
-    ] = ""
 
 
 class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -17,7 +17,12 @@ from core.rpc.client import RpcClient
 from core.rpc.failures import AddressRefusedError, MalformedAnswerError, RangeRefusedError
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from core.rpc.ranges import is_address_refusal, is_range_refusal, parse_suggestion
+from core.rpc.ranges import (
+    is_address_refusal,
+    is_range_refusal,
+    is_unserved_query,
+    parse_suggestion,
+)
 from indexer.answer_checks import (
     check_block_logs,
     check_link,
@@ -201,7 +206,7 @@ class LogReader:
         def raise_if_refused(answer: RpcAnswer) -> None:
             if not isinstance(answer, RpcFault) or not _is_refusal(answer):
                 return
-            if next(refusals) >= most:
+            if next(refusals) >= most or is_unserved_query(answer):
                 raise _QueriesRefusedError(answer.message)
             raise AddressRefusedError(service="node", reason=answer.message)
 
@@ -226,7 +231,8 @@ class LogReader:
 
 
 def _is_refusal(fault: RpcFault) -> bool:
-    return fault.code == _METHOD_NOT_FOUND or is_address_refusal(fault)
+    is_missing = fault.code == _METHOD_NOT_FOUND
+    return is_missing or is_address_refusal(fault) or is_unserved_query(fault)
 
 
 def _raise_if_too_large(answer: RpcAnswer, *, first: int) -> None:

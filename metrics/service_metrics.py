@@ -26,8 +26,8 @@ class ServiceMetrics(Collector):
         self._registry = CollectorRegistry()
         self._nodes = NodeMetrics(self._registry)
         self.analyses = AnalysisMetrics(self._registry)
-        self.deliveries = DeliveryMetrics(self._registry)
         self.jobs = JobMetrics(self._registry)
+        self.deliveries = DeliveryMetrics(self._registry)
         self.watches = WatchMetrics(self._registry)
         self.compaction = CompactionMetrics(self._registry, chains)
 

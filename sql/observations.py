@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from config.chains import Chain
+from config.settings_model import IndexerSettings
 from core.primitives import Address, BlockRef, Hash32
 from core.report import ReportRow
 from sql.columns import blob
@@ -97,6 +99,13 @@ class ObservationPace(msgspec.Struct, frozen=True, kw_only=True):
             return 0
         left = report_block + self.every_blocks - block_number
         return 0 if left <= 0 else math.floor(min(1, left) * self.block_time_s)
+
+
+def pace_of(chain: Chain, settings: IndexerSettings) -> ObservationPace:
+    """Return how soon observations on a chain lead to an analysis."""
+    return ObservationPace(
+        every_blocks=settings.changed_every_blocks, block_time_s=chain.block_time_s
+    )
 
 
 class _Token(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,11 +7,11 @@ takes back and brings again is told once, one that it takes back for good is tol
 from collections.abc import Sequence
 
 import msgspec
-import zstandard
 
 from core.judgement import Judgement
 from core.primitives import Address, Hash32
 from core.report import Report
+from core.zstd import compress, decompress
 from sql.columns import blob
 from sql.observations import ObservationKind, causes_of
 from sql.report_changes import Change, ReportState, state_of
@@ -267,10 +267,10 @@ def _read_state(tx: Transaction, token_id: int) -> _Told | None:
     found = tx.fetch_one("watches/find_state", _State, token_id=token_id)
     if found is None:
         return None
-    text = zstandard.ZstdDecompressor().decompress(found.state)
+    text = decompress(found.state)
     return _Told(state=msgspec.json.decode(text, type=ReportState), block_number=found.block_number)
 
 
 def _put_state(tx: Transaction, token_id: int, state: ReportState, block_number: int) -> None:
-    packed = zstandard.ZstdCompressor().compress(msgspec.json.encode(state))
+    packed = compress(msgspec.json.encode(state))
     tx.execute("watches/put_state", token_id=token_id, state=packed, block_number=block_number)

@@ -21,6 +21,8 @@ FIXTURES = {
     "bare_node": "node",
     "chromium": "process",
     "live": "node",
+    "other_node": "other_nodes",
+    "reference": "other_nodes",
     "running_provider": "process",
 }
 """Fixtures that start a process, with the mark of the tests that use them."""
@@ -69,12 +71,14 @@ def marks_of_module(path: Path) -> frozenset[str]:
     return frozenset(mark for mark, pattern in found.items() if pattern.search(text))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by what it needs."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark each test by what it needs, and leave out what only `make test-nodes` installs."""
     for item in items:
         if isinstance(item, pytest.Function):
             for mark in needs_of(item):
                 item.add_marker(mark)
+    if "other_nodes" not in config.option.markexpr:
+        items[:] = [item for item in items if item.get_closest_marker("other_nodes") is None]
 
 
 def needs_of(item: pytest.Function) -> set[str]:

@@ -1,4 +1,5 @@
-"""Starts the background: changed and due tokens, searches for creators, and jobs."""
+"""Starts the background: changed and due tokens, searches for creators, and jobs, which share the
+rounds of due tokens."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -25,16 +26,16 @@ def start_background(
     *,
     settings: AnalysisSettings,
     judge: Judge,
-    observe: Callable[[RunEnd], None],
+    observe_job: Callable[[RunEnd], None],
     observe_change: Callable[[NoticedChange], None],
 ) -> None:
     """Schedule all that is done in the background, until the stack is closed.
 
-    `observe`: told of every run of a job that ends; in any thread. `observe_change`: of each change
-    of a watched token that a report accounts for.
+    `observe_job`: told of every run of a job that ends; in any thread. `observe_change`: told of
+    each change of a watched token that a report accounts for.
     """
-    scheduler = AsyncIOScheduler()
     budgets = budgets_of(place.served, settings, place.now_s)
+    scheduler = AsyncIOScheduler()
     ChangedTokenJob(
         analyser=analyser,
         store=place.store,
@@ -56,7 +57,7 @@ def start_background(
     Creators(
         contexts=contexts, store=place.store, settings=settings, now_s=place.now_s, judge=judge
     ).schedule(scheduler)
-    jobs = JobRunner(place, observe=observe)
+    jobs = JobRunner(place, observe=observe_job)
     stack.push_async_callback(jobs.aclose)
     jobs.schedule(scheduler)
     scheduler.start()

@@ -74,13 +74,15 @@ def words_of(state: Sequence[StateWord]) -> tuple[Compared, ...]:
 def pool_reads(report: Report, chain: Chain) -> tuple[tuple[Reserve, BulkRead], ...]:
     """Return the reads of what the deepest pools hold: the word in the reserve is zero."""
     found: list[tuple[Reserve, BulkRead]] = []
+    managers = {dex.factory: dex for dex in chain.dexes}
     for row in (report.pools or ())[:MOST_POOLS]:
         reserve = Reserve(pool=row.pool, pool_id=row.pool_id, quote=row.quote, held=to_hash32(0))
-        dex = next((each for each in chain.dexes if each.name == row.dex), None)
-        if row.pool_id is not None and dex is not None:
-            slot = liquidity_slot(row.pool_id, dex)
-            found.append((reserve, WordsRead(contract=row.pool, slots=slot)))
-        elif row.pool_id is None and row.quote != ZERO_ADDRESS:
+        if row.pool_id is not None:
+            dex = managers.get(row.pool)
+            if dex is not None:
+                slot = liquidity_slot(row.pool_id, dex)
+                found.append((reserve, WordsRead(contract=row.pool, slots=slot)))
+        elif row.quote != ZERO_ADDRESS:
             found.append((reserve, BalanceRead(token=row.quote, account=row.pool)))
     return tuple(found)
 

@@ -1,13 +1,18 @@
 """Loops that compare watched tokens at each new block, as soon as it is stored."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Final
 
 import structlog
 
 from analysis.background.state_watch import StateWatch
+from analysis.reads.node import Node
+from config.chains import Chain
+from config.settings_model import IndexerSettings
 from core.primitives import BlockRef
+from sql.observations import pace_of
+from sql.store import Store
 
 _BROKEN_OFF_PAUSE_S: Final = 10.0
 
@@ -38,10 +43,22 @@ class NewestBlock:
 class StateComparisons:
     """The comparisons of all chains of a service."""
 
-    def __init__(self, watches: Mapping[int, StateWatch]) -> None:
-        """`watches`: by chain id."""
-        self.watches = watches
-        self._blocks = {chain_id: NewestBlock() for chain_id in watches}
+    def __init__(
+        self, clients: Iterable[tuple[Chain, Node]], store: Store, settings: IndexerSettings
+    ) -> None:
+        """`clients`: the chains, each with its node."""
+        self.watches = {
+            chain.id: StateWatch(
+                chain,
+                node,
+                store,
+                pace=pace_of(chain, settings),
+                most_words=settings.watched_words,
+            )
+            for chain, node in clients
+        }
+        """By chain id."""
+        self._blocks = {chain_id: NewestBlock() for chain_id in self.watches}
 
     def put(self, chain_id: int, block: BlockRef | None) -> None:
         """Note the newest stored block of a chain. None: there is none."""

@@ -14,10 +14,12 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.ranges import is_unserved_query
 from core.rpc.request_meter import note_requests
 from core.rpc.wire import decode_answers, encode_requests, is_passing
 
 _METHOD_NOT_FOUND = -32601
+_LOGS = "eth_getLogs"
 _STATUSES_OF_REFUSED_BATCHES = frozenset({400, 405, 413, 415, 422, 501})
 
 
@@ -28,6 +30,8 @@ class RpcQuestion:
         self.requests = tuple(requests)
         self._methods = frozenset(request.method for request in self.requests)
         self._answers: dict[int, RpcAnswer] = {}
+        self._limited: dict[int, RpcFault] = {}
+        """Rate limits, which are no answers, by request."""
 
     def open_indices(self) -> list[int]:
         """Return the indices of requests that still lack an answer."""
@@ -54,9 +58,28 @@ class RpcQuestion:
             if isinstance(answer, RpcFault) and answer.code == _METHOD_NOT_FOUND
         }
 
+    def note_limit(self, index: int, fault: RpcFault) -> None:
+        """Store the rate limit that one request met."""
+        self._limited[index] = fault
+
+    def settle_unserved_queries(self) -> bool:
+        """Answer the open queries for logs with the limits they met, once all tries are spent.
+
+        False, and nothing is answered: another request is open, or a limit is a plain one.
+        """
+        met = {index: self._limited.get(index) for index in self.open_indices()}
+        if not all(
+            fault is not None and self.requests[index].method == _LOGS and is_unserved_query(fault)
+            for index, fault in met.items()
+        ):
+            return False
+        self._answers.update({index: fault for index, fault in met.items() if fault is not None})
+        return True
+
     def forget(self) -> None:
         """Drop all answers before another endpoint is asked."""
         self._answers.clear()
+        self._limited.clear()
 
     def forget_unless_partial(self, error: UpstreamError) -> None:
         """Drop all answers, unless only some are missing because of a rate limit."""
@@ -135,6 +158,7 @@ async def _send(
     for index, answer in zip(part, answers, strict=True):
         if isinstance(answer, RpcFault) and is_passing(answer):
             passing = answer
+            question.note_limit(index, answer)
         else:
             question.note(index, answer)
     if passing is not None:

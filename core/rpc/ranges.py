@@ -33,6 +33,7 @@ _NEEDS_ADDRESS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _TOO_MANY = re.compile(r"\b(?:less|fewer|many|max\w*|limit\w*|exceed\w*)\b", re.IGNORECASE)
+_LIMIT_EXCEEDED = -32005
 _NUMBER = r"(0x[0-9a-f]+|\d+)"
 _OFFERS = re.compile(
     rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\] | range\ {_NUMBER}-{_NUMBER}",
@@ -101,6 +102,15 @@ def is_address_refusal(fault: RpcFault) -> bool:
     return (
         _NEEDS_ADDRESS.search(fault.message) is not None and _TOO_MANY.search(fault.message) is None
     )
+
+
+def is_unserved_query(fault: RpcFault) -> bool:
+    """True if a node's error to a query for logs may mean that it serves none.
+
+    These are EIP-1474's words for too many requests; public nodes of BSC answer every query so.
+    Only a query that every try finds limited is believed to be that. Source: bnb-chain/bsc#1215.
+    """
+    return fault.code == _LIMIT_EXCEEDED and fault.message.strip().lower() == "limit exceeded"
 
 
 def parse_suggestion(message: str, *, first: int) -> tuple[int, int] | None:

@@ -42,6 +42,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """Beside the usual ones, such as Retry-After."""
     refusals: Mapping[int, Refusal] = {}
     """Calls of the message, by position, that are answered with an error."""
+    whole: Refusal | None = None
+    """One error object in place of all answers."""
     sent_share: float = 1.0
     """How much of the body is sent, 0 to 1, before the connection is closed."""
 

@@ -102,7 +102,10 @@ class ReplayServer:
             fault, pieces = Fault(), _error(b"null", Refusal(_PARSE_ERROR, str(error)))
         else:
             fault = self.faults(calls)
-            pieces = answer_calls(node, calls, fault, is_batch=is_batch)
+            if fault.whole is not None:
+                pieces = _error(b"null", fault.whole)
+            else:
+                pieces = answer_calls(node, calls, fault, is_batch=is_batch)
         if fault.delay_s:
             time.sleep(fault.delay_s)
         if fault.status != 200:

@@ -3,6 +3,7 @@
 Their failure must not hold up following: what could not be read is told with the rest.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -33,7 +34,10 @@ _ADDRESSES_AT_ONCE: Final = 1_000
 """Addresses in one query for logs: gateways reject more."""
 
 _ATTEMPTS: Final = 2
-"""Few: the block is stored only after them."""
+_MOST_S: Final = 5.0
+"""Few attempts and seconds: the block is stored only after them."""
+
+_TOO_SLOW: Final = "no answer in time"
 
 
 class TransactionOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,17 +79,19 @@ class WatchReader:
 
     async def _fetch_block(self, header: Header, watched: WatchedSet) -> BlockReads:
         missing = []
+        logs = no_logs()
         try:
-            logs = await self._fetch_logs(header, watched)
-        except UpstreamError as error:
-            logs = no_logs()
-            missing.append(f"logs of watched tokens: {error}")
+            async with asyncio.timeout(_MOST_S):
+                logs = await self._fetch_logs(header, watched)
+        except (UpstreamError, TimeoutError) as error:
+            missing.append(f"logs of watched tokens: {str(error) or _TOO_SLOW}")
         reads = BlockReads(number=header.number, logs=logs, senders={})
         if self._most_receipts:
             try:
-                reads = await self._fetch_transactions(reads, header, watched)
-            except UpstreamError as error:
-                missing.append(f"transactions: {error}")
+                async with asyncio.timeout(_MOST_S):
+                    reads = await self._fetch_transactions(reads, header, watched)
+            except (UpstreamError, TimeoutError) as error:
+                missing.append(f"transactions: {str(error) or _TOO_SLOW}")
         return msgspec.structs.replace(reads, missing=tuple(missing))
 
     # --- logs -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from indexer.reads import BlockSpan
 from indexer.watched.block_reads import BlockReads, WatchReader
 from indexer.watched.block_watch import BlockWatch
 from indexer.watched.watched_set import WatchedSet, WatchedTokens
-from sql.observations import ObservationPace, write_gap, write_observations
+from sql.observations import pace_of, write_gap, write_observations
 from sql.sqlite_file import Transaction
 from sql.store import Readable
 
@@ -104,10 +104,3 @@ class TokenWatch:
             unread_transactions=sum(read.unread for read in reads),
             missing_reads=sum(len(read.missing) for read in reads),
         )
-
-
-def pace_of(chain: Chain, settings: IndexerSettings) -> ObservationPace:
-    """Return how soon observations on a chain lead to an analysis."""
-    return ObservationPace(
-        every_blocks=settings.changed_every_blocks, block_time_s=chain.block_time_s
-    )

@@ -68,7 +68,7 @@ class Process:
             store=store,
             chains={SLUG: CHAIN_ID},
             settings=settings,
-            budgets=budgets_of([SLUG], settings, clock),
+            budgets=budgets_of({SLUG: CHAIN_ID}, settings, clock),
             now_s=clock,
             share=share,
         )

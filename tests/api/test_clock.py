@@ -9,7 +9,7 @@ from core.primitives import BlockRef, Hash32
 from harness.api.samples import MINED_AT_S
 from harness.api.world import make_chain
 from indexer.follower_status import FollowStatus
-from service import clock_of
+from service.followed_state import clock_of
 
 HEAD = BlockRef(
     number=20_000_000,

@@ -8,7 +8,7 @@ import pytest
 from core.primitives import BlockRef, Hash32
 from harness.api.world import make_chain
 from indexer.follower_status import FollowStatus
-from service import newest_of
+from service.followed_state import newest_of
 
 CHAIN = msgspec.structs.replace(make_chain(1, "ethereum"), block_time_s=2.0)
 

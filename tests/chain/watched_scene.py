@@ -28,8 +28,7 @@ from demo.seeding import fetch_addresses, seed
 from harness.chain.verbs import Chain
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from indexer.watched.token_watch import pace_of
-from sql.observations import StoredObservation, causes_of
+from sql.observations import StoredObservation, causes_of, pace_of
 from sql.reports import read_report
 from sql.store import Store
 from sql.tokens import read_token

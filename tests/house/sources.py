@@ -16,12 +16,13 @@ PACKAGES = (
         "watching",
         "metrics",
         "api",
+        "service",
         "doctor",
         "demo",
         "commands",
     ),
 )
-WIRING = ("service", "assay")
+WIRING = ("assay",)
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 

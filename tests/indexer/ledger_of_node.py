@@ -5,7 +5,7 @@ Decoded log by log with eth-abi from the events' declarations: nothing of the in
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from eth_abi.abi import decode
@@ -13,7 +13,6 @@ from eth_utils.crypto import keccak
 
 from config.chains import Chain
 from core.primitives import ZERO_ADDRESS, Address
-from demo.anvil import AnvilNode
 from tests.indexer.ledger_of_chain import Tables
 from tests.indexer.wire_logs import Event, parse_event
 from tests.sql.stored import Cells
@@ -38,7 +37,13 @@ class _Log(msgspec.Struct, rename="camel"):
         return int(self.block_number, 16), int(self.log_index, 16)
 
 
-def expect_of_node(node: AnvilNode, chain: Chain) -> Tables:
+class AskedNode(Protocol):
+    def rpc(self, method: str, *params: object) -> Any: ...
+
+    def head_number(self) -> int: ...
+
+
+def expect_of_node(node: AskedNode, chain: Chain) -> Tables:
     """For a follower that is level with the node's head and began at block 0."""
     answer = node.rpc("eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})
     logs = msgspec.convert(answer, list[_Log])

@@ -15,10 +15,10 @@ from analysis.reads.eth_reads import NoAnswer, read_reply
 from analysis.simulation.backends import is_unknown_method
 from core.errors import UpstreamError
 from core.rpc.client import RpcClient
-from core.rpc.failures import RangeRefusedError
+from core.rpc.failures import RangeRefusedError, RateLimitedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.log_reader import LogReader
-from tests.indexer.misbehaving_node import Node, Reply, encode, encode_all, good, running
+from tests.indexer.misbehaving_node import SETTINGS, Node, Reply, encode, encode_all, good, running
 from tests.indexer.test_rpc import client_of
 
 FIRST, LAST = 1_000, 100_999
@@ -144,6 +144,24 @@ async def test_it_is_asked_again(method: str, row: Row) -> None:
     async with running(node), client_of(node) as client:
         assert as_text([await ask_once(client, method)]) == ["asked"]
     assert node.calls == [method, method]
+
+
+async def test_a_limit_on_every_query_for_logs_is_an_answer() -> None:
+    """As of BSC's public nodes. The same words for another method stay a limit."""
+    words = Row(node="BSC", source="bnb-chain/bsc#1215", code=-32005, message="limit exceeded")
+    node = Node()
+    node.always = says(words)
+    headers_and_logs = [
+        RpcRequest("eth_getBlockByNumber", (hex(FIRST), False)),
+        RpcRequest("eth_getLogs", ({},)),
+    ]
+    async with running(node), client_of(node) as client:
+        block, logs = await client.batch(headers_and_logs)
+        assert not isinstance(block, RpcFault)
+        assert logs == RpcFault(code=words.code, message=words.message)
+        assert node.calls.count("eth_getLogs") == SETTINGS.attempts
+        with pytest.raises(RateLimitedError):
+            await client.batch([*headers_and_logs, RpcRequest("eth_call")])
 
 
 @pytest.mark.parametrize(("method", "row"), rows("batch"))

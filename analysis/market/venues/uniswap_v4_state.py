@@ -222,7 +222,8 @@ def _read_positions(logs: Sequence[Log]) -> Mapping[str, list[Position]]:
 
 def state_slots(pool: Candidate) -> tuple[bytes, bytes]:
     """Return the storage slots of a pool's price and tick, and of its liquidity in range."""
-    return _base_slot(pool.key, pool.dex).to_bytes(32, "big"), liquidity_slot(pool.key, pool.dex)
+    base = _base_slot(pool.key, pool.dex)
+    return base.to_bytes(32, "big"), liquidity_slot(pool.key, pool.dex)
 
 
 def liquidity_slot(pool_id: str, dex: Dex) -> bytes:

@@ -1,10 +1,10 @@
-"""Composition root of the service: indexers, analyser and API in one process on one store."""
+"""Composition root: indexers, analyser, API and deliveries in one process on one store."""
 
 import asyncio
 import gc
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, closing, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, AsyncExitStack, closing, nullcontext
 from functools import partial
 
 import structlog
@@ -12,7 +12,6 @@ import structlog
 from analysis.background.job_work import JobPlace
 from analysis.background.round_share import RoundShare
 from analysis.background.start_background import start_background
-from analysis.background.state_watch import StateWatch
 from analysis.background.state_watch_loop import StateComparisons
 from analysis.background.stored_reports import work_through
 from analysis.external.connect import connect_services
@@ -26,26 +25,22 @@ from analysis.pipeline.store_adapter import ReportStore
 from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
-from api.deps import ApiDeps, ChainState, Prefill
-from api.formats.judging import make_judge, policy_of
-from api.readiness import chain_state, is_fresh, store_state
+from api.deps import ApiDeps, Prefill
+from api.formats.judging import make_judge
+from api.readiness import store_state
 from api.serving.serve import check_address, serve
 from api.watches.message_body import MessageRenderer
 from config.chains import Chain
+from config.job_check import JobLimits
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
-from config.settings_model import AnalysisSettings, IndexerSettings, Settings
+from config.settings_model import Settings
 from core.errors import ConfigError, UpstreamError
-from core.judgement import Judge
-from core.primitives import BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
 from core.stop_signals import stop_on_signals
 from indexer.compaction_job import keep_compacting
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus, Publish
-from indexer.maintenance import keep_up
-from indexer.watched.token_watch import pace_of
+from indexer.follower_status import FollowStatus
 from metrics.analysis_metrics import AnalyserCollector
 from metrics.delivery_metrics import DeliveryCollector
 from metrics.follower_metrics import FollowerCollector
@@ -55,22 +50,17 @@ from metrics.queue_metrics import QueueCollector
 from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
 from metrics.watch_metrics import WatchCollector
+from service.chain_tasks import keep_following_chain, keep_up_chain
+from service.followed_state import clock_of, follow_states, newest_of
+from service.report_tasks import report_steps, work_through_reports
 from sql.analyst.query_runner import check_opens
 from sql.configured_jobs import job_limits, store_configured_jobs
 from sql.follow_lock import following
-from sql.judgements import judge_stored_reports
 from sql.ledger import Ledger
 from sql.quote_tokens import write_quote_tokens
-from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
 from watching.keep_delivering import keep_delivering
-
-_BLOCKS_OLD = 2
-"""A tip this many blocks behind the head, or reached this many block times ago, is not new any
-more."""
-
-_BROKEN_OFF_PAUSE_S = 10.0
 
 _LOG = structlog.get_logger("assay")
 
@@ -94,9 +84,8 @@ async def run_service(
     stop_on_signals(stop)
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
-        store = await _open_store(stack, settings, chains)
         limits = job_limits(settings.jobs, chains)
-        store_configured_jobs(store, settings, limits, now_s=time.time())
+        store = await _open_store(stack, settings, chains, limits)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
@@ -145,7 +134,7 @@ async def run_service(
             analyser,
             settings=settings.analysis,
             judge=judge,
-            observe=metrics.jobs.observe,
+            observe_job=metrics.jobs.observe,
             observe_change=metrics.watches.observe,
         )
 
@@ -163,7 +152,7 @@ async def run_service(
                 trades=trades,
             )
 
-        comparisons = _comparisons(clients, store, settings.indexer)
+        comparisons = StateComparisons(clients, store, settings.indexer)
         metrics.read_from(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
@@ -200,7 +189,7 @@ async def run_service(
                 read_clock=read_clock,
                 read_price=read_price,
                 prefill=prefill,
-                read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),
+                read_states=lambda: follow_states([chain for chain, _ in clients], statuses),
                 read_store_state=partial(store_state, store, ledger),
                 metrics=None if settings.metrics.address else metrics,
                 metrics_token=settings.metrics_token,
@@ -220,12 +209,12 @@ async def run_service(
         async with asyncio.TaskGroup() as group:
             for chain, client in clients:
                 group.create_task(
-                    _keep_following(chain, client, store, settings.indexer, stop, publish)
+                    keep_following_chain(chain, client, store, settings.indexer, stop, publish)
                 )
-                group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
+                group.create_task(keep_up_chain(chain, client, store, settings.indexer, stop))
             group.create_task(comparisons.run(stop))
-            for step in _report_steps(store, judge, settings.analysis):
-                group.create_task(work_through(step, stop))
+            for step in report_steps(store, judge, settings.analysis):
+                group.create_task(work_through_reports(step, stop))
             group.create_task(
                 keep_compacting(
                     [chain for chain, _ in clients],
@@ -248,24 +237,6 @@ async def run_service(
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
 
 
-def _comparisons(
-    clients: list[tuple[Chain, RpcClient]], store: Store, settings: IndexerSettings
-) -> StateComparisons:
-    """Return what compares the state of watched tokens."""
-    return StateComparisons(
-        {
-            chain.id: StateWatch(
-                chain,
-                client,
-                store,
-                pace=pace_of(chain, settings),
-                most_words=settings.watched_words,
-            )
-            for chain, client in clients
-        }
-    )
-
-
 def _served_apart(
     metrics: ServiceMetrics, settings: Settings
 ) -> AbstractContextManager[int | None]:
@@ -281,54 +252,13 @@ def _announce(host: str, port: int, chains: list[Chain], announce: Callable[[int
     _LOG.info("listening", url=url, following=followed)
 
 
-async def _keep_following(
-    chain: Chain,
-    client: RpcClient,
-    store: Store,
-    settings: IndexerSettings,
-    stop: asyncio.Event,
-    publish: Publish,
-) -> None:
-    """Follow a chain until the stop. A bug that one chain triggers must not end the others."""
-    while not stop.is_set():
-        try:
-            await follow(chain, client, store, settings, stop=stop, publish=publish)
-        except Exception as error:  # noqa: BLE001 - logged whole; the chain is begun again
-            _LOG.error("following broke off", chain=chain.slug, exc_info=error)
-            publish(FollowStatus(chain_id=chain.id, last_error=f"following broke off: {error!r}"))
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
-
-
-async def _keep_up(
-    chain: Chain, client: RpcClient, store: Store, settings: IndexerSettings, stop: asyncio.Event
-) -> None:
-    """Run the maintenance tasks of a chain until the stop. A bug in them must end nothing else."""
-    while not stop.is_set():
-        try:
-            await keep_up(chain, client, store, settings, stop=stop)
-        except Exception as error:  # noqa: BLE001 - logged whole; it is begun again
-            _LOG.error("upkeep broke off", chain=chain.slug, exc_info=error)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
-
-
-def _report_steps(
-    store: Store, judge: Judge, settings: AnalysisSettings
-) -> tuple[Callable[[], bool], ...]:
-    """Return what is to be done for reports of an earlier release, or of other settings."""
-    return (
-        partial(enter_stored_reports, store),
-        partial(judge_stored_reports, store, judge=judge, policy=policy_of(settings)),
-    )
-
-
 async def _open_store(
-    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...]
+    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...], limits: JobLimits
 ) -> Store:
     store = stack.enter_context(closing(Store.open(settings.store)))
     await asyncio.to_thread(check_opens, settings.store)
     write_quote_tokens(store, chains)
+    store_configured_jobs(store, settings, limits, now_s=time.time())
     return store
 
 
@@ -355,43 +285,3 @@ async def _connect_all(
         reason = "no chain can be served; set ASSAY_RPC_<chain id> to a node of that chain"
         raise ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=reason)
     return clients
-
-
-def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | None:
-    """Return the newest block to analyse at without a request for the head. None: request it.
-
-    This is the indexed tip, not the node's head: a head is announced before every endpoint has its
-    block.
-    """
-    status = statuses.get(chain.id)
-    lag = None if status is None else status.lag_blocks
-    if status is None or lag is None or lag > _BLOCKS_OLD:
-        return None
-    is_fresh = time.time() - status.updated_at_s <= _BLOCKS_OLD * chain.block_time_s + 1
-    return status.tip if is_fresh else None
-
-
-async def _follow_states(
-    chains: list[Chain], statuses: Mapping[int, FollowStatus]
-) -> tuple[ChainState, ...]:
-    now_s = time.time()
-    return tuple(chain_state(chain, statuses.get(chain.id), now_s=now_s) for chain in chains)
-
-
-def clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
-    """Return the contract clock at the last seen head. None: no head yet, or one too old.
-
-    None also where contracts see Ethereum's block number, which the head's own number does not
-    give; there the clock read by the analysis is extrapolated.
-    """
-    if chain.clock != "own" or status is None or status.head is None:
-        return None
-    if not is_fresh(status, now_s=time.time()):
-        return None
-    head = status.head
-    return ContractClock(
-        time_s=head.time_s,
-        block_number=head.number,
-        block_time_s=head.time_s,
-        block_interval_s=chain.clock_block_time_s,
-    )

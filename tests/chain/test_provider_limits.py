@@ -1,0 +1,104 @@
+"""Protects following and analysing through the limits of providers: the same tables and reports
+as without, or null as docs/nodes.md says, and no more calls than it says."""
+
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from config.chains import Chain as ChainFacts
+from config.settings_model import IndexerSettings, RpcSettings
+from core.errors import UpstreamError
+from core.report import Report
+from core.rpc.client import RpcClient
+from harness.chain.verbs import Chain
+from harness.nodes.comparison import compare_reports
+from harness.provider_limits.profiles import Profile, limited, load_profiles
+from indexer.follower import Follower
+from sql.store import Store
+from tests.chain.judging import judge
+from tests.indexer.ledger_of_chain import Tables, read
+from tests.indexer.ledger_of_node import expect_of_node
+from tests.indexer.test_rpc import SkippingClock
+
+PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
+TOKENS = ("both_tax", "v3_honest")
+BLOCKS = 120
+STEPS = 10
+MORE_CALLS = 1.25
+"""How many more than the page says are too many."""
+MORE_CALLS_AT_A_RATE = 2.0
+"""What a rate limit refuses, and is sent again, depends on the machine's pace."""
+
+
+def row_of(name: str) -> tuple[str, str, int]:
+    """What the page says was followed, is null, and took how many calls."""
+    found = re.search(
+        rf"^\| {re.escape(name)} \|[^|]*\| ([^|]*) \| ([^|]*) \| (\d+) \|$", PAGE, re.M
+    )
+    assert found is not None, f"docs/nodes.md has no row for {name}"
+    return found[1], found[2], int(found[3])
+
+
+async def follow(
+    client: RpcClient, facts: ChainFacts, path: Path, clock: SkippingClock
+) -> Tables | None:
+    """The tables at the head. None: it was not reached. A failed step is tried again after a
+    pause, as the service does."""
+    store = Store.open(path)
+    follower = Follower(facts, client, store, IndexerSettings())
+    try:
+        for _ in range(STEPS):
+            try:
+                await follower.load()
+                async for _ in follower.advance(await client.fetch_head_header()):
+                    pass
+            except UpstreamError:
+                follower.forget()
+                await clock.sleep(1.0)
+            else:
+                return read(store)
+    finally:
+        store.close()
+    return None
+
+
+async def judge_all(chain: Chain, context: ChainContext) -> list[Report]:
+    return [await judge(context, chain.world.token(key).address) for key in TOKENS]
+
+
+@pytest.mark.parametrize("profile", load_profiles(), ids=lambda profile: profile.name)
+async def test_limits_change_no_answer(
+    chain: Chain, facts: ChainFacts, context: ChainContext, profile: Profile, tmp_path: Path
+) -> None:
+    chain.mine(BLOCKS)
+    known = await judge_all(chain, context)
+    clock = SkippingClock()
+    with limited(chain.node.url, profile, now_s=clock.now_s) as state:
+        client = await RpcClient.connect(
+            [state()[0]], facts.id, RpcSettings(attempts=8), clock=clock
+        )
+        tables = await follow(client, facts, tmp_path / "store", clock)
+        at = msgspec.structs.replace(context, node=client, now_s=time.time)
+        found = await judge_all(chain, at)
+        await client.aclose()
+        calls = state()[1]
+    nulls: Counter[str] = Counter()
+    for one, other in zip(known, found, strict=True):
+        result = compare_reports(one, other, is_same_chain=True)
+        assert result.different == []
+        nulls += result.nulls
+    if tables is not None:
+        assert tables == expect_of_node(chain.node, facts)
+    seen = (
+        ("no" if tables is None else "yes"),
+        ", ".join(f"`{name}`" for name in sorted(nulls)) or "-",
+    )
+    followed, null, most = row_of(profile.name)
+    assert seen == (followed, null), f"and {calls} calls"
+    more = MORE_CALLS if profile.rate is None else MORE_CALLS_AT_A_RATE
+    assert most / more <= calls <= most * more, f"{calls} calls"

@@ -1,0 +1,104 @@
+"""The demo's chain on anvil with its reports, and the same chain on each other node."""
+
+import asyncio
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import NoFactsIndex
+from config.chains import Chain
+from config.load import load_chains
+from config.settings_model import AnalysisSettings, RpcSettings
+from core.errors import TokenRefusedError, UpstreamError
+from core.primitives import Address
+from core.report import Report
+from core.rpc.client import RpcClient
+from demo.anvil import AnvilNode
+from demo.overlay import write_overlay
+from demo.world import build_world
+from harness.nodes.chain_copy import ChainCopy, copy_chain, send_copy
+from harness.nodes.programs import NodeProgram, Program
+from tests.chain.judging import judge
+from tests.indexer.ledger_of_chain import Tables
+from tests.indexer.ledger_of_node import expect_of_node
+
+Judged = Report | TokenRefusedError | UpstreamError
+"""What an analysis came to."""
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """The chain as anvil has it, and what the service says of it there."""
+
+    chain: Chain
+    tokens: dict[str, Address]
+    """By key: those of the zoo, the launched ones, and the chain's own coins."""
+    copy: ChainCopy
+    now_s: int
+    judged: dict[str, Judged]
+    tables: Tables
+
+
+class OtherNode(msgspec.Struct, frozen=True, kw_only=True):
+    """Another node with the same chain."""
+
+    node: NodeProgram
+    different: list[str]
+    """Transactions that went otherwise."""
+
+    @property
+    def program(self) -> Program:
+        return self.node.program
+
+
+async def judge_all(
+    url: str, reference: Chain, tokens: dict[str, Address], now_s: int
+) -> dict[str, Judged]:
+    """Analyse one token after the other."""
+    client = await RpcClient.connect((url,), reference.id, RpcSettings(attempts=2))
+    context = ChainContext(
+        chain=reference,
+        node=client,
+        index=NoFactsIndex(),
+        settings=AnalysisSettings(),
+        now_s=lambda: float(now_s),
+    )
+    judged: dict[str, Judged] = {}
+    for key, token in tokens.items():
+        try:
+            judged[key] = await judge(context, token)
+        except (TokenRefusedError, UpstreamError) as error:
+            judged[key] = error
+    await client.aclose()
+    return judged
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
+    with AnvilNode() as node:
+        world = build_world(node)
+        overlay = write_overlay(world, tmp_path_factory.mktemp("overlay"))
+        chain = next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+        tokens = {token.key: token.address for token in world.tokens}
+        tokens |= {token.key: token.address for token in world.launched}
+        tokens |= {anchor.symbol: anchor.address for anchor in chain.anchors}
+        keepers = {token.keeper for token in world.tokens if token.keeper is not None}
+        now_s = node.head_time() + 1
+        yield Reference(
+            chain=chain,
+            tokens=tokens,
+            copy=copy_chain(node, given_to=(*world.tokens[0].holders, *sorted(keepers))),
+            now_s=now_s,
+            judged=asyncio.run(judge_all(node.url, chain, tokens, now_s)),
+            tables=expect_of_node(node, chain),
+        )
+
+
+@pytest.fixture(scope="session")
+def other_node(request: pytest.FixtureRequest, reference: Reference) -> Iterator[OtherNode]:
+    program: Program = request.param
+    genesis_s = reference.copy.genesis_s
+    with NodeProgram(program, chain_id=reference.chain.id, genesis_s=genesis_s) as node:
+        different = send_copy(reference.copy, node) if program.has_headers else []
+        yield OtherNode(node=node, different=different)
