@@ -383,5 +383,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         """Return the usual repr, with the endpoints' paths and queries masked."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
-        shown["rpc_urls"] = {each: tuple(map(mask_url, us)) for each, us in self.rpc_urls.items()}
+        shown["rpc_urls"] = {
+            chain_id: tuple(map(mask_url, urls)) for chain_id, urls in self.rpc_urls.items()
+        }
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

@@ -13,7 +13,6 @@ from analysis.background.job_work import JobPlace
 from analysis.background.round_share import RoundShare
 from analysis.background.start_background import start_background
 from analysis.background.state_watch_loop import StateComparisons
-from analysis.background.stored_reports import work_through
 from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
