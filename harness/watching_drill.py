@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 BLOCK_S = 2
 _PATIENCE_S = 90.0
+_GAS = 300_000
 _SETTINGS = """
 [watches]
 allow_http = true
@@ -150,8 +151,11 @@ class Drill:
         """Tokens whose owner can be changed, those first whose taxes can be."""
         owned = []
         for token in sorted(world.tokens, key=lambda token: token.key not in _TAXED):
+            hand = call_data("transferOwnership(address)", world.deployer)
+            call = {"from": world.owner, "to": token.address, "data": hand, "gas": hex(_GAS)}
             try:
                 owner = read_address(self._node, token.address, "owner()")
+                self._node.rpc("eth_call", call, "latest")
             except (NodeRefusedError, ValueError):
                 continue
             if owner == world.owner and "symbol" not in token.key:
@@ -215,10 +219,10 @@ class Drill:
     # --- what happens -------------------------------------------------------------------------
 
     def _make_changes(self) -> None:
-        kill_at = set(self._dice.sample(range(1, self._changes), self._kills))
+        kill_at = sorted(self._dice.sample(range(1, self._changes), self._kills))
         for number in range(self._changes):
             if number in kill_at:
-                self._kill_one(is_service=number % 2 == 0)
+                self._kill_one(is_service=kill_at.index(number) % 2 == 0)
             token = self._tokens[number % len(self._tokens)]
             is_tax = token.key in _TAXED and self._dice.random() < 0.5
             change = (
@@ -247,7 +251,7 @@ class Drill:
         return self._mined(token, "owner_address", new, block)
 
     def _change_tax(self, token: ZooToken, number: int) -> MinedChange:
-        rate = 1 + number % 40
+        rate = 1 + number % 29  # 30 is the most that they take
         data = call_data("setFees(uint256,uint256)", 1, rate)
         block = self._send(self._owners[token.address], token.address, data)
         return self._mined(token, "sell_tax", str(rate), block)
@@ -264,10 +268,10 @@ class Drill:
 
     def _send(self, sender: Address, to: Address, data: str) -> int:
         self._node.set_balance(sender, ETHER)
-        sent = self._node.send({"from": sender, "to": to, "data": data, "gas": hex(200_000)})
+        sent = self._node.send({"from": sender, "to": to, "data": data, "gas": hex(_GAS)})
         receipt = _until(lambda: self._node.rpc("eth_getTransactionReceipt", sent))
         if not isinstance(receipt, dict) or quantity(receipt["status"]) != 1:
-            raise AssertionError(to)
+            raise AssertionError((to, data, receipt))
         return quantity(receipt["blockNumber"])
 
     # --- what came of it ----------------------------------------------------------------------

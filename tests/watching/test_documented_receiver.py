@@ -69,9 +69,9 @@ async def test_the_documented_receiver_works(store: Store, tmp_path: Path) -> No
             assert await send(secret, time.time()) is None
             assert await send(secret, time.time()) is None  # a repeat is dropped
         finally:
+            await sender.aclose()
             process.kill()
             assert process.stdout is not None
             said = process.stdout.read().splitlines()
     assert len(said) == 1
     assert said[0].startswith("TKN safe None [{'kind': 'owner', 'what': 'owner_address'")
-    await sender.aclose()
