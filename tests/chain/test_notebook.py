@@ -71,6 +71,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
             "ASSAY_CONFIG": str(folder),
             "ASSAY_STORE": str(folder / "demo.duckdb"),
         }
+        # All of it is stored before anybody asks: a service fetches what is old in the background.
+        filled = run(
+            "index", "ethereum", "--from", "0", "--to", str(node.head_number() - 18), env=env
+        )
+        assert filled.returncode == 0, filled.stderr
         summaries = serve_and_ask([*tokens_of(world), *new_tokens(node, above=built)], env)
         write_open_script(StoreFiles(prefix=folder / "demo.duckdb"))  # as each compaction does
         with pytest.MonkeyPatch.context() as patch:
@@ -284,6 +289,6 @@ def test_first_trades_come_after_the_token(study: Study, moved: dict[Address, li
         if token.address in first and times_used[token.pool.address] == 1
     ]
     assert len(shared) > 10
-    assert {token: told[token] for token in shared} == {
-        token: first[token] - min(moved[token]) for token in shared
-    }
+    # A token's transfers may begin with its pool, a few blocks of a second after its mint.
+    waited = {token: first[token] - min(moved[token]) for token in shared}
+    assert {token: told[token] for token in shared} == pytest.approx(waited, abs=5)
