@@ -15,12 +15,14 @@ import pytest
 from hypothesis import settings
 
 from harness.browser.chromium import Chromium, find_chromium
+from harness.parts.postgres_server import PostgresServer, running_postgres
 
 FIXTURES = {
     "anvil_node": "node",
     "bare_node": "node",
     "chromium": "process",
     "live": "node",
+    "postgres_server": "fleet",
     "running_provider": "process",
 }
 """Fixtures that start a process, with the mark of the tests that use them."""
@@ -28,6 +30,9 @@ FIXTURES = {
 COMPILES = re.compile(
     r"\b(compile_runtime|compile_sources|compile_all|run_compiler|load_artifacts)\b"
 )
+FLEET = re.compile(r"\brunning_(postgres|valkey|s3)\(")
+"""Of a module that starts the parts of a fleet itself."""
+
 STARTS = re.compile(
     r"^(import|from) (subprocess|multiprocessing)\b|\btests\.sql\.(processes|children)\b"
     r"|\bsql\.analyst\.query_runner\b|\bRedisServer\b|\bAnvilNode\(|\brun_compiler\(|\bprocess_pool\(",
@@ -57,6 +62,13 @@ def chromium() -> Iterator[Chromium]:
     browser.close()
 
 
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One server for all tests of a worker, each with a database of its own."""
+    with running_postgres() as server:
+        yield server
+
+
 SAMPLE = "0.8-opt"
 """The build that stands for the others in the fast tier."""
 
@@ -65,7 +77,7 @@ SAMPLE = "0.8-opt"
 def marks_of_module(path: Path) -> frozenset[str]:
     """Marks of all tests of a module: by what its source calls."""
     text = path.read_text(encoding="utf-8")
-    found = {"compiler": COMPILES, "process": STARTS}
+    found = {"compiler": COMPILES, "process": STARTS, "fleet": FLEET}
     return frozenset(mark for mark, pattern in found.items() if pattern.search(text))
 
 
