@@ -55,7 +55,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 _OPERATORS = [
     *("operators.md", "nodes.md", "settings.md", "commands.md", "command-line.md"),
-    "serving-state.md",
+    *("serving-state.md", "fleet.md"),
 ]
 _ADDING = ("chain", "detector", "field", "launchpad", "venue")
 

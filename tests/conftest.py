@@ -8,6 +8,7 @@ import gc
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from harness.browser.chromium import Chromium, find_chromium
+from harness.parts.empty_databases import EmptyDatabases
 from harness.parts.postgres_server import PostgresServer, running_postgres
 
 FIXTURES = {
@@ -67,6 +69,13 @@ def postgres_server() -> Iterator[PostgresServer]:
     """One server for all tests of a worker, each with a database of its own."""
     with running_postgres() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def empty_databases(postgres_server: PostgresServer) -> Iterator[EmptyDatabases]:
+    """Databases for one test at a time, each empty."""
+    with closing(EmptyDatabases(postgres_server)) as databases:
+        yield databases
 
 
 SAMPLE = "0.8-opt"
