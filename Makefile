@@ -23,10 +23,10 @@ BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
-.PHONY: help setup demo serve test test-all check fix bench docs examples pictures lock
+.PHONY: help setup demo serve test test-all test-package wheel check fix bench docs examples pictures lock
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(PROJECT) $(NODE) ## Create .venv and node_modules from the locks (instant when nothing changed)
 
@@ -41,6 +41,12 @@ test: setup ## Run the fast tests: no node, compiler, server or process of their
 
 test-all: setup ## Run all tests, as CI does
 	$(PYTEST) $(WORKERS) $(EXAMPLES) $(ARGS)
+
+test-package: setup ## Test the wheel of what is committed, in environments of its own; needs the registries
+	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py $(ARGS)
+
+wheel: setup ## Build the wheel into dist/
+	$(BIN)/pip wheel $(QUIET) --no-index --no-deps --no-build-isolation -w dist .
 
 check: setup ## What CI runs: lint, format, types, tests
 	$(BIN)/ruff check
@@ -70,7 +76,7 @@ pictures: setup ## Take the pictures of the tour from a demo, anew
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
-	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt
+	$(COMPILE) requirements/runtime.in requirements/cards.in -o requirements/runtime.txt
 	$(COMPILE) requirements/dev.in -o requirements/dev.txt
 
 # Progress is drawn on a terminal alone.

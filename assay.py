@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "doctor": "Check nodes and configured facts against the chain.",
     "export": "Parquet files of the views, of which each call adds what is new.",
     "index": "Follow a chain, or back-fill a range of it and end.",
+    "jobs": "Scheduled jobs.",
     "keys": "API keys.",
     "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
     "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, AsyncExitStack, closing, nullcont
 from functools import partial
 
 import structlog
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.background.creator_search import Creators
-from analysis.background.due_tokens import DueTokenJob
+from analysis.background.job_work import JobPlace
+from analysis.background.round_share import RoundShare
+from analysis.background.start_background import start_background
 from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
@@ -43,11 +43,13 @@ from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
 from metrics.analysis_metrics import AnalyserCollector
 from metrics.follower_metrics import FollowerCollector
+from metrics.job_metrics import JobCollector
 from metrics.metrics_server import serving_metrics
 from metrics.queue_metrics import QueueCollector
 from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
 from sql.analyst.query_runner import check_opens
+from sql.configured_jobs import job_limits, store_configured_jobs
 from sql.follow_lock import following
 from sql.judgements import judge_stored_reports
 from sql.ledger import Ledger
@@ -88,6 +90,8 @@ async def run_service(
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
         store = await _open_store(stack, settings, chains)
+        limits = job_limits(settings.jobs, chains)
+        store_configured_jobs(store, settings, limits, now_s=time.time())
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
@@ -121,25 +125,23 @@ async def run_service(
             scanners, shelf, settings.analysis, time.time, observe=metrics.analyses.observe
         )
         stack.push_async_callback(analyser.aclose)
-        scheduler = AsyncIOScheduler()
-        rounds = DueTokenJob(
-            analyser=analyser,
-            store=store,
-            chains={chain.slug: chain.id for chain, _ in clients},
+        start_background(
+            stack,
+            JobPlace(
+                store=store,
+                share=RoundShare(),
+                chains=chains,
+                served={slug: context.chain.id for slug, context in contexts.items()},
+                jobs=settings.jobs,
+                sql=settings.sql,
+                now_s=time.time,
+            ),
+            contexts,
+            analyser,
             settings=settings.analysis,
-            now_s=time.time,
-        )
-        rounds.schedule(scheduler)
-        creators = Creators(
-            contexts=contexts,
-            store=store,
-            settings=settings.analysis,
-            now_s=time.time,
             judge=judge,
+            observe=metrics.jobs.observe,
         )
-        creators.schedule(scheduler)
-        scheduler.start()
-        stack.callback(scheduler.shutdown, wait=False)
 
         def read_clock(slug: str) -> ContractClock | None:
             chain = next(chain for chain, _ in clients if chain.slug == slug)
@@ -159,6 +161,7 @@ async def run_service(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
+            JobCollector(store, metrics.jobs, now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
         )
         stack.enter_context(_served_apart(metrics, settings))
@@ -189,6 +192,7 @@ async def run_service(
                 read_store_state=partial(store_state, store, ledger),
                 metrics=None if settings.metrics.address else metrics,
                 metrics_token=settings.metrics_token,
+                jobs=limits,
             )
         )
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import structlog
 from litestar import Litestar, Response, Router
 from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
@@ -23,8 +24,9 @@ from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi.described_shapes import DescribedShapes
 from api.openapi.examples import Examples
 from api.openapi.served_document import PATH, ROUTES, ServedDocument
+from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import explain
-from api.routes import dashboard, documentation, front, root, signin, token_page
+from api.routes import dashboard, documentation, front, jobs, jobs_page, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -47,10 +49,14 @@ from sql.accounts import Accounts
 
 VERSION = "0.5.0"
 
+_log = structlog.get_logger(__name__)
+
 
 def create_app(deps: ApiDeps) -> CachedAnswerApp:
     """Build the application from its dependencies. Raises ConfigError for an incomplete trial
     plan."""
+    if (missing := why_no_cards()) is not None:
+        _log.warning("cards_not_drawn", reason=str(missing))
     answers = Answers(deps)
     books = UsageCounters(deps.ledger, now_s=deps.now_s)
     keyring = Keyring(deps.ledger, deps.plans, books)
@@ -77,6 +83,13 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_usage,
             get_llms_text,
             issue_trial_key,
+            jobs.get_jobs,
+            jobs.post_job,
+            jobs.get_job,
+            jobs.pause,
+            jobs.resume,
+            jobs.run,
+            jobs.remove,
             get_health,
             get_ready,
             get_metrics,
@@ -139,6 +152,8 @@ def _pages() -> Router:
             dashboard.show,
             dashboard.create,
             dashboard.revoke,
+            jobs_page.show,
+            jobs_page.change,
             token_page.look_up,
             token_page.show_token,
             send_card,

@@ -13,6 +13,7 @@ from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
+from config.job_check import JobLimits
 from config.plans import Plan
 from config.settings_model import ApiSettings, PublicSettings, SignInSettings
 from config.sign_in import OidcClient
@@ -110,6 +111,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the state of every served chain."""
     read_store_state: Callable[[], StoreState] = lambda: StoreState(is_ready=True)
     """Looks whether the files can be used. Blocks."""
+    jobs: JobLimits | None = None
+    """What jobs may be. None: no jobs are run."""
     metrics: Collector | None = REGISTRY
     """What GET /metrics shows. None: it is not served here."""
     metrics_token: Secret | None = None

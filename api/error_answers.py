@@ -139,6 +139,35 @@ class PlanRequiredError(RefusalError):
         super().__init__(status=403, body=DetailBody(detail=detail))
 
 
+class OperatorRequiredError(RefusalError):
+    """The key may not manage jobs."""
+
+    def __init__(self) -> None:
+        detail = "Jobs need an operator's key: assay keys create --operator."
+        super().__init__(status=403, body=DetailBody(detail=detail))
+
+
+class NoSuchJobError(RefusalError):
+    """There is no job of that name."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(status=404, body=DetailBody(detail=f"There is no job {name!r}."))
+
+
+class JobConflictError(RefusalError):
+    """The job is not in a state in which it can be changed like this."""
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        super().__init__(status=409, body=DetailBody(detail=f"Job {name!r}: {reason}."))
+
+
+class JobsOffError(RefusalError):
+    """This process has no store to keep jobs in."""
+
+    def __init__(self) -> None:
+        super().__init__(status=503, body=DetailBody(detail="This process runs no jobs."))
+
+
 class LifetimeSpentError(RefusalError):
     """The lifetime quota of a trial key is used up."""
 

@@ -1,7 +1,6 @@
 """Whether a service can be relied on now: its chains move, its files answer, its disk has room."""
 
 import shutil
-from pathlib import Path
 from typing import Final
 
 from api.deps import ChainState, StoreState
@@ -12,6 +11,7 @@ from indexer.ingest import FOLLOW
 from sql.blocks import read_checkpoint
 from sql.ledger import Ledger
 from sql.store import Store
+from sql.store_files import StoreFiles
 
 _STALE_AFTER_S: Final = 60.0
 """Seconds without progress towards the head after which a chain no longer counts as followed."""
@@ -60,14 +60,10 @@ def store_state(store: Store, ledger: Ledger) -> StoreState:
     try:
         read_checkpoint(store, chain_id=0, stream=FOLLOW)  # of no chain: it need only answer
         ledger.read_key_revision()
-        free_bytes = shutil.disk_usage(_folder(store.path)).free
+        free_bytes = shutil.disk_usage(StoreFiles(prefix=store.path).folder).free
     except (StoreError, OSError) as error:
         return StoreState(is_ready=False, reason=str(error))
     if free_bytes < LEAST_FREE_BYTES:
         reason = f"{free_bytes >> 20} MB are left on the disk of the store"
         return StoreState(is_ready=False, reason=reason)
     return StoreState(is_ready=True)
-
-
-def _folder(store: Path) -> Path:
-    return store.absolute().parent

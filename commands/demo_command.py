@@ -3,6 +3,7 @@
 import click
 
 from commands.loading import loading
+from core.errors import MissingExtraError
 
 
 @click.command("demo")
@@ -14,6 +15,9 @@ def demo_command(host: str, port: int) -> None:
     Example: assay demo --port 8000
     """
     with loading():
-        from commands.run_demo import run_demo  # noqa: PLC0415 - not for help and completion
+        try:
+            from commands.run_demo import run_demo  # noqa: PLC0415 - not for help and completion
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(extra="demo", package=str(error.name)) from error
 
     run_demo(host, port)

@@ -3,6 +3,7 @@
 from core.errors import (
     AssayError,
     ConfigError,
+    MissingExtraError,
     QueryError,
     RefusalCode,
     StoreError,
@@ -20,6 +21,10 @@ _MAKE_STORE = (
 )
 
 _ANOTHER_PORT = "end what listens there, or choose another port: assay serve --port 8001"
+
+_WITH_EXTRA = (
+    "as a tool: uvx --from 'assay[{extra}]' assay ..., or pipx install --force 'assay[{extra}]'"
+)
 
 _SMALLER_RESULT = (
     'ask for less: assay sql "select * from v_pools limit 5"; or raise the bound in settings.toml '
@@ -52,6 +57,8 @@ def next_step(error: AssayError) -> str | None:
         case ConfigError(key=key) if key.startswith("ASSAY_RPC_"):
             number = key.removeprefix("ASSAY_RPC_")
             step = f"export ASSAY_RPC_{number if number.isdecimal() else 1}={_NODE}"
+        case MissingExtraError(extra=extra):
+            step = _WITH_EXTRA.format(extra=extra)
         case StoreError(reason=reason) if reason.startswith("there is no such"):
             step = _MAKE_STORE
     return step

@@ -3,17 +3,16 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO
 
 import click
 
 from commands.progress import progress_steps
-from commands.sql_output import Output, replaced_when_whole, write_parquet, write_text
+from commands.sql_output import Output, replaced_when_whole, write_text
 from config.settings import load_settings
 from config.settings_model import SqlSettings
-from sql.analyst.answer_lines import ResultForm
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import OpenResult, open_result
 
@@ -35,16 +34,21 @@ def run_sql(
     chosen: Output = output or ("table" if path is None and sys.stdout.isatty() else "json")
     asked = _statement_of(statement, view)
     bounds = _bounds(settings.sql, limit)
-    form: ResultForm = "arrow" if chosen == "parquet" else "rows"
-    with open_result(settings.store, asked, bounds, form=form) as result:
+    with (
+        nullcontext() if path is None else _unfinished(path) as file,
+        open_result(
+            settings.store, asked, bounds, parquet=file if chosen == "parquet" else None
+        ) as result,
+    ):
         with progress_steps(is_kept=False) as show:
             show(f"running, at most {bounds.time_limit_s:g} s", 0, None)
             result.start()
-        if path is None:
+            if chosen == "parquet":
+                result.finish()
+        if file is None:
             write_text(result, sys.stdout, chosen)
-        else:
-            with _unfinished(path) as file:
-                _write_file(result, file, chosen)
+        elif chosen != "parquet":
+            _write_file(result, file, chosen)
     if result.truncated:
         click.echo(f"only the first {bounds.max_rows} rows are shown", err=True)
 
@@ -76,9 +80,6 @@ def _unfinished(path: Path) -> Iterator[Path]:
 
 
 def _write_file(result: OpenResult, file: Path, output: Output) -> None:
-    if output == "parquet":
-        write_parquet(result, file)
-        return
     out: IO[str]
     with file.open("w", encoding="utf-8", newline="") as out:
         write_text(result, out, output)

@@ -1,4 +1,5 @@
-"""Writers of a result as it comes: tables, JSON lines, CSV, Parquet."""
+"""Writers of a result as it comes: tables, JSON lines, CSV. Parquet is written where the statement
+runs."""
 
 import csv
 import itertools
@@ -67,23 +68,16 @@ def write_text(result: OpenResult, out: IO[str], output: Output) -> None:
     _WRITERS[output](result, out)
 
 
-def write_parquet(result: OpenResult, path: Path) -> None:
-    """Write a Parquet file with DuckDB's own types."""
-    import pyarrow as pa  # noqa: PLC0415 - only Parquet needs it
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    schema = pa.ipc.read_schema(pa.py_buffer(result.schema))
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in result.batches():
-            writer.write_batch(pa.ipc.read_record_batch(pa.py_buffer(batch), schema))
-
-
 @contextmanager
 def replaced_when_whole(path: Path) -> Iterator[Path]:
     """Yield the path of an unfinished file, which takes the place of `path` at the end of the
     block, or goes with an exception."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
+        # That it cannot be made is known before a statement runs. It goes again: DuckDB writes what
+        # is there under another name first, which its process may not.
+        unfinished.touch()
+        unfinished.unlink()
         yield unfinished
         unfinished.replace(path)
     finally:

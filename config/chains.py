@@ -55,6 +55,9 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     quoter: Address | None = None
     position_manager: Address | None = None
     state_view: Address | None = None
+    vault: Address | None = None
+    """Contract that holds the tokens of all pools. None: each pool holds its own, or `factory`
+    those of all."""
     pool_deployer: Address | None = None
     """Contract that creates the pools. None: the factory does."""
     init_code_hash: InitCodeHash | None = None
@@ -137,6 +140,12 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     def locker_names(self) -> Mapping[Address, str]:
         """Return the names of the known lockers by the addresses of their contracts."""
         return {at: locker.name for locker in self.lockers for at in locker.contracts}
+
+    @property
+    def custodians(self) -> frozenset[Address]:
+        """Return contracts that hold tokens for many others: known lockers, and vaults of
+        exchanges."""
+        return frozenset((*self.locker_names, *(dex.vault for dex in self.dexes if dex.vault)))
 
     @property
     def anchors(self) -> tuple[Anchor, Anchor, Anchor]:

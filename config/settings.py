@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from config.external_settings import MarketDataSettings, SourceSettings
+from config.job_definition import JobDefinition
+from config.job_settings import JobSettings
 from config.setting import SettingRow, rows_of
 from config.settings_model import (
     AnalysisSettings,
@@ -69,6 +71,8 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     public: PublicSettings
     sql: SqlSettings
     metrics: MetricsSettings
+    jobs: JobSettings
+    job: tuple[JobDefinition, ...]
 
 
 def load_settings(env: Mapping[str, str]) -> Settings:
@@ -94,6 +98,8 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         files = decode(_nest(merged), _Files, source_of=lambda key: origin[key.split("[")[0]])
         _check(files, origin)
     except ConfigError as error:
+        if error.key.startswith("job["):
+            raise _named(error, merged["job"]) from error
         row = _ROWS.get(error.key)
         if error.source != ENVIRONMENT or not row or not row.env:
             raise
@@ -118,6 +124,8 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         public=files.public,
         sql=files.sql,
         metrics=files.metrics,
+        jobs=files.jobs,
+        job=files.job,
         metrics_token=_metrics_token(env, files.metrics),
     )
 
@@ -150,13 +158,26 @@ def _overlay(env: Mapping[str, str]) -> Path | None:
 
 
 def _overlay_layer(path: Path) -> tuple[str, dict[str, object]]:
-    values = dict(walk(load_toml(path)))
+    loaded = load_toml(path)
+    jobs = loaded.pop("job", None)
+    values = dict(walk(loaded))
+    if jobs is not None:
+        values["job"] = jobs
     for name in values:
         if name not in _FILE_ROWS:
             row = _ROWS.get(name)
             reason = f"is set by {row.env} alone" if row else "is not a known key"
             raise ConfigError(source=str(path), key=name, reason=reason)
     return str(path), values
+
+
+def _named(error: ConfigError, jobs: object) -> ConfigError:
+    """Return an error about one of the jobs with the name of that job."""
+    at = int(error.key.removeprefix("job[").partition("]")[0])
+    job = jobs[at] if isinstance(jobs, list | tuple) and at < len(jobs) else None
+    name = job.get("name") if isinstance(job, dict) else None
+    reason = error.reason if name is None else f"{error.reason} (in the job {name!r})"
+    return ConfigError(source=error.source, key=error.key, reason=reason)
 
 
 def _environment_layer(env: Mapping[str, str]) -> list[tuple[str, object]]:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from config.external_settings import MarketDataSettings, SourceSettings
+from config.job_definition import JobDefinition
+from config.job_settings import JobSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
 from core.rpc.limits import RpcLimits
@@ -343,6 +345,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: SignInSettings
     sql: SqlSettings
     metrics: MetricsSettings
+    jobs: JobSettings
+    job: Annotated[
+        tuple[JobDefinition, ...],
+        Setting("Jobs, each as a table `[[job]]`; docs/jobs.md has its keys"),
+    ] = ()
+    """In the order of the file."""
     metrics_token: Annotated[
         Secret | None,
         Setting(

@@ -9,6 +9,7 @@ AssayError
 │   └── WrongChainError        the node answers for another chain; not worth one
 └── InternalError              ours
     ├── ConfigError            a configuration file or variable is wrong: file, key, reason
+    ├── MissingExtraError      packages are not installed that only an option needs
     └── StoreError             a store file cannot be opened, read or written: path, reason
 """
 
@@ -91,6 +92,17 @@ class ConfigError(InternalError):
         self.source = source
         self.key = key
         self.reason = reason
+
+
+class MissingExtraError(InternalError):
+    """What was asked for needs packages that a wheel installs as an extra."""
+
+    def __init__(self, *, extra: str, package: str) -> None:
+        super().__init__(
+            f"needs the extra `{extra}`, of which {package} is not installed: "
+            f"pip install 'assay[{extra}]'"
+        )
+        self.extra = extra
 
 
 class StoreError(InternalError):

@@ -1,9 +1,7 @@
 """The embedded chain: a real anvil process, started, awaited, driven and always stopped."""
 
-import os
 import platform
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -18,9 +16,8 @@ from web3.types import RPCEndpoint, RPCResponse
 from core.errors import ConfigError, UpstreamError
 from core.primitives import Address, Hash32
 from core.rpc.messages import RpcFault, RpcRequest
-
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
-NODE_MODULES = PROJECT_ROOT / "node_modules"
+from demo.leash import find_free_port, signal_leashed, start_leashed, stop_leashed
+from demo.npm_packages import NODE_MODULES
 
 ETHER = 10**18
 _STATES_KEPT = 64
@@ -31,23 +28,7 @@ _BEHIND_S = 10
 """How long before now the chain begins, so that what is built in one go is not in the future."""
 _START_TRIES = 3
 _START_S = 20.0
-_STOP_S = 5.0
 _ANSWER_S = 30.0
-
-# Runs the node and, beside it, a reader of our end of a pipe. When this process goes, however it
-# goes, the pipe closes and the reader ends the node. (PR_SET_PDEATHSIG would tie the node to the
-# thread that started it, not to the process, and exists on Linux only.)
-_LEASH = """
-exec 3<&0 </dev/null
-"$@" 3<&- &
-node=$!
-{ read -r _ <&3; kill -KILL "$node"; } 2>/dev/null &
-reader=$!
-exec 3<&-
-wait "$node"
-kill -KILL "$reader" 2>/dev/null
-wait
-"""
 
 _PLATFORMS = {
     ("Linux", "x86_64"): "linux-amd64",
@@ -130,7 +111,7 @@ class AnvilNode:
         binary = locate_anvil()
         for _ in range(_START_TRIES):
             # Between choosing a free port and binding it another process may take it.
-            self._port = self._wanted_port or _find_free_port()
+            self._port = self._wanted_port or find_free_port()
             self._connect()
             self._leash = self._launch(binary)
             if self._await_answer():
@@ -146,23 +127,17 @@ class AnvilNode:
         leash, self._leash = self._leash, None
         if leash is None:
             return
-        if leash.stdin is not None:
-            leash.stdin.close()
-        try:
-            leash.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            _signal_group(leash, signal.SIGKILL)
-            leash.wait()
+        stop_leashed(leash)
         if self._session is not None:
             self._session.close()
 
     def freeze(self) -> None:
         """Keep the node from answering while its port stays open, until `thaw`."""
-        _signal_group(self._running(), signal.SIGSTOP)
+        signal_leashed(self._running(), signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Let a frozen node go on."""
-        _signal_group(self._running(), signal.SIGCONT)
+        signal_leashed(self._running(), signal.SIGCONT)
 
     @property
     def url(self) -> str:
@@ -180,12 +155,8 @@ class AnvilNode:
         return self._port
 
     def _launch(self, binary: Path) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        return start_leashed(
             [
-                "/bin/sh",
-                "-c",
-                _LEASH,
-                "anvil-leash",
                 str(binary),
                 "--host=127.0.0.1",
                 f"--port={self._port}",
@@ -197,11 +168,7 @@ class AnvilNode:
                 "--no-mining",
                 "--no-request-size-limit",
                 "--quiet",
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            ]
         )
 
     def _await_answer(self) -> bool:
@@ -347,14 +314,3 @@ def _result(request: RpcRequest, answer: RPCResponse) -> object:
 def quantity(value: object) -> int:
     """Read a JSON-RPC quantity."""
     return int(str(value), 16)
-
-
-def _find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _signal_group(leash: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    if leash.poll() is None:
-        os.killpg(leash.pid, number)

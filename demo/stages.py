@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 Stage = Literal[
+    "fetching packages of npm, once",
     "starting the node",
     "compiling contracts",
     "deploying exchanges",

@@ -58,7 +58,7 @@ class HeadsQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProbeAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """ProbeAnswers in the order of the requests."""
+    """Answers in the order of the requests."""
 
     all: tuple[ProbeAnswer, ...]
     elapsed_s: tuple[float, ...]
@@ -112,7 +112,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """What it asks, in a few words."""
     look: Callable[[Subject], Steps]
     severity: Literal["failed", "degraded"] = "failed"
-    """CheckStatus where what it asks for is missing."""
+    """The status where what it asks for is missing."""
     costs: str
     """What a failure costs in answers."""
     mend: str

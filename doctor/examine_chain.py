@@ -10,11 +10,12 @@ import msgspec
 from config.chains import Chain
 from config.settings_model import Settings
 from core.errors import AssayError, UpstreamError
-from core.primitives import Address, Hash32
+from core.primitives import Address, BlockRef
 from core.rpc.client import RpcClient
 from core.rpc.headers import LATEST, decode_header, header_request
-from core.rpc.http_transport import HttpTransport
-from core.rpc.transport import Transport, TransportLimits, name_endpoint
+from core.rpc.messages import RpcRequest
+from core.rpc.open_transport import open_transport
+from core.rpc.transport import TransportLimits, name_endpoint
 from doctor.call_budget import BudgetSpentError, CallBudget
 from doctor.check import Check, CheckResult, NotHeldError, ask, result_of
 from doctor.check_registry import CHECKS
@@ -32,7 +33,7 @@ _MOST_TIMEOUT_S = 10.0
 
 
 class ExaminationBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """ExaminationBounds of an examination."""
+    """Bounds of an examination."""
 
     most_calls: int
     """Of one endpoint."""
@@ -62,9 +63,12 @@ class ChainExamination:
         self._urls = [str(url) for url in settings.rpc_urls[chain.id]]
         self._names = _names(self._urls, source=f"ASSAY_RPC_{chain.id}")
         timeout_s = min(bounds.timeout_s, settings.rpc.timeout_s)
+        limits = TransportLimits(
+            timeout_s=timeout_s, max_response_bytes=settings.rpc.max_response_bytes
+        )
         self._probes = [
             Probe(
-                _open(url, name, settings, timeout_s=timeout_s),
+                open_transport(url, service=name, limits=limits),
                 CallBudget(
                     most_calls=bounds.most_calls,
                     deadline_s=self._deadline_s,
@@ -136,16 +140,21 @@ class ChainExamination:
             for name, probe, one in zip(self._names, self._probes, self._examinations, strict=True)
             if one.head is not None
         ]
-        found = await asyncio.gather(*(_head_number(probe) for _, probe in alive))
+        found = await asyncio.gather(*(_ask_header(probe, LATEST) for _, probe in alive))
         heads = {
-            name: head for (name, _), head in zip(alive, found, strict=True) if head is not None
+            name: ref.number for (name, _), ref in zip(alive, found, strict=True) if ref is not None
         }
         height = common_height(heads, self._chain)
         if height is None:
             return
         asked = [(name, probe) for name, probe in alive if name in heads]
-        hashes = await asyncio.gather(*(_hash_at(probe, height) for _, probe in asked))
-        named = {name: one for (name, _), one in zip(asked, hashes, strict=True)}
+        refs = await asyncio.gather(
+            *(_ask_header(probe, header_request(height)) for _, probe in asked)
+        )
+        named = {
+            name: None if ref is None else ref.hash
+            for (name, _), ref in zip(asked, refs, strict=True)
+        }
         self._comparison = compare(self._chain, heads, height=height, hashes=named)
 
     async def _estimate(self, token: Address) -> None:
@@ -200,30 +209,11 @@ def _names(urls: Sequence[str], *, source: str) -> list[str]:
     return names
 
 
-def _open(url: str, service: str, settings: Settings, *, timeout_s: float) -> Transport:
-    limits = TransportLimits(
-        timeout_s=timeout_s, max_response_bytes=settings.rpc.max_response_bytes
-    )
-    if url.lower().startswith("ws"):
-        from core.rpc.websocket import WebSocketTransport  # noqa: PLC0415 - most nodes are HTTP
-
-        return WebSocketTransport(url, service=service, limits=limits)
-    return HttpTransport(url, service=service, limits=limits)
-
-
-async def _head_number(probe: Probe) -> int | None:
+async def _ask_header(probe: Probe, request: RpcRequest) -> BlockRef | None:
+    """Return the block that a request for a header names. None: no answer that can be read."""
     try:
-        answers = await probe.ask(ask(LATEST))
-        header = decode_header(result_of(answers[0], asked="head"), asked="head")
-    except (BudgetSpentError, NotHeldError, UpstreamError):
-        return None
-    return None if header is None else header.number
-
-
-async def _hash_at(probe: Probe, height: int) -> Hash32 | None:
-    try:
-        answers = await probe.ask(ask(header_request(height)))
+        answers = await probe.ask(ask(request))
         header = decode_header(result_of(answers[0], asked="block"), asked="block")
     except (BudgetSpentError, NotHeldError, UpstreamError):
         return None
-    return None if header is None else header.ref.hash
+    return None if header is None else header.ref

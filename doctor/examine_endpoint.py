@@ -18,6 +18,7 @@ from doctor.check import (
     Check,
     CheckFinding,
     CheckResult,
+    CheckStatus,
     NotHeldError,
     ProbeAnswers,
     Subject,
@@ -158,8 +159,8 @@ async def run_check(check: Check, subject: Subject, probe: Probe) -> Sequence[Ch
         steps.close()
 
 
-def _broken(status: str, seen: str) -> CheckFinding:
-    return msgspec.convert({"status": status, "seen": seen}, CheckFinding)
+def _broken(status: CheckStatus, seen: str) -> CheckFinding:
+    return CheckFinding(status=status, seen=seen)
 
 
 def _result(check: Check, finding: CheckFinding) -> CheckResult:

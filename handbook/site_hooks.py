@@ -54,7 +54,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 _OPERATORS = [
-    *("operators.md", "nodes.md", "settings.md", "commands.md", "command-line.md"),
+    *("operators.md", "nodes.md", "jobs.md", "settings.md", "commands.md", "command-line.md"),
     *("serving-state.md", "fleet.md"),
 ]
 _ADDING = ("chain", "detector", "field", "launchpad", "venue")

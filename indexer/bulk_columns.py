@@ -35,6 +35,7 @@ def to_lake(transfers: TransferColumns, token_ids: Int32Array) -> LakeTransfers:
             **_address_words("sender_", transfers.sender, order),
             **_address_words("recipient_", transfers.recipient, order),
             **{f"word{at}": amount[:, 3 - at].astype(np.uint64)[order] for at in range(4)},
+            "time_s": transfers.time_s[order],
         },
         tokens={"token_id": token_ids[first], **_address_words("", transfers.token, first)},
     )

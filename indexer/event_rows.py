@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from core.arrays import Int32Array
 from core.primitives import Address, HexBytes, RawAmount
 from indexer.decode.hex_columns import encode_hex, keys_of
+from indexer.decode.log_columns import NO_TIME
 from indexer.decode.swap_events import SWAP_FORMS, TradeColumns
 from indexer.decode.transfer_events import TransferColumns
 from sql.rows import SwapRow, TransferRow
@@ -23,14 +24,16 @@ def transfer_rows(
             sender=sender,
             recipient=recipient,
             amount_raw=RawAmount(int.from_bytes(amount)),
+            time_s=None if time_s == NO_TIME else time_s,
         )
-        for block_number, log_index, token_id, sender, recipient, amount in zip(
+        for block_number, log_index, token_id, sender, recipient, amount, time_s in zip(
             transfers.block_number.tolist(),
             transfers.log_index.tolist(),
             ids,
             keys_of(transfers.sender),
             keys_of(transfers.recipient),
             keys_of(transfers.amount),
+            transfers.time_s.tolist(),
             strict=True,
         )
     ]

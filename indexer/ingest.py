@@ -14,7 +14,7 @@ from indexer.coverage import extend_all
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
-from indexer.decode.transfer_events import TransferColumns, decode_transfers
+from indexer.decode.transfer_events import TransferColumns, decode_transfers, with_block_times
 from indexer.decode.undecoded import join_undecoded
 from indexer.event_rows import swap_rows, transfer_rows
 from indexer.reads import TOPICS, BlockSpan
@@ -171,7 +171,9 @@ class Ingest:
         )
         return StoredFacts(
             written=written,
-            transfers=sent.transfers.take(kept),
+            transfers=with_block_times(
+                sent.transfers.take(kept), (header.ref for header in piece.headers)
+            ),
             token_ids=found.token_id[kept],
         )
 

@@ -12,6 +12,7 @@ from analysis.pipeline.stages import StageObserver
 from config.chains import Chain
 from core.rpc.exchange_report import ExchangeObserver
 from metrics.analysis_metrics import AnalysisMetrics
+from metrics.job_metrics import JobMetrics
 from metrics.node_metrics import NodeMetrics
 from metrics.store_metrics import CompactionMetrics
 
@@ -23,6 +24,7 @@ class ServiceMetrics(Collector):
         self._registry = CollectorRegistry()
         self._nodes = NodeMetrics(self._registry)
         self.analyses = AnalysisMetrics(self._registry)
+        self.jobs = JobMetrics(self._registry)
         self.compaction = CompactionMetrics(self._registry, chains)
 
     def node_observer(self, chain: str) -> ExchangeObserver:

@@ -22,7 +22,7 @@ class StoreFilesCollector(Collector):
     """Measures files and disk at a scrape."""
 
     def __init__(self, files: StoreFiles, ledger: Path) -> None:
-        self._folder = files.prefix.absolute().parent
+        self._folder = files.folder
         self._files = {
             "serving": files.serving,
             "serving_wal": files.serving.with_name(f"{files.serving.name}-wal"),

@@ -58,6 +58,10 @@ class _AccountId(msgspec.Struct, frozen=True, kw_only=True):
     account_id: int
 
 
+class _KeyId(msgspec.Struct, frozen=True, kw_only=True):
+    key_id: int
+
+
 class _Counts(msgspec.Struct, frozen=True, kw_only=True):
     live: int
     recent: int
@@ -159,6 +163,13 @@ class Accounts:
             now_s=int(now_s),
             at_most=LISTED_KEYS,
         )
+
+    def is_operator(self, account_id: int, now_s: float) -> bool:
+        """True if the account has a live key that is an operator's."""
+        found = self._ledger.file.fetch(
+            "find_operator_key", _KeyId, account_id=account_id, now_s=int(now_s)
+        )
+        return bool(found)
 
     def usage_of(self, keys: list[AccountKey], now_s: float) -> dict[int, Usage]:
         """Return the usage recorded in the ledger, by key id; a key that was never used is

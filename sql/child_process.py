@@ -1,7 +1,9 @@
 """Starts a module of ours in a process of its own: what happens there happens there only."""
 
+import ctypes
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,6 +13,7 @@ from typing import IO, cast
 
 _ROOT = Path(__file__).parents[1]
 _READ_BYTES = 1 << 16
+_PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
@@ -50,6 +53,17 @@ def child_of(
         process.kill()
         process.wait()
         cast(IO[bytes], process.stdout).close()
+
+
+def end_with_starter(starter: int | None) -> bool:
+    """Let the system end this process with the one that started it.
+
+    False: that one, which had the number `starter`, has ended already. None: its number is not
+    known.
+    """
+    with suppress(AttributeError):  # not Linux
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    return starter in (None, os.getppid())
 
 
 def read_some(process: "subprocess.Popen[bytes]", *, wait_s: float) -> bytes | None:

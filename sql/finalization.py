@@ -58,7 +58,7 @@ class _Step:
         """Add transfers to the balances of their owners, and move them into the open batch."""
         rows = self._tx.fetch_tuples("transfers/list_final", **self._where)
         changes: dict[int, defaultdict[bytes, int]] = {}
-        for _, _, token_id, sender, recipient, amount in rows:
+        for _, _, token_id, sender, recipient, amount, _ in rows:
             of_token = changes.setdefault(token_id, defaultdict(int))
             add_transfer(of_token, sender, recipient, from_blob(amount))
         BalanceWriter(self._tx).add(changes)

@@ -135,10 +135,12 @@ class Ledger:
         """Close the file."""
         self._file.close()
 
-    def create_key(self, plan: Plan, label: str, now_s: float) -> NewKey:
-        """Create a key; it expires as its plan says."""
+    def create_key(
+        self, plan: Plan, label: str, now_s: float, *, is_operator: bool = False
+    ) -> NewKey:
+        """Create a key; it expires as its plan says. `is_operator`: it may manage jobs."""
         with self._file.transaction() as write:
-            return self.create_within(write, plan, label, now_s)
+            return _create(write, _LIVE, plan, label, int(now_s), is_operator=is_operator)
 
     def create_within(self, write: Transaction, plan: Plan, label: str, now_s: float) -> NewKey:
         """Create a key within a transaction."""
@@ -160,6 +162,20 @@ class Ledger:
             ended = write.fetch("revoke_key", KeyRow, key_id=key_id, revoked_at_s=int(now_s))
         self.read_key_revision()
         return bool(ended)
+
+    def set_operator(self, key_id: int, now_s: float, *, is_operator: bool) -> bool:
+        """Make a live key an operator's, or an ordinary one. Return False if there is no such live
+        key."""
+        with self._file.transaction() as write:
+            changed = write.fetch(
+                "set_operator",
+                KeyRow,
+                key_id=key_id,
+                now_s=int(now_s),
+                is_operator=int(is_operator),
+            )
+        self.read_key_revision()
+        return bool(changed)
 
     def spend(self, key_id: int, plan: Plan, now_s: float) -> CallCount:
         """Count one call if the plan's lifetime, day and month quotas allow it; on disk when this
@@ -240,7 +256,15 @@ class Ledger:
         raise AssertionError
 
 
-def _create(write: Transaction, prefix: str, plan: Plan, label: str, now_s: int) -> NewKey:
+def _create(
+    write: Transaction,
+    prefix: str,
+    plan: Plan,
+    label: str,
+    now_s: int,
+    *,
+    is_operator: bool = False,
+) -> NewKey:
     plaintext = prefix + secrets.token_urlsafe(_KEY_BYTES)
     days = plan.expires_after_days
     (row,) = write.fetch(
@@ -251,6 +275,7 @@ def _create(write: Transaction, prefix: str, plan: Plan, label: str, now_s: int)
         label=label,
         created_at_s=now_s,
         expires_at_s=None if days is None else now_s + days * _DAY_S,
+        is_operator=int(is_operator),
     )
     return NewKey(plaintext=plaintext, row=row)
 

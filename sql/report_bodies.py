@@ -1,8 +1,8 @@
 """A report as it is stored whole: zstd of its JSON text."""
 
 import msgspec
-import zstandard
 
+from core import zstd
 from core.report import Report
 
 _LEVEL = 1
@@ -11,15 +11,15 @@ _LEVEL = 1
 
 def encode_body(report: Report) -> bytes:
     """Return the stored form of a report, with its rows in the order in which it is answered."""
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.json.encode(_in_order(report)))
+    return zstd.compress(msgspec.json.encode(_in_order(report)), level=_LEVEL)
 
 
 def decode_body(body: bytes) -> Report | None:
     """Return the report of its stored form. None: it has another release's format."""
     try:
-        text = zstandard.ZstdDecompressor().decompress(body)
+        text = zstd.decompress(body)
         return msgspec.json.decode(text, type=Report)
-    except (zstandard.ZstdError, msgspec.DecodeError):
+    except (zstd.ZstdError, msgspec.DecodeError):
         return None
 
 

@@ -5,8 +5,8 @@ history along; age forgets the rest.
 """
 
 import msgspec
-import zstandard
 
+from core import zstd
 from core.judgement import Judgement
 from core.report import Report
 from sql.columns import blob
@@ -144,12 +144,12 @@ def _read_state(tx: Transaction, token_id: int) -> ReportState | None:
     found = tx.fetch_one("report_history/find_state", _State, token_id=token_id)
     if found is None:
         return None
-    text = zstandard.ZstdDecompressor().decompress(found.state)
+    text = zstd.decompress(found.state)
     return msgspec.json.decode(text, type=ReportState)
 
 
 def _put_state(tx: Transaction, token_id: int, state: ReportState) -> None:
-    packed = zstandard.ZstdCompressor().compress(msgspec.json.encode(state))
+    packed = zstd.compress(msgspec.json.encode(state))
     tx.execute("report_history/put_state", token_id=token_id, state=packed)
 
 

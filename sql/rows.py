@@ -97,6 +97,8 @@ class TransferRow(Row, frozen=True, kw_only=True, gc=False):
     """20 bytes."""
     recipient: bytes
     amount_raw: RawAmount
+    time_s: int | None = None
+    """Time of the block, Unix seconds. None: the node did not tell it."""
 
 
 class SwapRow(Row, frozen=True, kw_only=True, gc=False):
@@ -232,3 +234,5 @@ class KeyRow(Row, frozen=True, kw_only=True):
     created_at_s: int
     expires_at_s: int | None
     revoked_at_s: int | None
+    is_operator: bool = False
+    """True: it may manage the jobs of the service."""

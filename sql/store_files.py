@@ -11,6 +11,11 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
     prefix: Path
 
     @property
+    def folder(self) -> Path:
+        """Return the folder of all of them."""
+        return self.prefix.absolute().parent
+
+    @property
     def serving(self) -> Path:
         """Return the SQLite file of the serving state."""
         return self._named("serving.sqlite")
@@ -48,6 +53,11 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
     def follow_lock(self, chain_id: int) -> Path:
         """Return the file that the process which follows a chain locks."""
         return self._named(f"follow-{chain_id}.lock")
+
+    @property
+    def jobs_lock(self) -> Path:
+        """Return the file that the process which runs the store's jobs locks."""
+        return self._named("jobs.lock")
 
     @property
     def query_queue_lock(self) -> Path:

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -43,6 +43,10 @@ class FoundToken(msgspec.Struct, frozen=True, kw_only=True):
     def tier(self) -> int:
         """Return the digits of the money before the point."""
         return tier_of(self.usd)
+
+
+Namesakes: TypeAlias = dict[tuple[int, str], FoundToken]
+"""By chain id and skeleton of a symbol, the token with the most money that has such a symbol."""
 
 
 def find_tokens(
@@ -96,9 +100,7 @@ def match_of(token: FoundToken, text: str) -> Match:
     return "begins_symbol" if symbol.startswith(key) else "begins_name"
 
 
-def find_richest_namesakes(
-    store: Readable, names: Iterable[tuple[int, str]]
-) -> dict[tuple[int, str], FoundToken]:
+def find_richest_namesakes(store: Readable, names: Iterable[tuple[int, str]]) -> Namesakes:
     """Return, by chain id and skeleton of a symbol, the token with the most money among those of
     the chain whose symbol looks like it; one that has no such token is left out.
 

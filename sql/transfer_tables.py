@@ -24,6 +24,7 @@ def insert_transfers(tx: Transaction, rows: Sequence[TransferRow], *, chain_id: 
                 row.sender,
                 row.recipient,
                 to_blob(row.amount_raw),
+                row.time_s,
             )
             for row in rows
         ),

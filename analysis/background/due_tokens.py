@@ -9,6 +9,7 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.refresh_budget import AnalysisCost, RefreshBudget
+from analysis.background.round_share import AskedToken, RoundShare
 from analysis.background.schedule import schedule_by_chain
 from analysis.pipeline.analyser import Analyser
 from config.settings_model import AnalysisSettings
@@ -31,8 +32,11 @@ class DueTokenJob:
         chains: Mapping[str, int],
         settings: AnalysisSettings,
         now_s: Callable[[], float],
+        share: RoundShare | None = None,
     ) -> None:
-        """`chains`: slug to chain id, of the served chains."""
+        """`chains`: slug to chain id, of the served chains. `share`: tokens that are analysed in
+        the same rounds. None: there are none."""
+        self._share = share or RoundShare()
         self._analyser = analyser
         self._store = store
         self._chains = chains
@@ -60,23 +64,38 @@ class DueTokenJob:
         budget = self._budgets[slug]
         if not budget.is_left:
             return
+        at_most = self._settings.concurrency
+        waiting = min(max(1, at_most // 2), self._share.waiting(slug))
         try:
-            due = await asyncio.to_thread(self._take_due, self._chains[slug])
+            due = await asyncio.to_thread(
+                self._take_due, self._chains[slug], max(1, at_most - waiting)
+            )
         except StoreError as error:
             _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
             return
-        if not due:
+        asked = self._share.take(slug, at_most=waiting)
+        if not due and not asked:
             return
         started_s = time.process_time()
         with metered() as meter:
             # The analyser logs errors; a round goes on with the other tokens.
             await asyncio.gather(
                 *(self._analyser.refresh(slug, task.token.address) for task in due),
+                *(self._analyse_asked(slug, one) for one in asked),
                 return_exceptions=True,
             )
         budget.spend(AnalysisCost(requests=meter.requests, cpu_s=time.process_time() - started_s))
 
-    def _take_due(self, chain_id: int) -> list[Task]:
+    async def _analyse_asked(self, slug: str, asked: AskedToken) -> None:
+        """Analyse a token that somebody waits for, and tell the outcome."""
+        try:
+            asked.settle(
+                await self._analyser.refresh(slug, asked.address, redecompile=asked.is_anew)
+            )
+        except Exception as error:  # noqa: BLE001 - told to who waits; the analyser logs it
+            asked.settle(error)
+
+    def _take_due(self, chain_id: int, at_most: int) -> list[Task]:
         """Take tokens that are due. One that is still due after its analysis (the node did not
         answer, the outcome could not be stored) is not tried again for a while."""
         now_s = int(self._now_s())
@@ -86,5 +105,5 @@ class DueTokenJob:
             chain_id=chain_id,
             now_s=now_s,
             again_s=now_s + math.ceil(self._settings.refresh_after_s),
-            at_most=self._settings.concurrency,
+            at_most=at_most,
         )

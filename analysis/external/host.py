@@ -46,13 +46,20 @@ class HttpService:
         self._breaker = CircuitBreaker(failures=_FAILURES_TO_OPEN, open_s=_OPEN_S)
         self._cached = alru_cache(maxsize=_MOST_CACHED, ttl=cache_s)(self._fetch)
 
-    async def get(self, path: str, shape: type[T], **query: str) -> T | None:
+    async def get(
+        self, path: str, shape: type[T], *, is_anew: bool = False, **query: str
+    ) -> T | None:
         """Return the JSON at `path`. None: the service says there is no such thing (404).
+
+        `is_anew`: ask, whatever it said before.
 
         Raises UpstreamError for everything else that is not an answer: time-out, refusal, other
         status, other shape, our own limit reached, or an open circuit breaker.
         """
-        return cast(T | None, await self._cached(path, shape, tuple(sorted(query.items()))))
+        asked: tuple[Any, ...] = (path, shape, tuple(sorted(query.items())))
+        if is_anew:
+            self._cached.cache_invalidate(*asked)
+        return cast(T | None, await self._cached(*asked))
 
     async def _fetch(self, path: str, shape: Any, query: tuple[tuple[str, str], ...]) -> object:
         if not self._limiter.has_capacity():

@@ -53,25 +53,30 @@ class Sources:
             etherscan = host("Etherscan", settings.etherscan_url, settings.etherscan_per_minute)
             self._etherscan = (etherscan, etherscan_key)
 
-    async def is_verified(self, chain_id: int, contract: Address) -> bool | None:
+    async def is_verified(
+        self, chain_id: int, contract: Address, *, anew: bool = False
+    ) -> bool | None:
         """True if the source is verified by one service; False if every queried service says it is
         not.
 
-        None: no service was queried, or one did not answer and none said yes.
+        `anew`: ask, whatever they said before. None: no service was queried, or one did not answer
+        and none said yes.
         """
         answers: list[bool | None] = []
         if self._sourcify is not None:
-            answers.append(await _by_sourcify(self._sourcify, chain_id, contract))
+            answers.append(await _by_sourcify(self._sourcify, chain_id, contract, anew))
         if self._etherscan is not None and True not in answers:
-            answers.append(await _by_etherscan(*self._etherscan, chain_id, contract))
+            answers.append(await _by_etherscan(*self._etherscan, chain_id, contract, anew))
         if True in answers:
             return True
         return None if not answers or None in answers else False
 
 
-async def _by_sourcify(host: HttpService, chain_id: int, contract: Address) -> bool | None:
+async def _by_sourcify(
+    host: HttpService, chain_id: int, contract: Address, anew: bool
+) -> bool | None:
     try:
-        answer = await host.get(f"/v2/contract/{chain_id}/{contract}", _Match)
+        answer = await host.get(f"/v2/contract/{chain_id}/{contract}", _Match, is_anew=anew)
     except UpstreamError as error:
         _note(error)
         return None
@@ -79,12 +84,13 @@ async def _by_sourcify(host: HttpService, chain_id: int, contract: Address) -> b
 
 
 async def _by_etherscan(
-    host: HttpService, key: Secret, chain_id: int, contract: Address
+    host: HttpService, key: Secret, chain_id: int, contract: Address, anew: bool
 ) -> bool | None:
     try:
         answer = await host.get(
             "",
             _Answer,
+            is_anew=anew,
             chainid=str(chain_id),
             module="contract",
             action="getsourcecode",

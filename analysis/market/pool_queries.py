@@ -74,11 +74,11 @@ class PoolReads:
     @property
     def places(self) -> list[Address | AnswerAddress]:
         """Return the addresses that hold the pools' tokens: pools, some of them in a factory's
-        answer, and managers."""
+        answer, and managers or their vaults."""
         return [
-            *(pool.pool for pool in self._indexed),
+            *(pool.holder for pool in self._indexed),
             *(AnswerAddress(address) for _, address in self._found),
-            *(dex.factory for dex, _ in self._managers),
+            *(dex.vault or dex.factory for dex, _ in self._managers),
         ]
 
     def ask_states(self, *, to_block: int | None) -> None:

@@ -147,12 +147,12 @@ class Analyser:
             is_running=(chain, token, False) in self._runs,
         )
 
-    async def refresh(self, chain: str, token: Address) -> Report:
+    async def refresh(self, chain: str, token: Address, *, redecompile: bool = False) -> Report:
         """Analyse the token now and wait until the settled report has been stored.
 
         Raises TokenRefusedError, UpstreamError.
         """
-        run = self._join(chain, self._scanners[chain], token, redecompile=False)
+        run = self._join(chain, self._scanners[chain], token, redecompile=redecompile)
         await asyncio.shield(run.task)
         return run.outcome.result()
 

@@ -13,7 +13,7 @@ from analysis.market.curves.curve_pools import ValuedCurve, with_curves
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either, pool_rows
 from analysis.scenarios.theft_checks import TheftFindings
 from analysis.scenarios.transfer import TransferResult
-from analysis.simulation.simulate_v1 import Passed
+from analysis.simulation.simulate_v1 import NotSimulated, Passed
 from analysis.token import timebomb_status
 from analysis.token.burned_supply import Burned
 from analysis.token.contract_clock import ContractClock
@@ -109,7 +109,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             clock_time_s=facts.clock.time_s if facts.clock else None,
             others_raw=facts.holdings.others_raw,
         ),
-        static=_with_seen_tax(facts),
+        static=_with_seen_tax(facts, is_settled=is_settled),
         scan=ScanFindings(
             sell_blocked_later=_of_pools(facts, "sell_blocked_later"),
             sell_tax_rises=_of_pools(facts, "sell_tax_rises"),
@@ -147,9 +147,9 @@ _SEEN_TAX_PCT = 0.1
 """Percent. A lower tax may be rounding."""
 
 
-def _with_seen_tax(facts: Facts) -> StaticFindings:
-    """Set `has_tax_functionality` if a simulation showed a tax that static analysis missed. A tax
-    taken by a V4 hook is not the token's."""
+def _with_seen_tax(facts: Facts, *, is_settled: bool) -> StaticFindings:
+    """Set `has_tax_functionality` if a simulation showed a tax that static analysis missed; None if
+    the node could not run what would have shown it. A tax taken by a V4 hook is not the token's."""
     if facts.static.has_tax_functionality is not False:
         return facts.static
     hooked = {pool.candidate.key for pool in facts.pools if pool.candidate.hooks is not None}
@@ -162,8 +162,14 @@ def _with_seen_tax(facts: Facts) -> StaticFindings:
     taxes = [outcome.tax for outcome in outcomes if isinstance(outcome, Passed)]
     if facts.transfer is not None:
         taxes += [facts.transfer.send_tax, facts.transfer.receive_tax]
-    if any(tax is not None and tax > _SEEN_TAX_PCT for tax in taxes):
+    seen = [tax for tax in taxes if tax is not None]
+    if any(tax > _SEEN_TAX_PCT for tax in seen):
         return msgspec.structs.replace(facts.static, has_tax_functionality=True)
+    is_unseen = not seen and any(
+        isinstance(outcome, NotSimulated) and outcome.missing == "NODE" for outcome in outcomes
+    )
+    if is_settled and is_unseen:
+        return msgspec.structs.replace(facts.static, has_tax_functionality=None)
     return facts.static
 
 

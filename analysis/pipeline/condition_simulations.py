@@ -24,7 +24,12 @@ def write_condition_checks(
         return [None] * len(buys.bought)
     held = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
     known = {
-        *(place for dex in context.chain.dexes for place in (dex.factory, dex.router) if place),
+        *(
+            place
+            for dex in context.chain.dexes
+            for place in (dex.factory, dex.router, dex.vault)
+            if place
+        ),
         *(anchor.address for anchor in context.chain.anchors),
         *(pool.candidate.pool for pool in pools),
     }

@@ -39,7 +39,7 @@ from analysis.token.holders import HolderReads, TopHolders, creators_named
 from analysis.token.ownership import OwnerReads
 from analysis.token.proxy_resolution import ProxyReads, StandardSlots
 from config.burn import BURN_ADDRESSES
-from config.chains import Dex
+from config.chains import Chain, Dex
 from core.primitives import Address, BlockRef
 
 _HOLDERS_ASKED = 20
@@ -117,7 +117,7 @@ async def run_first_round(
     proxy.follow(admission.code)
     burns = BurnReads(batch, token)
     owners = OwnerReads(batch, token)
-    accounts = _AccountReads(batch, token, _possible_holders(token, known))
+    accounts = _AccountReads(batch, token, _possible_holders(chain, token, known))
     inquiry = origin.begin(
         chain.launchpads,
         token,
@@ -207,10 +207,10 @@ async def _read_pool_price(
     return pools.read()
 
 
-def _possible_holders(token: Address, known: IndexedFacts) -> list[Address]:
-    """Return indexed holders that, from the index alone, are no pools, creators or burn
-    addresses."""
-    special = {token, *BURN_ADDRESSES, *(pool.pool for pool in known.pools)}
+def _possible_holders(chain: Chain, token: Address, known: IndexedFacts) -> list[Address]:
+    """Return indexed holders that, from the index alone, are no pools, creators, burn
+    addresses or holders for many others."""
+    special = {token, *BURN_ADDRESSES, *(pool.pool for pool in known.pools), *chain.custodians}
     special |= set(creators_named(known))
     plain = (holder for holder, _ in known.holders if holder not in special)
     return [holder for holder, _ in zip(plain, range(_HOLDERS_ASKED), strict=False)]

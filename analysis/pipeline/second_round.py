@@ -93,7 +93,7 @@ async def run_second_round(
             is_complete=first_round.is_all_asked
             and not created.is_bounded
             and _is_all_known(context, states, first_round.native_usd),
-            wallets=_wallets(first_round, token, [pool.pool for pool, _ in states]),
+            wallets=_wallets(first_round, token, [pool.holder for pool, _ in states]),
         )
 
     return await in_thread_if_large(read, pools=len(first_round.states) + len(created.swept))

@@ -49,7 +49,7 @@ def theft_inquiry(
                 for wallet in state.wallets
                 if wallet.slot_index is None and wallet.address not in known
             ),
-            giver=next((pool.candidate.pool for pool in state.pools), None),
+            giver=next((pool.candidate.holder for pool in state.pools), None),
         ),
         hints=hints,
         suspects=known,
@@ -62,8 +62,8 @@ def theft_inquiry(
 
 
 def _venues(state: MarketState) -> Iterator[Address]:
-    """Yield pools and their routers, deepest first. All pools of one V4 manager are one venue."""
+    """Yield pools, their routers and vaults, deepest first. All pools of one V4 manager are one
+    venue."""
     for at, dex in {pool.candidate.pool: pool.candidate.dex for pool in state.pools}.items():
         yield at
-        if dex.router is not None:
-            yield dex.router
+        yield from (one for one in (dex.router, dex.vault) if one is not None)

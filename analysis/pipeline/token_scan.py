@@ -71,7 +71,8 @@ class TokenScan:
     settled_report: Report
 
     def __init__(self, context: ChainContext, token: Address, *, redecompile: bool) -> None:
-        """`redecompile`: repeat the static analysis even if its results are stored."""
+        """`redecompile`: repeat the static analysis even if its results are stored, and ask for
+        published sources whatever was said of them before."""
         self.context = context
         self.token = token
         self.redecompile = redecompile
@@ -135,6 +136,7 @@ class TokenScan:
             chain_id=self.context.chain.id,
             token=self.token,
             implementation=self.judged.implementation,
+            anew=self.redecompile,
         )
 
     async def ask_prices(self) -> None:

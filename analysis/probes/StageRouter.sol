@@ -55,6 +55,28 @@ interface IManager {
     function take(address currency, address to, uint256 amount) external;
 }
 
+/// The key of a pool of PancakeSwap Infinity, whose tokens lie in a vault beside the manager.
+struct VaultKey {
+    address currency0;
+    address currency1;
+    address hooks;
+    address poolManager;
+    uint24 fee;
+    bytes32 parameters;
+}
+
+interface IVaultManager {
+    function vault() external view returns (address);
+    function poolIdToPoolKey(bytes32 id) external view returns (VaultKey memory);
+    function swap(VaultKey calldata key, Params calldata params, bytes calldata hookData)
+        external
+        returns (int256 delta);
+}
+
+interface IVault {
+    function lock(bytes calldata data) external returns (bytes memory);
+}
+
 /// Swaps the caller's tokens in one pool of any family, without the venue's own router.
 ///
 /// Never deployed: it is put on a node's stage by a code override. It holds nothing between calls
@@ -164,6 +186,23 @@ contract StageRouter {
         return _reached(said, mark);
     }
 
+    /// The same in a pool of PancakeSwap Infinity.
+    function reachVaulted(
+        address manager,
+        bytes32 id,
+        bool upwards,
+        uint256 amountIn,
+        bytes32 mark
+    ) external returns (uint256 taken, uint256 given) {
+        asking = mark;
+        msgSender = msg.sender;
+        address vault = IVaultManager(manager).vault();
+        (, bytes memory said) =
+            vault.call(abi.encodeCall(IVault.lock, (abi.encode(manager, id, upwards, amountIn))));
+        msgSender = address(0);
+        return _reached(said, mark);
+    }
+
     function _reached(bytes memory said, bytes32 mark) private returns (uint256, uint256) {
         asking = 0;
         if (said.length != 96) _fail(said);
@@ -211,16 +250,61 @@ contract StageRouter {
     function unlockCallback(bytes calldata data) external returns (bytes memory) {
         (Key memory key, bool upwards, uint256 amountIn) =
             abi.decode(data, (Key, bool, uint256));
+        uint256 before = _coins(upwards ? key.currency1 : key.currency0);
+        int256 delta = IManager(msg.sender).swap(key, _params(upwards, amountIn), "");
+        return _squareBoth(key.currency0, key.currency1, upwards, delta, before);
+    }
+
+    /// A pool of PancakeSwap Infinity, known by its id. Answers as swapManaged does.
+    function swapVaulted(
+        address manager,
+        bytes32 id,
+        bool upwards,
+        uint256 amountIn,
+        Means calldata means_
+    ) external payable returns (uint256 paid, uint256 got) {
+        means = means_;
+        msgSender = msg.sender;
+        address vault = IVaultManager(manager).vault();
+        bytes memory said = IVault(vault).lock(abi.encode(manager, id, upwards, amountIn));
+        msgSender = address(0);
+        (paid, got) = abi.decode(said, (uint256, uint256));
+        if (address(this).balance > 0) _pay(msg.sender, address(this).balance);
+    }
+
+    function lockAcquired(bytes calldata data) external returns (bytes memory) {
+        (IVaultManager manager, bytes32 id, bool upwards, uint256 amountIn) =
+            abi.decode(data, (IVaultManager, bytes32, bool, uint256));
+        VaultKey memory key = manager.poolIdToPoolKey(id);
+        uint256 before = _coins(upwards ? key.currency1 : key.currency0);
+        int256 delta = manager.swap(key, _params(upwards, amountIn), "");
+        return _squareBoth(key.currency0, key.currency1, upwards, delta, before);
+    }
+
+    function _params(bool upwards, uint256 amountIn) private pure returns (Params memory) {
+        return Params(upwards, -int256(amountIn), upwards ? LOWEST_PRICE : HIGHEST_PRICE);
+    }
+
+    /// The native coins of who pays. 0 where another currency is asked for.
+    function _coins(address currency) private view returns (uint256) {
+        return currency == address(0) ? msgSender.balance : 0;
+    }
+
+    /// Settles both sides of a swap with the caller, a manager or a vault. `before`: the native coins
+    /// that the payer had, if those are bought.
+    function _squareBoth(
+        address currency0,
+        address currency1,
+        bool upwards,
+        int256 delta,
+        uint256 before
+    ) private returns (bytes memory) {
         (address source, address target) =
-            upwards ? (key.currency0, key.currency1) : (key.currency1, key.currency0);
-        address payer = msgSender;
-        uint256 before = target == address(0) ? payer.balance : 0;
-        int256 delta = IManager(msg.sender).swap(
-            key, Params(upwards, -int256(amountIn), upwards ? LOWEST_PRICE : HIGHEST_PRICE), ""
-        );
+            upwards ? (currency0, currency1) : (currency1, currency0);
         (int128 first, int128 second) = (int128(delta >> 128), int128(delta));
         if (!upwards) (first, second) = (second, first);
         _answer(-first, second);
+        address payer = msgSender;
         uint256 paid = _square(source, payer, first);
         _square(target, payer, second);
         return abi.encode(paid, target == address(0) ? payer.balance - before : 0);

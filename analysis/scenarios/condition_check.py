@@ -150,14 +150,14 @@ def prepare(
             trader=trader,
             token=setup.candidate.token,
             contract=code.contract,
-            pool=setup.candidate.pool,
+            pool=setup.candidate.holder,
             router=setup.route.router,
             proposer=setup.disguise.proposers[0],
             pool_balance_raw=pool_balance_raw,
             words=code.words,
             known=frozenset(
                 (
-                    *(*known, setup.candidate.pool, setup.route.router),
+                    *(*known, setup.candidate.holder, setup.route.router),
                     *(setup.candidate.token, code.contract),
                 )
             ),

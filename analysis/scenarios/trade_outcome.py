@@ -111,7 +111,20 @@ def _sale_tax(
     loss = _quote_loss(setup, result, steps, share=moved.received / asked)
     if loss is not None:
         return loss
-    return _taken((base, moved.received), (moved.sent, got), fee_share=moved.fee_share)
+    arrived = _arrived(setup, result, steps, moved)
+    if arrived is None:
+        return None
+    return _taken((base, arrived), (moved.sent, got), fee_share=moved.fee_share)
+
+
+def _arrived(
+    setup: TradeSetup, result: SimulationResult, steps: SaleSteps, moved: Moved
+) -> int | None:
+    """Return how much of the token reached the pool. None: not visible."""
+    if not setup.route.books_orders:
+        return moved.received
+    before, after = result.word(steps.pool_before), result.word(steps.pool_after)
+    return None if before is None or after is None else after - before
 
 
 def _got(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> int:

@@ -68,6 +68,9 @@ class SaleSteps(msgspec.Struct, frozen=True, kw_only=True):
     quote_after: CallHandle | None
     approval: ApprovalSteps | None
     """The approval whose loss of tokens counts as tax of this sale. None: none counts."""
+    pool_before: CallHandle | None
+    """The pool's token balance, as `pool_after`. None: the pool's event tells what arrived."""
+    pool_after: CallHandle | None
     first: "SaleSteps | None"
     """The first attempt, which this one repeats with more gas or less of the token; its approval
     counts. None: this is a first attempt."""
@@ -141,7 +144,9 @@ def write_sale(
     before = calls.add(balance_call(token, trader, f"balance before sale {label}"))
     quote_before = _write_quote_balance(calls, setup, trader, f"quote before sale {label}")
     expected = _write_quote(calls, setup, swap, f"expected {label}")
+    pool_before = _write_pool_balance(calls, setup, trader, f"pool before sale {label}")
     sell = calls.add(_trade(setup, swap, f"sell {label}", gas=order.gas or wallet_gas(setup)))
+    pool_after = _write_pool_balance(calls, setup, trader, f"pool after sale {label}")
     after = calls.add(balance_call(token, trader, f"balance after sale {label}"))
     quote_after = _write_quote_balance(calls, setup, trader, f"quote after sale {label}")
     return SaleSteps(
@@ -153,6 +158,8 @@ def write_sale(
         after=after,
         quote_after=quote_after,
         approval=approval,
+        pool_before=pool_before,
+        pool_after=pool_after,
         first=first,
     )
 
@@ -177,6 +184,16 @@ def _write_quote_balance(
     if setup.pays_coins:
         return None
     return calls.add(balance_call(setup.candidate.quote, trader, label))
+
+
+def _write_pool_balance(
+    calls: CallWriter, setup: TradeSetup, trader: Address, label: str
+) -> CallHandle | None:
+    """Write a read of the pool's token balance. None: not needed."""
+    if not setup.route.books_orders:
+        return None
+    token, holder = setup.candidate.token, setup.candidate.holder
+    return calls.add(balance_call(token, holder, label, asker=trader))
 
 
 def _write_quote(calls: CallWriter, setup: TradeSetup, swap: Swap, label: str) -> CallHandle | None:

@@ -25,8 +25,9 @@ from core.rpc.messages import RpcAnswer, RpcFault
 _METHOD_NOT_FOUND = -32601
 _UNKNOWN_WORDS = (
     *("not found", "not exist", "not available"),
-    *("not supported", "only supported", "unsupported"),
+    *("not supported", "only supported", "unsupported", "not whitelisted", "is disabled"),
 )
+_NOT_IN_PLAN = "not included in your current plan"
 
 
 async def perform(
@@ -94,6 +95,5 @@ def is_unknown_method(answer: RpcAnswer) -> bool:
     if not isinstance(answer, RpcFault):
         return False
     words = answer.message.lower()
-    return answer.code == _METHOD_NOT_FOUND or (
-        "method" in words and any(unknown in words for unknown in _UNKNOWN_WORDS)
-    )
+    is_of_method = "method" in words and any(unknown in words for unknown in _UNKNOWN_WORDS)
+    return answer.code == _METHOD_NOT_FOUND or is_of_method or _NOT_IN_PLAN in words

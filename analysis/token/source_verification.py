@@ -21,15 +21,22 @@ NOT_ASKED = SourceFindings(is_open_source=None, has_open_source_implementation=N
 
 
 async def find_openness(
-    sources: Sources | None, *, chain_id: int, token: Address, implementation: Address | None
+    sources: Sources | None,
+    *,
+    chain_id: int,
+    token: Address,
+    implementation: Address | None,
+    anew: bool = False,
 ) -> SourceFindings:
-    """Look up both contracts. `sources` None: no service is configured. Failures give None, never
-    errors."""
+    """Look up both contracts; `anew`: whatever the services said before.
+
+    `sources` None: no service is configured. Failures give None, never errors.
+    """
     if sources is None:
         return NOT_ASKED
     contracts = [token] if implementation is None else [token, implementation]
     verified = await asyncio.gather(
-        *(sources.is_verified(chain_id, contract) for contract in contracts)
+        *(sources.is_verified(chain_id, contract, anew=anew) for contract in contracts)
     )
     return SourceFindings(
         is_open_source=verified[0],

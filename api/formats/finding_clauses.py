@@ -56,7 +56,7 @@ def liquidity_clause(rendered: RenderedReport) -> str | None:
 
 def holder_clause(rendered: RenderedReport) -> str | None:
     report = rendered.report
-    large = large_holders(report, rendered.locker_names)
+    large = large_holders(report, rendered.custodians)
     if not large or not report.token.supply_raw:
         return None
     share = percent(100 * large[0].amount_raw / report.token.supply_raw)

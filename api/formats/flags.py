@@ -66,8 +66,8 @@ class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     native: NativeFeatures
     has_enough_liquidity: bool | None
-    lockers: frozenset[Address] = frozenset()
-    """Contracts that are known to lock tokens."""
+    custodians: frozenset[Address] = frozenset()
+    """Contracts that hold tokens for many others: known lockers, and vaults of exchanges."""
 
 
 def resolve(check: SummaryCheck, judged: CheckInput) -> Flag:
@@ -153,10 +153,10 @@ def _creator_holds_supply(judged: CheckInput) -> bool | None:
     return None if percent is None else percent > CREATOR_HOLDS_PCT
 
 
-def large_holders(report: Report, lockers: Collection[Address]) -> tuple[HolderRow, ...]:
+def large_holders(report: Report, custodians: Collection[Address]) -> tuple[HolderRow, ...]:
     """Return the listed holders of over a fifth of the supply, the largest first, but burn
-    addresses, known lockers and known pools."""
-    beside = {*BURN_ADDRESSES, *lockers, *(pool.pool for pool in report.pools or ())}
+    addresses, custodians of many and known pools."""
+    beside = {*BURN_ADDRESSES, *custodians, *(pool.pool for pool in report.pools or ())}
     fifth_of_100 = report.token.supply_raw * CONCENTRATED_PCT
     large = [
         row
@@ -177,7 +177,7 @@ def _holder_concentration(judged: CheckInput) -> bool | None:
     report = judged.report
     if not holders_of(report.holders, "top"):
         return None
-    large = large_holders(report, judged.lockers)
+    large = large_holders(report, judged.custodians)
     if report.pools is not None and large:
         return True
     listed = {row.owner: row.amount_raw for row in report.holders}

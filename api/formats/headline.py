@@ -100,7 +100,7 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
 
 def _is_creators(rendered: RenderedReport) -> bool:
     """True if the largest of those who hold much is the creator, so that it is told once."""
-    large = large_holders(rendered.report, rendered.locker_names)
+    large = large_holders(rendered.report, rendered.custodians)
     return bool(large) and large[0].owner == rendered.report.token.creator_address
 
 

@@ -22,6 +22,8 @@ class RenderedReport(msgspec.Struct, frozen=True, kw_only=True):
     proofs: Proofs
     locker_names: Mapping[Address, str] = {}
     """Names of the chain's known lockers by their contracts."""
+    custodians: frozenset[Address] = frozenset()
+    """As in CheckInput."""
 
 
 def render_for_people(snapshot: TokenSnapshot) -> RenderedReport:
@@ -33,4 +35,5 @@ def render_for_people(snapshot: TokenSnapshot) -> RenderedReport:
         summary=summary_of(snapshot, native),
         proofs=Proofs(snapshot.report),
         locker_names=snapshot.chain.locker_names,
+        custodians=snapshot.chain.custodians,
     )

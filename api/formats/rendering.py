@@ -61,7 +61,7 @@ def summary_of(snapshot: TokenSnapshot, native: NativeFeatures) -> Summary:
         address=checksum(snapshot.report.token.address),
         liquid_above_usd=snapshot.liquid_above_usd,
         has_owner_simulation=snapshot.has_owner_simulation,
-        lockers=frozenset(snapshot.chain.locker_names),
+        custodians=snapshot.chain.custodians,
     )
 
 

@@ -135,16 +135,16 @@ def render_summary(
     address: str,
     liquid_above_usd: float,
     has_owner_simulation: bool = False,
-    lockers: frozenset[Address] = frozenset(),
+    custodians: frozenset[Address] = frozenset(),
 ) -> Summary:
     """Return the summary of one report. `address` is the token's, checksummed;
     `has_owner_simulation`: the deployment simulates whether the owner can change balances;
-    `lockers`: contracts of the chain that are known to lock tokens."""
+    `custodians`: as in CheckInput."""
     judged = CheckInput(
         report=report,
         native=native,
         has_enough_liquidity=_has_enough_liquidity(report, liquid_above_usd),
-        lockers=lockers,
+        custodians=custodians,
     )
     checks = catalogue(report, has_owner_simulation=has_owner_simulation)
     flags = _in_order(resolve(check, judged) for check in checks)

@@ -24,7 +24,7 @@ def attribute_docs(described: type) -> dict[str, str]:
     """
     docs: dict[str, str] = {}
     for base in reversed(described.__mro__):
-        if base.__module__.startswith("api."):
+        if base.__module__.startswith(("api.", "config.")):
             docs |= _own_docs(base)
     return docs
 

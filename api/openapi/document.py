@@ -26,6 +26,7 @@ _NAMES: Final = {
 _TAGS: Final = {
     "tokens": "What is known of tokens: findings, verdicts, and what they rest on.",
     "agents": "For programs that read prose: a guide, and the Model Context Protocol.",
+    "jobs": "Scheduled refreshes, verifications and exports; for operators.",
     "keys": "Trial keys, and what a key has used.",
     "status": "Whether the process lives, and whether it follows its chains.",
 }

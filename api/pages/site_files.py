@@ -1,7 +1,6 @@
 """Files of the documentation site that `make docs` builds, as a browser may have them."""
 
 import base64
-import gzip
 import hashlib
 from functools import lru_cache
 from html.parser import HTMLParser
@@ -11,6 +10,7 @@ from typing import Final
 import msgspec
 
 from api.pages.page_rendering import KEPT_IN
+from api.pages.static_files import StaticFile, make_static_file
 
 _MEDIA_TYPES: Final = {
     ".css": "text/css",
@@ -29,13 +29,9 @@ _MOST_KEPT: Final = 64
 
 
 class SiteFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file, ready to be sent."""
+    """One file of the site, and what it may do in a browser."""
 
-    body: bytes
-    packed: bytes | None
-    """The body compressed by gzip. None: it is compressed already."""
-    tag: str
-    media_type: str
+    file: StaticFile
     policy: str
     """Content-Security-Policy."""
 
@@ -70,10 +66,7 @@ def read_file(file: Path) -> SiteFile:
 def _read(file: Path, _changed_ns: int) -> SiteFile:
     body = file.read_bytes()
     return SiteFile(
-        body=body,
-        packed=None if file.suffix == _DRAWN else gzip.compress(body, mtime=0),
-        tag=f'W/"{hashlib.sha256(body).hexdigest()[:24]}"',
-        media_type=_MEDIA_TYPES[file.suffix],
+        file=make_static_file(body, _MEDIA_TYPES[file.suffix], is_packed=file.suffix == _DRAWN),
         policy=_policy(body.decode() if file.suffix == ".html" else ""),
     )
 

@@ -39,7 +39,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
     state: str
 
 
-def _to_sign_in(request: Request[Any, Any, Any], error: NotSignedInError) -> Response[Any]:
+def to_sign_in(request: Request[Any, Any, Any], error: NotSignedInError) -> Response[Any]:
     """Redirect browsers without a session to sign in; answer programs with the error."""
     if wants_page(request):
         return Redirect("/login", status_code=303, headers=GUARDED)
@@ -49,7 +49,7 @@ def _to_sign_in(request: Request[Any, Any, Any], error: NotSignedInError) -> Res
 @get(
     "/dashboard",
     guards=[require_visitor],
-    exception_handlers={NotSignedInError: _to_sign_in},
+    exception_handlers={NotSignedInError: to_sign_in},
     include_in_schema=False,
 )
 async def show(request: Request[Any, Any, Any]) -> Response[str]:
@@ -73,6 +73,8 @@ async def show(request: Request[Any, Any, Any]) -> Response[str]:
         most=MOST_LIVE_KEYS,
         most_label_chars=MOST_LABEL_CHARS,
         chains=[chain for chain in deps.chains if chain.slug in deps.served],
+        is_operator=deps.jobs is not None
+        and await asyncio.to_thread(accounts.is_operator, visitor.account_id, now_s),
     )
 
 

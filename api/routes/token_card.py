@@ -11,7 +11,8 @@ from litestar.params import FromPath
 from api.auth.networks import network_of
 from api.auth.public_limits import PublicLimits
 from api.deps import ApiDeps
-from api.pages.share_card import draw_card
+from api.formats.token_snapshot import TokenSnapshot
+from api.pages.card_extra import why_no_cards
 from api.pages.views.token_view import view_token
 from api.routes.token import chain_of, require_chain
 from api.serving.answers import Answers
@@ -32,6 +33,8 @@ def new_card_cache() -> CardCache:
 @get("/t/{chain:str}/{address:str}/card.png", guards=[require_chain], include_in_schema=False)
 async def send_card(request: Request[Any, Any, Any], address: FromPath[str]) -> Response[bytes]:
     """The card of the newest stored report; nothing is analysed for it."""
+    if (missing := why_no_cards()) is not None:
+        raise NotFoundException(detail=str(missing))
     deps: ApiDeps = request.app.state.deps
     if not deps.public.is_open:
         raise NotFoundException
@@ -52,8 +55,7 @@ async def send_card(request: Request[Any, Any, Any], address: FromPath[str]) -> 
     key = (snapshot.chain.slug, str(token.address), token.scanned_at_s)
     body = cards.get(key)
     if body is None:
-        now_s = deps.now_s()
-        body = await asyncio.to_thread(lambda: draw_card(view_token(snapshot, now_s=now_s)))
+        body = await asyncio.to_thread(_draw, snapshot, deps.now_s())
         if snapshot.is_final:
             cards[key] = body
     headers = {
@@ -61,3 +63,9 @@ async def send_card(request: Request[Any, Any, Any], address: FromPath[str]) -> 
         "X-Content-Type-Options": "nosniff",
     }
     return Response(body, media_type="image/png", headers=headers)
+
+
+def _draw(snapshot: TokenSnapshot, now_s: float) -> bytes:
+    from api.pages.share_card import draw_card  # noqa: PLC0415 - Pillow is an extra
+
+    return draw_card(view_token(snapshot, now_s=now_s))

@@ -31,6 +31,7 @@ from api.error_answers import (
 )
 from api.formats.headline import refusal_headline
 from api.formats.token_snapshot import TokenSnapshot
+from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import GUARDED, page, shared
 from api.pages.views.token_view import TokenView, view_token
 from api.routes.token import chain_of, require_chain
@@ -289,8 +290,11 @@ async def _view(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> Tok
     return await asyncio.to_thread(make) if is_large else make()
 
 
-def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str:
-    """Return the address of the share card, absolute as Open Graph asks for."""
+def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str | None:
+    """Return the address of the share card, absolute as Open Graph asks for. None: there are none
+    here."""
+    if why_no_cards() is not None:
+        return None
     deps: ApiDeps = request.app.state.deps
     origin = deps.oidc.public_url if deps.oidc else str(request.base_url)
     return f"{origin.rstrip('/')}/t/{token.chain.slug}/{token.address}/card.png"

@@ -22,11 +22,12 @@ from config.chains import Anchor, Chain
 from core.errors import TokenRefusedError
 from core.look_alikes import skeleton
 from core.primitives import Address, Hash32, checksum
-from core.report import Report
+from core.report import Report, ReportRow
 from sql.store import Store
 from sql.token_search import (
     MATCHES,
     FoundToken,
+    Namesakes,
     find_by_address,
     find_richest_namesakes,
     find_tokens,
@@ -114,17 +115,11 @@ class TokenLists:
         """Return what the symbol of a token of a served chain is known from; None if from nothing
         else. Raises StoreError."""
         token = report.token
-        usd = sum(pool.quote_side_usd for pool in report.pools or ())
         namesakes = await asyncio.to_thread(
             find_richest_namesakes, self._store, [(token.chain_id, token.symbol)]
         )
-        return find_likeness(
-            address=token.address,
-            symbol=token.symbol,
-            usd=usd,
-            chain=self._chains[token.chain_id],
-            richest=namesakes.get((token.chain_id, skeleton(token.symbol))),
-        )
+        usd = sum(pool.quote_side_usd for pool in report.pools or ())
+        return self._likeness(token, usd, namesakes)
 
     async def _search(self, query: SearchQuery) -> list[ListedToken]:
         chains = [c for c in self._chains.values() if query.chain in (None, c)]
@@ -177,11 +172,21 @@ class TokenLists:
             find_richest_namesakes, self._store, [(one.chain_id, one.symbol) for one in served]
         )
         return [
-            await self._line(token, namesakes.get((token.chain_id, skeleton(token.symbol))))
-            for token in served
+            await self._line(token, self._likeness(token, token.usd, namesakes)) for token in served
         ]
 
-    async def _line(self, token: FoundToken, richest: FoundToken | None) -> ListedToken:
+    def _likeness(
+        self, token: FoundToken | ReportRow, usd: float, namesakes: Namesakes
+    ) -> Likeness | None:
+        return find_likeness(
+            address=token.address,
+            symbol=token.symbol,
+            usd=usd,
+            chain=self._chains[token.chain_id],
+            richest=namesakes.get((token.chain_id, skeleton(token.symbol))),
+        )
+
+    async def _line(self, token: FoundToken, likeness: Likeness | None) -> ListedToken:
         chain = self._chains[token.chain_id]
         return ListedToken(
             chain=chain,
@@ -190,13 +195,7 @@ class TokenLists:
             symbol=token.symbol,
             scanned_at_s=token.scanned_at_s,
             judged=await self._judge(token, chain),
-            likeness=find_likeness(
-                address=token.address,
-                symbol=token.symbol,
-                usd=token.usd,
-                chain=chain,
-                richest=richest,
-            ),
+            likeness=likeness,
         )
 
     async def _judge(self, token: FoundToken, chain: Chain) -> Judged:

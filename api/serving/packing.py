@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 import msgspec
-import zstandard
 
 from api.serving.cached_answer import CachedAnswer, FixedHeaders
+from core import zstd
 
 Coding = Literal["zstd", "gzip"]
 
@@ -55,18 +55,10 @@ def compress(answer: CachedAnswer, coding: Coding) -> CachedAnswer:
     if coding == "gzip":
         body = gzip.compress(answer.body, _GZIP_LEVEL, mtime=0)
     else:
-        body = zstd(answer.body, level=_ZSTD_LEVEL)
+        body = zstd.compress(answer.body, level=_ZSTD_LEVEL)
     tagged = () if answer.tag is None else _tagged(answer.tag)
     headers = (_JSON, _length(body), (b"content-encoding", coding.encode()), *tagged)
     return CachedAnswer(status=answer.status, body=body, tag=answer.tag, headers=headers)
-
-
-def zstd(body: bytes, *, level: int) -> bytes:
-    """Return the body compressed, in no more memory than its length.
-
-    The library returns the buffer that it allocated for the worst case, as long as the body.
-    """
-    return bytes(memoryview(zstandard.ZstdCompressor(level=level).compress(body)))
 
 
 async def pack_once(body: bytes, coding: Coding | None) -> CachedAnswer:

@@ -8,12 +8,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 import msgspec
-import zstandard
 
 from api.formats.rendering import Format
 from api.formats.token_snapshot import TokenSnapshot
 from api.serving.cached_answer import CachedAnswer
-from api.serving.packing import Coding, zstd
+from api.serving.packing import Coding
+from core import zstd
 from core.errors import TokenRefusedError
 from core.report import EvidenceRow
 
@@ -62,7 +62,7 @@ class CachedToken:
 
     def complete(self, snapshot: TokenSnapshot) -> TokenSnapshot:
         """Return `found` or `priced` with the evidence."""
-        rows = zstandard.ZstdDecompressor().decompress(self._evidence)
+        rows = zstd.decompress(self._evidence)
         return _with_evidence(snapshot, msgspec.msgpack.decode(rows, type=_EvidenceRows))
 
     def get(self, variant: Variant) -> CachedAnswer | None:
@@ -154,7 +154,7 @@ class TokenCache:
 
 
 def _packed(rows: _EvidenceRows) -> bytes:
-    return zstd(msgspec.msgpack.encode(rows), level=_EVIDENCE_LEVEL)
+    return zstd.compress(msgspec.msgpack.encode(rows), level=_EVIDENCE_LEVEL)
 
 
 def _with_evidence(snapshot: TokenSnapshot, rows: _EvidenceRows) -> TokenSnapshot:

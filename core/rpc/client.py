@@ -28,15 +28,10 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.headers import LATEST, Header, decode_header
-from core.rpc.http_transport import HttpTransport
 from core.rpc.limits import RpcLimits
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from core.rpc.transport import (
-    AnnouncingTransport,
-    Transport,
-    TransportLimits,
-    name_endpoint,
-)
+from core.rpc.open_transport import open_transport
+from core.rpc.transport import AnnouncingTransport, TransportLimits, name_endpoint
 
 _FIRST_BACKOFF_S = 0.25
 _MOST_BACKOFF_S = 8.0
@@ -95,9 +90,7 @@ class RpcClient:
         source = f"ASSAY_RPC_{chain_id}"
         services = [name_endpoint(url, source=source) for url in urls]
         transports = [
-            _open_websocket(url, service=service, limits=limits)
-            if url.lower().startswith("ws")
-            else HttpTransport(url, service=service, limits=limits)
+            open_transport(url, service=service, limits=limits)
             for url, service in zip(urls, services, strict=True)
         ]
         client = cls(
@@ -319,12 +312,6 @@ class RpcClient:
             )
             for one in self._endpoints
         }
-
-
-def _open_websocket(url: str, *, service: str, limits: TransportLimits) -> Transport:
-    from core.rpc.websocket import WebSocketTransport  # noqa: PLC0415 - most nodes are HTTP
-
-    return WebSocketTransport(url, service=service, limits=limits)
 
 
 def _pause_s(endpoint: Endpoint, *, tries: int, now_s: float) -> float:

@@ -30,7 +30,6 @@ _BUFFER_BYTES = 2**20
 """Bytes of a body that may wait to be read: with the library's 64 KiB, receiving is paused and
 resumed at each piece of a long one."""
 
-
 _LONG_BODY = 2**20
 """Bytes of a request from which on the library warns of writing it at once."""
 

@@ -20,7 +20,7 @@ class RpcFault(msgspec.Struct, frozen=True, kw_only=True):
     code: int
     message: str
     data: str | None = None
-    """Revert data as 0x hex. None: not sent, or not as a string."""
+    """Revert data as 0x hex. None: not sent, or in no known form."""
 
 
 RpcAnswer = msgspec.Raw | RpcFault

@@ -15,8 +15,10 @@ _REST_AFTER_REFUSAL = 8
 
 _REFUSALS = re.compile(
     r"""
-      block\ range | max\w*\ range | range\ limit | limited\ to | too\ many\ blocks
+      block\ range | max\w*\ range | range\ limit | limited\ to(?!\ [\d,.]+/) | too\ many\ blocks
     | requested\ blocks | at\ most\ [\d,]+\ blocks | ranges?\ over | exceeds\ the\ range
+    | range\ (?:\d+\ exceeds | is\ too | too) | exceeds\ limit\ of\ [\d,]+ | blocks\ distance
+    | smaller\ than\ size | backend\ response\ too\ large
     | more\ than\ [\d,]+\ (results|logs) | too\ many\ (results|logs) | max\w*\ (results|logs)
     | response\ size | query\ timeout
     """,
@@ -38,10 +40,11 @@ _OFFERS = re.compile(
 )
 _LIMITS = re.compile(
     r"""
-    (?: limited\ to\s(?:a\s|0\s-\s)? | up\ to\ a\s | max\w*\ (?:block\ )?range:?\s
+    (?: limited\ to\s(?:a\s|0\s-\s)? | up\ to\ a\s | max\w*\ (?:block\ )?range(?::|\ =)?\s
       | maximum\ is\ set\ to\s | at\ most\s | ranges?\ over\s | requested\ blocks\ is\s
-      | \(\d+\ >\s )
-    (\d[\d,]*)(k?)\b (?!\ (?:results|logs))
+      | \(\d+\ >\s | range\ \d+\ exceeds\ limit\ of\s | range\ limit\s | \bmax:\s | \bmax\ is\s
+      | \(maximum\s | distance:\s | smaller\ than\ size\s )
+    (\d[\d,]*)(k?)\b (?!\ (?:results|logs|response))
     """,
     re.VERBOSE | re.IGNORECASE,
 )

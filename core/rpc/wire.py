@@ -18,12 +18,18 @@ _RATE_WORDS = (
     "requests per second",
     "request limit",
     "compute units",
+    "rate exceeded",
+    "credits limited",
     "capacity exceeded",
+    "capacity limit exceeded",
     "exceeded its throughput",
     "try again later",
     "over quota",
 )
-_REVERT_CODE = 3
+_EVM_CODES = frozenset({3, -32015})
+"""Of reverts: go-ethereum and its followers; Parity and Nethermind."""
+_DETAIL_CHARACTERS = 200
+"""Of an error's data that are kept."""
 _TOO_LONG_FOR_BATCH = "response too large"
 """Geth's error for the tail of a batch whose answers together grew too long."""
 
@@ -141,7 +147,7 @@ def is_passing(fault: RpcFault) -> bool:
 
 def _is_revert(fault: RpcFault) -> bool:
     has_revert_data = fault.data is not None and fault.data.startswith("0x")
-    return fault.code == _REVERT_CODE or has_revert_data or "revert" in fault.message.lower()
+    return fault.code in _EVM_CODES or has_revert_data or "revert" in fault.message.lower()
 
 
 def _refusal_of_all(error: _Error, *, service: str) -> BatchRefusedError | RateLimitedError:
@@ -184,8 +190,31 @@ def _answer(reply: _Reply, *, service: str) -> RpcAnswer:
 
 
 def _fault(error: _Error) -> RpcFault:
+    """Return the error with its revert data, wherever the node put it; other details of `data`
+    become part of the message."""
     try:
-        data = msgspec.json.decode(error.data, type=str) if bytes(error.data) else None
+        data = msgspec.json.decode(error.data) if bytes(error.data) else None
     except msgspec.MsgspecError:
-        data = None  # an object: nodes share no form of revert data in it
-    return RpcFault(code=error.code, message=error.message, data=data)
+        data = None
+    revert = _revert_data(data)
+    detail = "" if data is None or revert is not None else _text_of(data)
+    message = f"{error.message} ({detail})" if detail else error.message
+    return RpcFault(code=error.code, message=message, data=revert)
+
+
+def _revert_data(data: object) -> str | None:
+    """Return revert data as 0x hex. Parity's form says "Reverted" before it; Hardhat has it in the
+    object's `data`, Ganache in `result`. None: there is none."""
+    if isinstance(data, dict):
+        places = (data.get("data"), data.get("result"))
+        return next((one for one in map(_revert_data, places) if one is not None), None)
+    if not isinstance(data, str):
+        return None
+    text = data.removeprefix("Reverted ")
+    return text if text.startswith("0x") else None
+
+
+def _text_of(data: object) -> str:
+    """Return a short text: a contract may have chosen the data and its size."""
+    text = data if isinstance(data, str) else msgspec.json.encode(data).decode()
+    return text[:_DETAIL_CHARACTERS]

@@ -47,6 +47,7 @@ def _named(chain: Chain) -> Iterator[tuple[str, str, Address]]:
             "quoter": dex.quoter,
             "position manager": dex.position_manager,
             "state view": dex.state_view,
+            "vault": dex.vault,
             "pool deployer": dex.pool_deployer,
         }
         yield from ((dex.name, role, one) for role, one in roles.items() if one is not None)

@@ -1,7 +1,8 @@
 """Whether the stable coins have the configured decimals and symbols."""
 
 from doctor.check import Check, CheckFinding, Steps, Subject, ok, word_of
-from doctor.contract_reads import ContractGetter, read_all, text_in
+from doctor.configured_coin import wrong_decimals, wrong_symbol
+from doctor.contract_reads import ContractGetter, read_all
 
 
 def _look(subject: Subject) -> Steps:
@@ -13,18 +14,13 @@ def _look(subject: Subject) -> Steps:
     findings = []
     for stable in stables:
         decimals, symbol, supply = (answers[ContractGetter(stable.address, read)] for read in reads)
-        told, name = word_of(decimals), text_in(symbol)
-        if told != stable.decimals:
-            seen = f"{told} decimals, configured {stable.decimals}"
-            found = CheckFinding(status="failed", subject=stable.symbol, seen=seen)
-        elif not word_of(supply):
-            found = CheckFinding(status="failed", subject=stable.symbol, seen="it has no supply")
-        elif name != stable.symbol:
-            seen, costs = f"its symbol is {name!r}", "names shown differ"
-            found = CheckFinding(status="degraded", subject=stable.symbol, seen=seen, costs=costs)
-        else:
-            found = ok(f"{told} decimals", subject=stable.symbol)
-        findings.append(found)
+        empty = CheckFinding(status="failed", subject=stable.symbol, seen="it has no supply")
+        findings.append(
+            wrong_decimals(stable, decimals)
+            or (None if word_of(supply) else empty)
+            or wrong_symbol(stable, symbol)
+            or ok(f"{stable.decimals} decimals", subject=stable.symbol)
+        )
     return findings
 
 

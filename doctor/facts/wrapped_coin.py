@@ -20,9 +20,9 @@ from doctor.check import (
     ask,
     is_result,
     ok,
-    word_of,
 )
-from doctor.contract_reads import ContractGetter, read_all, text_in
+from doctor.configured_coin import wrong_decimals, wrong_symbol
+from doctor.contract_reads import ContractGetter, read_all
 from doctor.tracers import drawn_address
 
 _DEPOSITED_WEI = 123_456_789
@@ -36,10 +36,9 @@ def _look(subject: Subject) -> Steps:
         ContractGetter(anchor.address, "decimals()"),
     )
     read = yield from read_all(subject.head, (symbol, decimals))
-    if word_of(read[decimals]) != anchor.decimals:
-        told = word_of(read[decimals])
-        seen = f"{told} decimals, configured {anchor.decimals}"
-        return [CheckFinding(status="failed", subject=anchor.symbol, seen=seen)]
+    wrong = wrong_decimals(anchor, read[decimals])
+    if wrong is not None:
+        return [wrong]
     simulation = _deposit(subject)
     answers = yield ask(simulation.request())
     gained = _gained(simulation, answers[0])
@@ -49,15 +48,8 @@ def _look(subject: Subject) -> Steps:
     if gained != _DEPOSITED_WEI:
         seen = f"a deposit of {_DEPOSITED_WEI} wei gave {gained}"
         return [CheckFinding(status="failed", subject=anchor.symbol, seen=seen)]
-    told_symbol = text_in(read[symbol])
-    if told_symbol != anchor.symbol:
-        seen = f"its symbol is {told_symbol!r}"
-        return [
-            CheckFinding(
-                status="degraded", subject=anchor.symbol, seen=seen, costs="names shown differ"
-            )
-        ]
-    return [ok("symbol, decimals, and a deposit in a simulation", subject=anchor.symbol)]
+    good = ok("symbol, decimals, and a deposit in a simulation", subject=anchor.symbol)
+    return [wrong_symbol(anchor, read[symbol]) or good]
 
 
 def _deposit(subject: Subject) -> Simulation:

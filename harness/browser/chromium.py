@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from demo.compile import find_node
+from demo.npm_packages import find_node
 
 ROOT: Final = Path(__file__).parent.parent.parent
 SCREENSHOTS: Final = ROOT / ".cache" / "screenshots"

@@ -121,7 +121,12 @@ class Chain:
         value_wei: int = 0,
     ) -> Sent:
         """Call a contract from any account, mined at once."""
-        call = Call(to=to, data=call_data(signature, *values), value_wei=value_wei)
+        return self.call(
+            account, Call(to=to, data=call_data(signature, *values), value_wei=value_wei)
+        )
+
+    def call(self, account: Address, call: Call) -> Sent:
+        """Send a call from any account, mined at once."""
         return self._send(call, account)
 
     def approve(

@@ -1,10 +1,13 @@
 """Decoder of ERC-20 transfers: logs in, transfer columns out."""
 
+from collections.abc import Iterable
+
 import msgspec
 import numpy as np
 
 from core.arrays import BoolArray, ByteArray, IndexArray, Int32Array, Int64Array
 from core.event_signatures import parse_event
+from core.primitives import BlockRef
 from indexer.decode.log_columns import (
     ADDRESS_BYTES,
     WORD_BYTES,
@@ -40,6 +43,8 @@ class TransferColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """uint8[n, 20]."""
     amount: ByteArray
     """Big-endian, in the token's smallest unit: uint8[n, 32]."""
+    time_s: Int64Array
+    """Time of the block, Unix seconds; NO_TIME where it is not known."""
 
     def __len__(self) -> int:
         return self.block_number.size
@@ -55,7 +60,20 @@ class TransferColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             sender=self.sender.take(at, axis=0),
             recipient=self.recipient.take(at, axis=0),
             amount=self.amount.take(at, axis=0),
+            time_s=self.time_s.take(at),
         )
+
+
+def with_block_times(transfers: TransferColumns, blocks: Iterable[BlockRef]) -> TransferColumns:
+    """Return the transfers with the times of those of their blocks that are among these."""
+    times = {block.number: block.time_s for block in blocks}
+    numbers = np.array(sorted(times), np.int64)
+    if not numbers.size:
+        return transfers
+    at = np.searchsorted(numbers, transfers.block_number).clip(max=numbers.size - 1)
+    told = np.array([times[number] for number in numbers.tolist()], np.int64)[at]
+    is_known = numbers[at] == transfers.block_number
+    return msgspec.structs.replace(transfers, time_s=np.where(is_known, told, transfers.time_s))
 
 
 class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -99,6 +117,7 @@ def _joined(parts: list[TransferColumns]) -> TransferColumns:
         amount=np.concatenate(
             [np.empty((0, WORD_BYTES), np.uint8), *(part.amount for part in parts)]
         ),
+        time_s=np.concatenate([np.empty(0, np.int64), *(part.time_s for part in parts)]),
     )
 
 
@@ -110,6 +129,7 @@ def _of_group(group: LogGroup) -> TransferColumns:
         sender=to_address(_SENDER.of(group)),
         recipient=to_address(_RECIPIENT.of(group)),
         amount=_AMOUNT.of(group),
+        time_s=group.time_s,
     )
 
 

@@ -1,13 +1,10 @@
 """What a query process is asked, and the lines of JSON that it answers."""
 
-from typing import Literal
+from pathlib import Path
 
 import msgspec
 
 from core.errors import QueryLimit
-
-ResultForm = Literal["rows", "arrow"]
-"""rows: JSON values a row. arrow: parts of an Arrow stream, with DuckDB's own types."""
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,12 +13,16 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str
     """Path that names the store; see StoreFiles."""
     sql: str
-    form: ResultForm = "rows"
+    parquet: str | None = None
+    """Absolute path of the file that gets the rows, with DuckDB's own types. None: they are sent as
+    JSON values."""
     max_rows: int | None
     """None: no bound."""
     cuts_rows: bool
     time_limit_s: float
     memory_mb: int
+    max_file_bytes: int | None = None
+    """Longest Parquet file. None: no bound."""
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
@@ -40,18 +41,6 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     row: tuple[object, ...]
 
 
-class ArrowSchema(msgspec.Struct, frozen=True, kw_only=True, tag="schema"):
-    """Names and types of the columns, once, as an Arrow message."""
-
-    schema: bytes
-
-
-class ArrowBatch(msgspec.Struct, frozen=True, kw_only=True, tag="batch"):
-    """Some rows as an Arrow message; in order."""
-
-    batch: bytes
-
-
 class End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
     """The result is complete."""
 
@@ -68,4 +57,9 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
     """The bound it met. None: none."""
 
 
-AnswerLine = Ready | ColumnNames | ResultRow | ArrowSchema | ArrowBatch | End | Failure
+def first_rows(parquet: Path) -> Path:
+    """Return where a query process writes what is left of a file with too many rows."""
+    return parquet.with_name(f"{parquet.name}.first")
+
+
+AnswerLine = Ready | ColumnNames | ResultRow | End | Failure

@@ -15,7 +15,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     memory_mb: int = 1_500
     """Address space beyond what its process starts with."""
     max_bytes: int | None = 33_554_432
-    """Of the whole result, as its process sends it. None: no bound."""
+    """Of the whole result, as its process sends it or as Parquet. None: no bound."""
 
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True):

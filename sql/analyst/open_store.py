@@ -4,6 +4,7 @@ The same as a script, for DuckDB's own shell and for notebooks.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -28,10 +29,13 @@ def load_views() -> dict[str, str]:
     return dict(sorted(views.items(), key=lambda view: bool(_ON_VIEWS.search(view[1]))))
 
 
-def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnection:
+def open_to_read(
+    files: StoreFiles, *, memory_mb: int, writes: Sequence[Path] = ()
+) -> duckdb.DuckDBPyConnection:
     """Open a store for reading, with its views, in a transaction that sees one state of it.
 
-    Beyond the store no file can be read and none written, and settings cannot be changed. Raises
+    Beyond the store no file can be read, none written but `writes`, and settings cannot be changed.
+    Raises
     StoreError when there is no serving state; duckdb.Error when a file cannot be read.
     """
     if not files.serving.exists():
@@ -41,6 +45,9 @@ def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnect
         _attach(connection, files)
         folder = f"{files.lake_data.resolve()}/"
         connection.execute(f"set allowed_directories = [{sql_text(folder)}]")
+        if writes:
+            paths = ", ".join(sql_text(path) for path in writes)
+            connection.execute(f"set allowed_paths = [{paths}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
         _begin(connection)

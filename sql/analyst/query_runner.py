@@ -6,7 +6,7 @@ block; asynchronous callers use `asyncio.to_thread`.
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,15 +16,13 @@ from core.errors import QueryError, StoreError
 from core.low_priority import ANALYST
 from sql.analyst.answer_lines import (
     AnswerLine,
-    ArrowBatch,
-    ArrowSchema,
     ColumnNames,
     End,
     Failure,
     QueryRequest,
     Ready,
-    ResultForm,
     ResultRow,
+    first_rows,
 )
 from sql.analyst.bounds import Bounds, QueryResult
 from sql.analyst.query_turns import query_turn
@@ -34,14 +32,25 @@ from sql.store_files import StoreFiles
 _START_S = 30.0
 """Seconds until a process has opened the store."""
 
+_LOOK_EVERY_S = 0.2
 
-def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
+
+def run_sql(
+    store: Path,
+    sql: str,
+    bounds: Bounds | None = None,
+    *,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> QueryResult:
     """Run one SELECT on a store, also while another process writes it; return the whole result.
+
+    `is_stopped` is asked a few times a second while the statement runs; once it says so, the
+    statement is ended with a StoreError.
 
     Blocks. Raises QueryError for faults of the statement, with the bound it met if it met one, else
     StoreError.
     """
-    with open_result(store, sql, bounds or Bounds()) as result:
+    with open_result(store, sql, bounds or Bounds(), is_stopped=is_stopped) as result:
         result.start()
         rows = list(result.rows())
         return QueryResult(columns=result.columns, rows=rows, truncated=result.truncated)
@@ -58,20 +67,27 @@ def check_opens(store: Path) -> None:
 
 @contextmanager
 def open_result(
-    store: Path, sql: str, bounds: Bounds, *, form: ResultForm = "rows"
+    store: Path,
+    sql: str,
+    bounds: Bounds,
+    *,
+    parquet: Path | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator["OpenResult"]:
     """Run one SELECT; yield its result, of which no more is held than the part being read.
 
-    Blocks. Raises as `run_sql`, also while the result is read.
+    `parquet`: the file that gets the rows, which is whole once `finish` returns. None: `rows` has
+    them. Blocks. Raises as `run_sql`, also while the result is read.
     """
     request = QueryRequest(
         prefix=str(store.absolute()),
         sql=sql,
-        form=form,
+        parquet=None if parquet is None else str(parquet.absolute()),
         max_rows=bounds.max_rows,
         cuts_rows=bounds.cuts_rows,
         time_limit_s=bounds.time_limit_s,
         memory_mb=bounds.memory_mb,
+        max_file_bytes=bounds.max_bytes,
     )
     files = StoreFiles(prefix=store)
     if not files.serving.exists():
@@ -83,7 +99,13 @@ def open_result(
             "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
         ) as process,
     ):
-        yield OpenResult(_Answer(store, bounds).lines(process))
+        try:
+            yield OpenResult(_Answer(store, bounds, is_stopped).lines(process))
+        finally:
+            if parquet is not None:
+                process.kill()
+                process.wait()
+                first_rows(parquet).unlink(missing_ok=True)
 
 
 class OpenResult:
@@ -92,9 +114,7 @@ class OpenResult:
     def __init__(self, lines: Iterator[AnswerLine]) -> None:
         self._lines = lines
         self.columns: tuple[str, ...] = ()
-        """Names of the columns; none in Arrow."""
-        self.schema = b""
-        """Schema as an Arrow message; empty where rows come."""
+        """Names of the columns."""
         self.truncated = False
         """True if there were more rows than allowed. Known once all were read."""
 
@@ -104,8 +124,6 @@ class OpenResult:
         head = next(self._lines)
         if isinstance(head, ColumnNames):
             self.columns = head.columns
-        elif isinstance(head, ArrowSchema):
-            self.schema = head.schema
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """Yield the rows: JSON-compatible values. Raises QueryError and StoreError."""
@@ -115,21 +133,19 @@ class OpenResult:
             elif isinstance(line, End):
                 self.truncated = line.truncated
 
-    def batches(self) -> Iterator[bytes]:
-        """Yield the rows as Arrow messages. Raises QueryError and StoreError."""
-        for line in self._lines:
-            if isinstance(line, ArrowBatch):
-                yield line.batch
-            elif isinstance(line, End):
-                self.truncated = line.truncated
+    def finish(self) -> None:
+        """Wait until all rows are in the Parquet file. Raises QueryError and StoreError."""
+        for _ in self.rows():
+            pass
 
 
 class _Answer:
     """What comes from a process."""
 
-    def __init__(self, store: Path, bounds: Bounds) -> None:
+    def __init__(self, store: Path, bounds: Bounds, is_stopped: Callable[[], bool]) -> None:
         self._store = store
         self._bounds = bounds
+        self._is_stopped = is_stopped
         self._bytes = 0
         self._buffer = bytearray()
         self._is_ready = False
@@ -162,7 +178,9 @@ class _Answer:
         """Yield output as it comes, until its end or that of the time."""
         while True:
             left_s = self._until_s - time.monotonic()
-            some = read_some(process, wait_s=max(0.0, left_s))
+            some = read_some(process, wait_s=min(max(0.0, left_s), _LOOK_EVERY_S))
+            if self._is_stopped():
+                raise StoreError(path=str(self._store), reason="the statement was stopped")
             if some == b"":
                 return
             if some:

@@ -26,6 +26,7 @@ from sql.backup.manifest import (
 )
 from sql.backup.sqlite_copy import copy_sqlite
 from sql.lake.compaction_lock import without_compaction
+from sql.lake.durable import put_on_disk
 from sql.lake.lake_file import locked
 from sql.store_files import StoreFiles
 
@@ -63,8 +64,11 @@ def make_backup(
         with without_compaction(files, within_s=within_s):
             _copy_all(files, ledger, unfinished, progress)
         manifest = Manifest(layout=LAYOUT, made_at_s=int(now_s), files=tuple(_listed(unfinished)))
-        _write(unfinished / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+        written = unfinished / MANIFEST
+        written.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+        put_on_disk((written, *(unfinished / file.path for file in manifest.files)))
         unfinished.rename(into)
+        put_on_disk((into,))
     except OSError as error:
         raise StoreError(path=str(into), reason=str(error)) from error
     return manifest
@@ -107,10 +111,3 @@ def _listed(folder: Path) -> Iterator[BackedUpFile]:
                 bytes=path.stat().st_size,
                 sha256=sha256_of(path) if path.suffix == ".sqlite" else None,
             )
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

@@ -15,6 +15,7 @@ from sql.backup.manifest import (
     Manifest,
     read_manifest,
 )
+from sql.lake.durable import put_on_disk
 from sql.store_files import StoreFiles
 
 _UNFINISHED = ".restoring"
@@ -41,13 +42,15 @@ def restore_backup(
             raise StoreError(path=str(path), reason=reason)
     done = 0
     try:
-        files.prefix.absolute().parent.mkdir(parents=True, exist_ok=True)
+        files.folder.mkdir(parents=True, exist_ok=True)
         for file in sorted(manifest.files, key=lambda file: _order(file.path)):
             if file.path in places:
                 _copy(folder / file.path, places[file.path])
             else:
                 inside = Path(file.path).relative_to(LAKE_DATA)
-                link_or_copy(folder / file.path, files.lake_data / inside)
+                placed = files.lake_data / inside
+                link_or_copy(folder / file.path, placed)
+                put_on_disk((placed,))
             done += file.bytes
             progress(done, manifest.bytes)
     except (OSError, ValueError) as error:
@@ -66,6 +69,6 @@ def _copy(source: Path, target: Path) -> None:
     descriptor = os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     with source.open("rb") as reader, os.fdopen(descriptor, "wb") as writer:
         shutil.copyfileobj(reader, writer, _AT_ONCE)
-        writer.flush()
-        os.fsync(writer.fileno())
+    put_on_disk((unfinished,))
     unfinished.replace(target)
+    put_on_disk((target,))

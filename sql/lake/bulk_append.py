@@ -22,9 +22,10 @@ TRANSFER_COLUMNS_IN: Final = (
     *("sender_high", "sender_mid", "sender_low"),
     *("recipient_high", "recipient_mid", "recipient_low"),
     *("word0", "word1", "word2", "word3"),
+    "time_s",
 )
 """Columns that a caller hands over. Of an address: its highest 32, middle 64 and lowest 64 bits. Of
-an amount: four 64-bit words, the lowest first."""
+an amount: four 64-bit words, the lowest first. Of a time that is not known: -1."""
 
 
 TOKEN_COLUMNS_IN: Final = ("token_id", "high", "mid", "low")

@@ -4,17 +4,14 @@ Request on standard input, progress and result on standard output, in lines of J
 DuckDB ends it alone.
 """
 
-import ctypes
-import os
-import signal
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from core.errors import StoreError
+from sql.child_process import end_with_starter
 from sql.lake.compaction import (
     CompactionProgress,
     CompactionRequest,
@@ -22,8 +19,6 @@ from sql.lake.compaction import (
     compact,
 )
 from sql.store_files import StoreFiles
-
-_PR_SET_PDEATHSIG = 1
 
 
 class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,21 +43,14 @@ CompactionLine = CompactionProgress | CompactionResult | CompactionFailure
 
 def main() -> None:
     """Do what standard input says."""
-    _end_with_starter()
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
-    if order.starter not in (None, os.getppid()):
-        return  # it has ended already
+    if not end_with_starter(order.starter):
+        return
     files = StoreFiles(prefix=Path(order.prefix))
     try:
         _tell(compact(files, order.request, now_s=time.time(), progress=_tell))
     except StoreError as error:
         _tell(CompactionFailure(path=error.path, reason=error.reason))
-
-
-def _end_with_starter() -> None:
-    """Let the system end this process with the one that started it, and keeps the store open."""
-    with suppress(AttributeError):  # not Linux
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _tell(line: CompactionLine) -> None:

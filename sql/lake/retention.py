@@ -23,7 +23,7 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     first_block: int | None
     last_block: int | None
     last_time_s: int | None
-    """Unix seconds of its newest trade. None: it has no trades."""
+    """Unix seconds of its newest row. None: its rows have no times."""
 
 
 def apply_budget(lake: Lake, chain_id: int, *, max_bytes: int) -> int | None:

@@ -8,4 +8,4 @@ where
         select 1 from account_key
         where account_key.key_id = api_key.key_id and account_key.account_id = :account_id
     )
-returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s
+returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s, is_operator

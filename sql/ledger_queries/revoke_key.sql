@@ -2,4 +2,4 @@
 update api_key
 set revoked_at_s = :revoked_at_s
 where key_id = :key_id and revoked_at_s is null
-returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s
+returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s, is_operator

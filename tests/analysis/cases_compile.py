@@ -17,8 +17,7 @@ from typing import Final
 
 import msgspec
 
-from demo.anvil import NODE_MODULES, PROJECT_ROOT
-from demo.compile import find_node
+from demo.npm_packages import NODE_MODULES, PROJECT_ROOT, find_node
 from tests.analysis.cases import CASES, Case, load_cases
 from tests.analysis.compiled_cases import read_archive
 from tests.analysis.static.assembler import assemble

@@ -29,7 +29,7 @@ from analysis.market.venues.trade_route import (
     TradeRoute,
     find_forms,
 )
-from analysis.market.venues.venue_registry import ROUTER_FORMS
+from analysis.market.venues.venue_registry import ROUTER_FORMS, venue_of
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex
@@ -215,8 +215,7 @@ def test_who_sells_through_permit2_allows_it_everything() -> None:
 @pytest.mark.parametrize(
     ("pool", "reason"),
     [
-        (candidate("AmmV3", variant="solidly_v3", tick_spacing=50), "not known"),
-        (candidate("AmmV4", variant="infinity_cl", fee=1, tick_spacing=1), "otherwise"),
+        (candidate("AmmV4", variant="infinity_2", fee=1, tick_spacing=1), "not known"),
         (candidate("AmmV4", fee=1, tick_spacing=1, pool_id=Hash32("0x" + "0" * 64)), "key"),
         (candidate("AmmV4", tick_spacing=1, pool_id=Hash32("0x" + "0" * 64)), "key"),
     ],
@@ -225,6 +224,18 @@ def test_what_cannot_be_traded_says_why(pool: Candidate, reason: str) -> None:
     why = routers.way_of(pool, None, free=FREE)
     assert isinstance(why, str)
     assert reason in why
+
+
+def test_pools_that_pull_by_themselves_are_called_and_approved() -> None:
+    pool = candidate("AmmV3", variant="solidly_v3", tick_spacing=50)
+    way = routers.way_of(pool, None, free=FREE)
+    assert isinstance(way, TradeRoute)
+    assert way.approvals(TOKEN, 5) == (
+        (TOKEN, call_data("approve(address,uint256)", pool.pool, 5)),
+    )
+    assert (way.code, way.books_orders) == (None, True)
+    through = venue_of(pool.dex).route(pool, ROUTER, wrapped=None, permit2=OTHER)
+    assert isinstance(through, str)
 
 
 def v4_pool(quote: Address = QUOTE) -> Candidate:

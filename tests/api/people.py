@@ -13,7 +13,7 @@ import pytest
 from api.serving.cached_answer_app import CachedAnswerApp
 from config.sign_in import OidcClient
 from core.secret import Secret
-from demo.compile import find_node
+from demo.npm_packages import find_node
 from harness.api.world import CLIENT, World
 
 PUBLIC = "https://assay.test"

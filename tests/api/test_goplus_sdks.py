@@ -13,8 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from demo.anvil import NODE_MODULES
-from demo.compile import find_node
+from demo.npm_packages import NODE_MODULES, find_node
 from harness.api.samples import MINED_AT_S, OWNER, TOKEN, TOKEN_SHOWN
 from harness.api.world import PLANS, World
 from tests.api.network import on_network

@@ -18,15 +18,14 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from demo.anvil import NODE_MODULES
-from demo.compile import find_node
+from demo.npm_packages import NODE_MODULES, find_node
 from harness.api.samples import TOKEN
 from harness.api.world import PLANS, World
 from tests.api.specified import ERRORS
 from tests.sql.empty_files import new_ledger
 
 TOOLS = Path(__file__).with_name("openapi_tools")
-METHODS = ("get", "post")
+METHODS = ("get", "post", "delete")
 PREFIX = "#/components/schemas/"
 
 Node = dict[str, Any]
@@ -104,7 +103,7 @@ def test_every_operation_says_what_it_does(document: Node) -> None:
     names = [operation["operationId"] for _, operation in operations(document)]
     assert len(set(names)) == len(names)
     for name, operation in operations(document):
-        assert re.fullmatch(r"(get|post)[A-Z]\w+", operation["operationId"]), name
+        assert re.fullmatch(r"(get|post|delete)[A-Z]\w+", operation["operationId"]), name
         assert operation["summary"], name
         assert len(operation["description"]) > 20, name
         assert operation["tags"], name

@@ -3,10 +3,10 @@
 import gzip
 
 import pytest
-import zstandard
 
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import CODINGS, Coding, choose_coding, compress, pack, unless_known
+from core import zstd
 
 BODY = b'{"features":' + b"[1,2,3]" * 1_000 + b"}"
 
@@ -39,7 +39,7 @@ def test_the_coding_a_caller_likes_best(header: str, coding: Coding | None) -> N
 def unpack(answer: CachedAnswer) -> bytes:
     if (b"content-encoding", b"gzip") in answer.headers:
         return gzip.decompress(answer.body)
-    return zstandard.ZstdDecompressor().decompress(answer.body)
+    return zstd.decompress(answer.body)
 
 
 @pytest.mark.parametrize("coding", CODINGS)

@@ -18,8 +18,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.primitives import checksum
-from demo.anvil import PROJECT_ROOT, AnvilNode
+from demo.anvil import AnvilNode
 from demo.layout import World
+from demo.npm_packages import PROJECT_ROOT
 from demo.outside import run_outside
 from demo.overlay import write_overlay
 from demo.world import build_world

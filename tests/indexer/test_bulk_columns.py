@@ -40,6 +40,7 @@ def test_rows_are_sorted_by_token_and_each_keeps_its_numbers(
         sender=bytes_of([sender for _, sender, _, _ in rows], 20),
         recipient=bytes_of([recipient for _, _, recipient, _ in rows], 20),
         amount=bytes_of([amount.to_bytes(32) for *_, amount in rows], 32),
+        time_s=np.arange(len(rows), dtype=np.int64) // 3 - 1,
     )
     ids = np.array([7 * at + 3 for at in chosen], np.int32)
     with pytest.MonkeyPatch.context() as patch:
@@ -51,6 +52,7 @@ def test_rows_are_sorted_by_token_and_each_keeps_its_numbers(
             *(at // 3 + 2**40, at, 7 * token + 3),
             *(part for side in (sender, recipient) for part in in_three(side)),
             *(amount >> 64 * word & LOW for word in range(4)),
+            at // 3 - 1,
         )
         for at, (token, (_, sender, recipient, amount)) in enumerate(zip(chosen, rows, strict=True))
     ]

@@ -136,7 +136,7 @@ def test_a_revert_is_an_answer() -> None:
     ]
     error["data"] = {"reason": "an object"}
     assert decode(answer(10, error=error), count=1) == [
-        RpcFault(code=3, message="execution reverted")
+        RpcFault(code=3, message='execution reverted ({"reason":"an object"})')
     ]
 
 

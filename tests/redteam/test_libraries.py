@@ -10,9 +10,10 @@ from typing import Final
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from demo.anvil import NODE_MODULES, AnvilNode
+from demo.anvil import AnvilNode
 from demo.compile import Artifacts, compile_sources
 from demo.layout import World
+from demo.npm_packages import NODE_MODULES
 from tests.redteam.judge import ask
 from tests.redteam.model import Trap
 from tests.redteam.people import People

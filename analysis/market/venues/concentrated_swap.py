@@ -1,6 +1,7 @@
 """Swaps in concentrated pools: calldata for the pools themselves, and amounts from Swap events.
 
-Source: v3-core UniswapV3Pool, pancake-v3-contracts, Algebra v1.9 and Integral core AlgebraPool.
+Source: v3-core UniswapV3Pool, pancake-v3-contracts, Algebra v1.9 and Integral core AlgebraPool, the
+interface of Solidly V3's pools.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from analysis.market.venues.trade_route import (
     LOWEST_SQRT_PRICE,
     Moved,
     Swap,
+    TradeRoute,
     signed,
 )
 from analysis.simulation.simulate_v1 import SimLog
@@ -21,6 +23,7 @@ from core.primitives import RawAmount
 _SWAPS = swap_topics(is_by_side=False)
 _AMOUNTS_BYTES = 64
 _POOL_SWAP = "swap(address,bool,int256,uint160,bytes)"
+_DIRECT_SWAP = "swap(address,bool,int256,uint160)"
 
 
 def pool_call(swap: Swap, *, sale_function: str | None) -> str:
@@ -40,9 +43,23 @@ def reach_call(swap: Swap) -> str:
     return call_data(_POOL_SWAP, *_order(swap))
 
 
+def direct_way(candidate: Candidate) -> TradeRoute:
+    """Return the route by which wallets call the pool itself, which pulls by their allowance."""
+    return TradeRoute(
+        router=candidate.pool,
+        swap_data=lambda swap: call_data(_DIRECT_SWAP, *_terms(swap)),
+        read_moved=read_moved,
+        books_orders=True,
+    )
+
+
 def _order(swap: Swap) -> tuple[object, ...]:
+    return *_terms(swap), b""
+
+
+def _terms(swap: Swap) -> tuple[object, ...]:
     limit = LOWEST_SQRT_PRICE if swap.upwards else HIGHEST_SQRT_PRICE
-    return swap.to, swap.upwards, swap.amount_in, limit, b""
+    return swap.to, swap.upwards, swap.amount_in, limit
 
 
 def read_moved(

@@ -54,8 +54,8 @@ class PoolVariant(msgspec.Struct, frozen=True, kw_only=True):
     """What the router's functions name a pool by."""
     price_getter: str = "slot0()"
     """The pool's getter whose first word is the square root of the price, as 96-bit fixed point."""
-    has_usual_swap: bool = True
-    """False: pools have a swap function of their own, which has not been observed in use here."""
+    is_called_directly: bool = False
+    """Wallets call the pool itself, as `TradeRoute.books_orders` says."""
     sale_function: str | None = None
     """As in `concentrated_swap.pool_call`."""
 
@@ -181,12 +181,12 @@ class _Pools(msgspec.Struct, frozen=True, kw_only=True):
         permit2: Address | None,
     ) -> TradeRoute | str:
         variant = self.of(candidate.dex)
-        if not variant.has_usual_swap:
-            return f"how pools of {candidate.dex.name} are called is not known"
+        if variant.is_called_directly:
+            if permit2 is not None:
+                return f"pools of {candidate.dex.name} pull tokens themselves, without Permit2"
+            return concentrated_swap.direct_way(candidate)
         call = partial(concentrated_swap.pool_call, sale_function=variant.sale_function)
         return probe_router.pool_way(router, pool_call=call, wrapped=wrapped, permit2=permit2)
 
     def reach(self, candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
-        if not self.of(candidate.dex).has_usual_swap:
-            return None
         return probe_router.pool_reach(free, mark=mark)

@@ -32,6 +32,11 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.pool_id or self.pool
 
     @property
+    def holder(self) -> Address:
+        """Return the contract that holds the pool's tokens."""
+        return self.dex.vault or self.pool
+
+    @property
     def token_is_0(self) -> bool:
         """True if the token is the pool's token0: pools sort their tokens by address."""
         return self.token < self.quote  # lower-case hex of one length sorts as its number does

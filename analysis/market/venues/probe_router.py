@@ -99,6 +99,12 @@ def managed_way(
     return _way(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
 
 
+def vaulted_way(router: Address, *, permit2: Address | None = None) -> TradeRoute:
+    """Return a route for pools of PancakeSwap Infinity, whose key the manager tells by their id."""
+    read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
+    return _way(router, _vaulted_data, read, permit2=permit2, is_hooked=True)
+
+
 def pool_reach(router: Address, *, mark: Address) -> Reach:
     """Return the measurement for concentrated pools. `mark`: a secret that authenticates the
     answer."""
@@ -129,6 +135,21 @@ def managed_reach(
             *(swap.candidate.dex.factory, key, swap.upwards, swap.amount_in, _word(mark)),
         ),
         has_hooks=bool(int(hooks or ZERO_ADDRESS, 16) & _SWAP_HOOK_BITS),
+    )
+
+
+def vaulted_reach(router: Address, *, mark: Address, hooks: Address | None) -> Reach:
+    """Return the measurement for pools of PancakeSwap Infinity. `mark`: a secret that authenticates
+    the answer."""
+    return Reach(
+        router=router,
+        code=probes.runtime("StageRouter"),
+        data=lambda swap: call_data(
+            "reachVaulted(address,bytes32,bool,uint256,bytes32)",
+            *_entry(swap),
+            *(swap.upwards, swap.amount_in, _word(mark)),
+        ),
+        has_hooks=hooks is not None,
     )
 
 
@@ -206,3 +227,16 @@ def _managed_data(key: tuple[object, ...], means: Means, swap: Swap) -> str:
         f"swapManaged(address,{uniswap_v4_swap.KEY_TYPE},bool,uint256,{_MEANS_TYPE})",
         *(swap.candidate.dex.factory, key, swap.upwards, swap.amount_in, means.words),
     )
+
+
+def _vaulted_data(means: Means, swap: Swap) -> str:
+    return call_data(
+        f"swapVaulted(address,bytes32,bool,uint256,{_MEANS_TYPE})",
+        *_entry(swap),
+        *(swap.upwards, swap.amount_in, means.words),
+    )
+
+
+def _entry(swap: Swap) -> tuple[Address, bytes]:
+    """Return manager and id of a pool that is an entry."""
+    return swap.candidate.dex.factory, bytes.fromhex(swap.candidate.key[2:])

@@ -103,6 +103,9 @@ class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
     real router."""
     takes_all: bool = False
     """The pool takes the whole input, where others may stop when their liquidity ends."""
+    books_orders: bool = False
+    """The pool pulls the payment itself and books what was ordered without looking at what arrived,
+    so its event does not show a tax: its balance of the token does."""
     is_hooked: bool = False
     """Hooks may keep a part of either side, so the pool's event is not what the trader paid and
     got. The router (our own) returns two words: the amount paid, and the native coins received."""

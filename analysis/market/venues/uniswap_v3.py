@@ -21,7 +21,7 @@ VENUE = concentrated_venue(
     usual=PoolVariant(key="fee", router_key="fee"),
     variants={
         "ramses_v3": PoolVariant(key="tick_spacing", router_key="tick_spacing"),
-        "solidly_v3": PoolVariant(key="tick_spacing", router_key="fee", has_usual_swap=False),
+        "solidly_v3": PoolVariant(key="tick_spacing", router_key="fee", is_called_directly=True),
         "algebra": _ALGEBRA,
         "algebra_directional": _ALGEBRA,
         "algebra_integral": msgspec.structs.replace(

@@ -1,9 +1,10 @@
-"""State of Uniswap V4 pools: one manager for all pools, each known by an id and its creation event.
+"""State of pools of Uniswap V4 and PancakeSwap Infinity: one manager for all pools, each known by
+an id and its creation event.
 
 A pool's tokens lie in the manager with those of all pools, so its reserves are computed: every
 position ever added or removed, valued at the current price. Uncollected fees are not in it. Where
 the node refuses the logs, the liquidity in range gives a lower bound. Source: v4-core PoolManager,
-Pool (storage layout), StateLibrary; v3-core SqrtPriceMath.
+Pool (storage layout), StateLibrary; infinity-core CLPoolManager, CLPool; v3-core SqrtPriceMath.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from math import sqrt
 import msgspec
 from eth_hash.auto import keccak
 
+from analysis.market.venues.entry_layout import layout_of
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.reads.eth_reads import Log, NoAnswer, Reply, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
@@ -21,11 +23,9 @@ from core.abi import topic_of
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from core.rpc.messages import RpcRequest
 
-_INITIALIZE = topic_of("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 
 _LOAD = "extsload(bytes32)"
-_POOLS_SLOT = 6
 _LIQUIDITY_OFFSET = 3
 _PRICE_BITS = 160
 _TICK_BITS = 24
@@ -52,7 +52,8 @@ class CreationReads:
         self._token = token
         self._logs = [
             batch.request(
-                _logs(dex, [_INITIALIZE, None, *sides], to_block=to_block), returns=decode_logs
+                _logs(dex, [layout_of(dex).created, None, *sides], to_block=to_block),
+                returns=decode_logs,
             )
             for sides in ([word], [None, word])
         ]
@@ -82,16 +83,16 @@ class CreationReads:
         return second if first == self._token else first
 
     def _created(self, log: Log, quote: Address) -> Candidate:
-        words = _words(log.data)
+        key = layout_of(self._dex).read_created(_words(log.data))
         return Candidate(
             dex=self._dex,
             pool=self._dex.factory,
             token=self._token,
             quote=quote,
             pool_id=Hash32(log.topics[1]),
-            fee=words[0],
-            tick_spacing=_signed(words[1]),
-            hooks=Address(f"0x{words[2]:040x}") if words[2] else None,
+            fee=key.fee,
+            tick_spacing=key.tick_spacing,
+            hooks=key.hooks if key.hooks != ZERO_ADDRESS else None,
         )
 
 
@@ -221,7 +222,7 @@ def _read_positions(logs: Sequence[Log]) -> Mapping[str, list[Position]]:
 
 def state_slots(pool: Candidate) -> tuple[bytes, bytes]:
     """Return the storage slots of a pool's price and tick, and of its liquidity in range."""
-    key = bytes.fromhex(pool.key[2:]) + _POOLS_SLOT.to_bytes(32, "big")
+    key = bytes.fromhex(pool.key[2:]) + layout_of(pool.dex).pools_slot.to_bytes(32, "big")
     base = int.from_bytes(keccak(key), "big")
     liquidity = (base + _LIQUIDITY_OFFSET) % 2**256
     return base.to_bytes(32, "big"), liquidity.to_bytes(32, "big")

@@ -1,7 +1,7 @@
-"""Swaps in Uniswap V4's manager, whose pools any contract may trade in after unlocking it: pool
-keys, and amounts from Swap events.
+"""Swaps in the managers of Uniswap V4 and PancakeSwap Infinity, whose pools any contract may trade
+in after unlocking it, or its vault: pool keys, and amounts from Swap events.
 
-Source: v4-core IPoolManager, PoolKey, LPFeeLibrary.
+Source: v4-core IPoolManager, PoolKey, LPFeeLibrary; infinity-core ICLPoolManager.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,12 @@ from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 KEY_TYPE = "(address,address,uint24,int24,address)"
 
-_SWAP = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
-_SWAP_DATA_BYTES = 192
+_SWAPS = (
+    topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"),
+    topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24,uint16)"),
+)
+"""Uniswap's; Infinity's, which ends in the protocol's part of the fee."""
+_FEE_BYTES = slice(160, 192)
 _WHOLE_FEE = 1_000_000
 
 
@@ -41,13 +45,15 @@ def read_moved(
     have left it: neither is included. The event is signed from the trader's side, unlike V3's.
     """
     for log in reversed(logs):
-        if log.address != candidate.pool or log.topics[:2] != (_SWAP, candidate.pool_id):
+        if log.address != candidate.pool or not log.topics or log.topics[0] not in _SWAPS:
             continue
         data = bytes.fromhex(log.data[2:])
-        if len(data) != _SWAP_DATA_BYTES or log.topics[2][-40:] != router[2:]:
+        if log.topics[1] != candidate.pool_id or len(data) < _FEE_BYTES.stop:
+            continue
+        if log.topics[2][-40:] != router[2:]:
             continue
         amount_0, amount_1 = signed(data[:32]), signed(data[32:64])
         paid, got = (-amount_0, amount_1) if token_in_is_0 else (-amount_1, amount_0)
-        fee = int.from_bytes(data[-32:], "big")
+        fee = int.from_bytes(data[_FEE_BYTES], "big")
         return Moved(received=RawAmount(paid), sent=RawAmount(got), fee_share=fee / _WHOLE_FEE)
     return None

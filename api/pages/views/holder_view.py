@@ -105,6 +105,7 @@ def _known_kinds(rendered: RenderedReport) -> Mapping[Address, HolderKind]:
     kinds |= _of_roles(report)
     for pool in report.pools or ():
         kinds[pool.pool] = "curve" if pool.is_launchpad and pool.buy is None else "pool"
+    kinds |= dict.fromkeys(rendered.custodians, "pool")
     kinds |= dict.fromkeys(rendered.locker_names, "lock")
     return kinds | dict.fromkeys(BURN_ADDRESSES, "burn")
 

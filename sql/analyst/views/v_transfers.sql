@@ -8,7 +8,8 @@ with stored as (
         '0x' || lower(hex(hot.sender)) as sender,
         '0x' || lower(hex(hot.recipient)) as recipient,
         unhex(repeat('00', 32)) || hot.amount as padded,
-        octet_length(hot.amount) as size
+        octet_length(hot.amount) as size,
+        hot.time_s
     from serving.transfer hot
     join serving.token on token.token_id = hot.token_id
     union all
@@ -18,7 +19,8 @@ with stored as (
         '0x' || lower(hex(waiting.sender)) as sender,
         '0x' || lower(hex(waiting.recipient)) as recipient,
         unhex(repeat('00', 32)) || waiting.amount as padded,
-        octet_length(waiting.amount) as size
+        octet_length(waiting.amount) as size,
+        waiting.time_s
     from serving.final_transfer waiting
     join serving.batch on batch.batch = waiting.batch
     join serving.token on token.token_id = waiting.token_id
@@ -26,7 +28,7 @@ with stored as (
 ),
 placed as (
     select
-        batch, chain_id, block_number, log_index, token_id, token, sender, recipient,
+        batch, chain_id, block_number, log_index, token_id, token, sender, recipient, time_s,
         padded[size + 25 : size + 32]::bit::ubigint as word0,
         padded[size + 17 : size + 24]::bit::ubigint as word1,
         padded[size + 9 : size + 16]::bit::ubigint as word2,
@@ -37,7 +39,7 @@ placed as (
         batch, chain_id, block_number, log_index, token_id, token,
         format('0x{:08x}{:016x}{:016x}', sender_high, sender_mid, sender_low) as sender,
         format('0x{:08x}{:016x}{:016x}', recipient_high, recipient_mid, recipient_low) as recipient,
-        word0, word1, word2, word3
+        time_s, word0, word1, word2, word3
     from lake.transfer
 ),
 -- Decimal text of the four words, which no type of DuckDB holds: halves of 128 bits in limbs of 18
@@ -70,6 +72,7 @@ select
     limbs.chain_id::integer as chain,
     limbs.block_number,
     limbs.log_index::integer as log_index,
+    make_timestamp(limbs.time_s * 1000000) as block_time,
     limbs.token,
     report.symbol,
     limbs.sender,
@@ -95,6 +98,8 @@ comment on view v_transfers is
 comment on column v_transfers.chain is 'Chain id.';
 comment on column v_transfers.block_number is 'Block of the event.';
 comment on column v_transfers.log_index is 'Place of the event''s log in its block.';
+comment on column v_transfers.block_time is
+    'Time of the block, UTC. NULL: the node did not tell it, or a release before 0.5.0 wrote the row.';
 comment on column v_transfers.token is 'Address of the token, 0x text in lower case.';
 comment on column v_transfers.symbol is
     'Symbol that the token''s report gives. NULL: there is no report.';

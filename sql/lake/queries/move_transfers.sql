@@ -8,7 +8,8 @@ select
     padded[size + 25 : size + 32]::bit::ubigint,
     padded[size + 17 : size + 24]::bit::ubigint,
     padded[size + 9 : size + 16]::bit::ubigint,
-    padded[size + 1 : size + 8]::bit::ubigint
+    padded[size + 1 : size + 8]::bit::ubigint,
+    time_s
 from (
     select
         f.*,

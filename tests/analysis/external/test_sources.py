@@ -83,3 +83,27 @@ async def test_nobody_asked_is_not_known(service: Service, session: aiohttp.Clie
     settings = msgspec.structs.replace(SourceSettings(), sourcify_url="", etherscan_url=service.url)
     assert await Sources(session, settings, None).is_verified(1, CONTRACT) is None
     assert service.asked == []
+
+
+async def test_asked_anew_whatever_was_said_before(
+    service: Service, session: aiohttp.ClientSession
+) -> None:
+    """What is said then is used again, too."""
+    settings = SourceSettings(
+        sourcify_url=f"{service.url}/sourcify", etherscan_url=f"{service.url}/etherscan"
+    )
+    sources = Sources(session, settings, Secret("KEY"))
+
+    async def no(request: web.Request) -> web.StreamResponse:
+        is_sourcify = request.path.startswith("/sourcify")
+        body, status = SOURCIFY["no"] if is_sourcify else ETHERSCAN["no"]
+        return web.json_response(body, status=status)
+
+    service.answer = no
+    for _ in range(2):
+        assert await sources.is_verified(1, CONTRACT) is False
+    assert len(service.asked) == 2
+    service.says(SOURCIFY["yes"][0])
+    assert await sources.is_verified(1, CONTRACT, anew=True) is True
+    assert await sources.is_verified(1, CONTRACT) is True
+    assert len(service.asked) == 3

@@ -13,7 +13,7 @@ import pytest
 
 from analysis.static import analyse_stream
 from analysis.static.analyse_stream import analyse_line, analyse_lines
-from demo.anvil import PROJECT_ROOT
+from demo.npm_packages import PROJECT_ROOT
 from tests.analysis.static.assembler import assemble
 
 CODE = "0x" + assemble("CALLER SELFDESTRUCT").hex()

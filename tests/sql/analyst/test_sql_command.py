@@ -5,10 +5,10 @@ import io
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -42,9 +42,12 @@ def test_all_rows_come_in_every_form(store: StoreFiles, tmp_path: Path) -> None:
     assert cells == [["n", "text"], *([str(number), text] for number, text in expected)]
     path = tmp_path / "many.parquet"
     assert ask(store, "--output", "parquet", "--to", str(path), MANY) == ""
-    table = pq.read_table(path)
-    assert str(table.schema.field("n").type) == "int64"
-    assert list(map(list, zip(*table.to_pydict().values(), strict=True))) == expected
+    table = duckdb.connect().read_parquet(str(path))
+    assert dict(zip(table.columns, map(str, table.types), strict=True)) == {
+        "n": "BIGINT",
+        "text": "VARCHAR",
+    }
+    assert list(map(list, table.fetchall())) == expected
 
 
 def test_a_table_has_every_row(store: StoreFiles) -> None:
@@ -61,11 +64,12 @@ def test_a_limit_is_kept_and_told(store: StoreFiles, tmp_path: Path, output: str
     assert ended.exit_code == 0
     assert "only the first 15000 rows" in ended.stderr
     rows = (
-        pq.read_metadata(path).num_rows
+        len(duckdb.connect().read_parquet(str(path)).fetchall())
         if output == "parquet"
         else len(path.read_text(encoding="utf-8").splitlines()) - 1
     )
     assert rows == 15_000
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
     exact = run(store, "--limit", "23456", "--output", output, "--to", str(path), MANY)
     assert "only" not in exact.stderr
 
@@ -93,6 +97,33 @@ def test_a_file_that_cannot_be_written_is_a_clear_error(store: StoreFiles, tmp_p
         ended = run(store, "--output", output, "--to", str(tmp_path / "no" / "x"), "select 1")
         assert ended.exit_code == 1
         assert "Could not open file" in ended.stderr
+
+
+def test_times_keep_their_zone(store: StoreFiles, tmp_path: Path) -> None:
+    statement = "select '2026-11-23 10:00:00+02'::timestamptz as moment, [moment] as nested"
+    (_, row) = [json.loads(line) for line in ask(store, statement).splitlines()]
+    (nested,) = row[1]
+    moments = [datetime.fromisoformat(text) for text in (row[0], nested)]
+    assert moments == [datetime(2026, 11, 23, 8, tzinfo=UTC)] * 2
+    path = tmp_path / "times"
+    ask(store, "--output", "parquet", "--to", str(path), statement)
+    table = duckdb.connect().read_parquet(str(path))
+    assert [str(kind) for kind in table.types] == [
+        "TIMESTAMP WITH TIME ZONE",
+        "TIMESTAMP WITH TIME ZONE[]",
+    ]
+
+
+def test_a_bound_on_bytes_holds_for_parquet_as_well(
+    store: StoreFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "settings.toml").write_text("[sql]\nmax_bytes = 50000\n", encoding="utf-8")
+    monkeypatch.setenv("ASSAY_CONFIG", str(tmp_path))
+    path = tmp_path / "long.parquet"
+    ended = run(store, "--output", "parquet", "--to", str(path), MANY)
+    assert isinstance(ended.exception, QueryError)
+    assert ended.exception.limit == "bytes"
+    assert [file.name for file in tmp_path.iterdir()] == ["settings.toml"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +155,7 @@ def test_views_and_columns_are_described(store: StoreFiles) -> None:
 def test_a_long_result_is_not_held(store: StoreFiles, tmp_path: Path, output: str) -> None:
     """Of 200 MB of text less than half is ever in memory."""
     program = (
-        "import re, sys; from pathlib import Path; import pyarrow.parquet;"
+        "import re, sys; from pathlib import Path;"
         "from commands import sql_output; from commands.run_sql import run_sql;"
         "told = lambda: Path('/proc/self/status').read_text();"
         "peak = lambda: int(re.search('VmHWM: *\\t *([0-9]+)', told())[1]);"

@@ -78,8 +78,8 @@ def test_everything_has_a_comment(reader: duckdb.DuckDBPyConnection) -> None:
 
 def test_every_transfer_is_there_once(reader: duckdb.DuckDBPyConnection) -> None:
     rows = reader.execute(
-        "select block_number, log_index, token, sender, recipient, amount_raw, amount_exact"
-        " from v_transfers order by all"
+        "select block_number, log_index, token, sender, recipient, amount_raw, amount_exact,"
+        " epoch(block_time) from v_transfers order by all"
     ).fetchall()
     expected = [
         *many_events(30),
@@ -93,6 +93,7 @@ def test_every_transfer_is_there_once(reader: duckdb.DuckDBPyConnection) -> None
         assert len(row[2]) == len(row[3]) == len(row[4]) == 42
         assert row[5] == pytest.approx(float(event.amount), rel=1e-15)
         assert row[6] == str(event.amount)
+        assert row[7] == event.time_s
 
 
 def test_rows_that_are_in_two_places_count_once(

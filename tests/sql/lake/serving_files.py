@@ -29,6 +29,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     sender: int
     recipient: int
     amount: int
+    time_s: int | None = None
 
 
 def token_address(token_id: int) -> bytes:
@@ -74,7 +75,7 @@ def write_batch(serving: sqlite3.Connection, events: Iterable[Event]) -> int:
     batch = int(row[0])
     serving.execute("begin")
     serving.executemany(
-        "insert into final_transfer values (?, ?, ?, ?, ?, ?, ?)",
+        "insert into final_transfer values (?, ?, ?, ?, ?, ?, ?, ?)",
         [(batch, *_stored(event)) for event in events],
     )
     serving.execute("commit")
@@ -84,14 +85,15 @@ def write_batch(serving: sqlite3.Connection, events: Iterable[Event]) -> int:
 def write_hot(serving: sqlite3.Connection, events: Iterable[Event]) -> None:
     """Put events where those are that are not final yet."""
     serving.executemany(
-        "insert into transfer values (1, ?, ?, ?, ?, ?, ?)", [_stored(event) for event in events]
+        "insert into transfer values (1, ?, ?, ?, ?, ?, ?, ?)",
+        [_stored(event) for event in events],
     )
 
 
 def _stored(event: Event) -> tuple[object, ...]:
     amount = event.amount.to_bytes(event.amount.bit_length() // 8 + 1)
     ends = event.sender.to_bytes(20), event.recipient.to_bytes(20)
-    return (event.block_number, event.log_index, event.token_id, *ends, amount)
+    return (event.block_number, event.log_index, event.token_id, *ends, amount, event.time_s)
 
 
 def events_of_lake(lake: duckdb.DuckDBPyConnection) -> Counter[Event]:
@@ -99,10 +101,10 @@ def events_of_lake(lake: duckdb.DuckDBPyConnection) -> Counter[Event]:
     rows = lake.execute(
         "select chain_id, block_number, log_index, token_id,"
         " [sender_high, sender_mid, sender_low], [recipient_high, recipient_mid, recipient_low],"
-        " [word0, word1, word2, word3], token from lake.transfer"
+        " [word0, word1, word2, word3], time_s, token from lake.transfer"
     ).fetchall()
     found: Counter[Event] = Counter()
-    for *head, sender, recipient, words, token in rows:
+    for *head, sender, recipient, words, time_s, token in rows:
         assert token == "0x" + token_address(head[3]).hex()
         found[
             Event(
@@ -113,6 +115,7 @@ def events_of_lake(lake: duckdb.DuckDBPyConnection) -> Counter[Event]:
                 sender=(sender[0] << 128) + (sender[1] << 64) + sender[2],
                 recipient=(recipient[0] << 128) + (recipient[1] << 64) + recipient[2],
                 amount=sum(word << 64 * at for at, word in enumerate(words)),
+                time_s=time_s,
             )
         ] += 1
     return found
@@ -122,8 +125,8 @@ def events_of_serving(serving: sqlite3.Connection, moved: set[int]) -> Counter[E
     """Transfers of the serving state, hot ones included, without those of moved batches."""
     hot = serving.execute("select 0, * from transfer").fetchall()
     waiting = serving.execute(
-        "select batch, chain_id, block_number, log_index, token_id, sender, recipient, amount"
-        " from final_transfer join batch using (batch)"
+        "select batch, chain_id, block_number, log_index, token_id, sender, recipient, amount,"
+        " time_s from final_transfer join batch using (batch)"
     ).fetchall()
     return Counter(
         Event(
@@ -134,6 +137,7 @@ def events_of_serving(serving: sqlite3.Connection, moved: set[int]) -> Counter[E
             sender=int.from_bytes(row[5]),
             recipient=int.from_bytes(row[6]),
             amount=int.from_bytes(row[7], signed=True),
+            time_s=row[8],
         )
         for row in (*hot, *waiting)
         if row[0] not in moved
@@ -178,6 +182,7 @@ events = st.builds(
     sender=numbers,
     recipient=numbers,
     amount=amounts,
+    time_s=st.none() | st.integers(0, 2**33),
 )
 event_lists = st.lists(events, unique_by=lambda event: (event.block_number, event.log_index))
 
@@ -193,6 +198,7 @@ def many_events(count: int, *, from_block: int = 0) -> list[Event]:
             sender=at % 7,
             recipient=2**159 + at % 11,
             amount=EDGE_AMOUNTS[at % len(EDGE_AMOUNTS)] // (1 + at % 3),
+            time_s=None if at // 10 % 4 == 3 else 1_700_000_000 + 12 * (from_block + at // 10),
         )
         for at in range(count)
     ]

@@ -197,7 +197,7 @@ def test_duckdbs_own_shell_opens_the_store_while_it_is_written(fresh: StoreFiles
     )
     with closing(sqlite3.connect(fresh.serving, isolation_level=None)) as serving:
         serving.execute("begin immediate")
-        write_row = "insert into transfer values (1, 1, 99, 1, x'00', x'00', x'01')"
+        write_row = "insert into transfer values (1, 1, 99, 1, x'00', x'00', x'01', null)"
         serving.execute(write_row)
         said = subprocess.run(
             [sys.executable, "-c", shell, str(fresh.open_script)],

@@ -131,7 +131,7 @@ def test_rows_that_do_not_add_up_stay_where_they_are(
     forget(serving, lake)
     batch = write_batch(serving, data)
     serving.execute(
-        "insert into final_transfer values (?, 99, 0, 1, zeroblob(20), zeroblob(20), x'ff')",
+        "insert into final_transfer values (?, 99, 0, 1, zeroblob(20), zeroblob(20), x'ff', null)",
         [batch],
     )
     for _ in range(2):

@@ -1,0 +1,13 @@
+"""zstd of the standard library, or its backport before Python 3.14.
+
+`decompress` raises ZstdError for data that is cut short or is no zstd.
+"""
+
+import sys
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdError, compress, decompress
+else:
+    from backports.zstd import ZstdError, compress, decompress
+
+__all__ = ["ZstdError", "compress", "decompress"]

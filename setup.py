@@ -1,0 +1,38 @@
+"""Puts into the wheel what a checkout has elsewhere; pyproject.toml has all else.
+
+The API browser's two files come from the package swagger-ui-py, of which a wheel would bring 25 MB
+more, and npm's lock of the demo's packages from the root of the checkout.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+_ROOT = Path(__file__).parent
+_BROWSER = ("swagger-ui.css", "swagger-ui-bundle.js", "LICENSE")
+_NPM = ("package.json", "package-lock.json", ".npmrc")
+
+
+class BuildWithOutsideFiles(build_py):
+    """Builds the packages, and copies files beside them."""
+
+    def run(self) -> None:
+        """Build into `build_lib`; an editable install reads the checkout and gets no copies."""
+        super().run()
+        if self.editable_mode:
+            return
+        library = Path(self.build_lib)
+        browser = files("swagger_ui") / "static"
+        for folder, names, source in (
+            ("api/pages/assets/swagger_ui", _BROWSER, browser),
+            ("demo/npm", _NPM, _ROOT),
+        ):
+            target = library / folder
+            target.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                (target / name).write_bytes((source / name).read_bytes())
+
+
+setup(cmdclass={"build_py": BuildWithOutsideFiles})

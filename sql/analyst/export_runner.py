@@ -1,0 +1,49 @@
+"""Exports views of a store in a process of its own. Blocks; asynchronous callers use a thread."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from core.errors import StoreError
+from core.low_priority import ANALYST
+from sql.analyst.export_messages import ExportAnswer, ExportFailure, ExportRequest
+from sql.child_process import child_of, read_some
+
+_LOOK_EVERY_S = 0.2
+
+
+def run_export(
+    store: Path, target: Path, views: Sequence[str], *, is_stopped: Callable[[], bool]
+) -> dict[str, int] | None:
+    """Export these views, none: all, of a store that this process keeps open; return rows by view.
+
+    `is_stopped` is asked a few times a second; once it says so the process is ended, and the next
+    export goes on where it was. Returns None then. Raises StoreError, also where another process
+    exports there.
+    """
+    request = ExportRequest(
+        prefix=str(store.absolute()),
+        target=str(target.absolute()),
+        views=tuple(views),
+        starter=os.getpid(),
+    )
+    message = msgspec.json.encode(request)
+    with child_of("sql.analyst.export_process", message, niceness=ANALYST) as process:
+        answer = b""
+        while not is_stopped():
+            some = read_some(process, wait_s=_LOOK_EVERY_S)
+            if some is None:
+                continue
+            if some:
+                answer += some
+                continue
+            if not answer:
+                reason = f"the export process broke off with {process.wait()}"
+                raise StoreError(path=str(target), reason=reason)
+            found: ExportAnswer = msgspec.json.decode(answer, type=ExportAnswer)
+            if isinstance(found, ExportFailure):
+                raise StoreError(path=found.path, reason=found.reason)
+            return found.rows
+    return None

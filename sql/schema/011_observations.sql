@@ -1,0 +1,1 @@
+-- What was seen on the chain about watched tokens.

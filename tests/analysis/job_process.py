@@ -1,0 +1,130 @@
+"""What one service has for its jobs, over a scripted chain and a clock that is set by hand."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from analysis.background.due_tokens import DueTokenJob
+from analysis.background.job_runner import JobRunner, RunEnd
+from analysis.background.job_work import JobPlace
+from analysis.background.round_share import RoundShare
+from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.store_adapter import ReportStore
+from config.job_definition import JobDefinition
+from config.job_settings import JobSettings
+from config.load import load_chains
+from config.settings_model import AnalysisSettings, SqlSettings
+from core.primitives import Address
+from core.report import Report
+from harness.bare_reports import bare_report
+from harness.clock import HandClock
+from sql.job_runs import JobRun, list_runs
+from sql.job_table import add_job, find_job, request_run
+from sql.store import Store
+
+PATIENCE_S = 30.0
+SLUG, CHAIN_ID = "ethereum", 1
+SETTINGS = AnalysisSettings(background_requests_per_hour=10**9, background_cpu_s_per_hour=10**9)
+
+
+class ScriptedScanner:
+    """Analyses of one chain, as the node would give them; each once it may go on."""
+
+    chain_id = CHAIN_ID
+
+    def __init__(self, clock: HandClock) -> None:
+        self.clock = clock
+        self.asked: list[tuple[str, bool]] = []
+        self.errors: dict[str, Exception] = {}
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
+        self.asked.append((token, redecompile))
+        await self.open.wait()
+        if token in self.errors:
+            raise self.errors[token]
+        yield bare_report(token, scanned_at_s=int(self.clock.now_s))
+
+
+class Process:
+    """What one service has for its jobs; several may have one store."""
+
+    def __init__(
+        self, store: Store, clock: HandClock, folder: Path, settings: AnalysisSettings = SETTINGS
+    ) -> None:
+        self.clock = clock
+        self.store = store
+        self.scanner = ScriptedScanner(clock)
+        shelf = ReportStore(store, settings)
+        self.analyser = Analyser({SLUG: self.scanner}, shelf, settings, clock)
+        self.ends: list[RunEnd] = []
+        self.round: asyncio.Task[None] | None = None
+        share = RoundShare()
+        self.rounds = DueTokenJob(
+            analyser=self.analyser,
+            store=store,
+            chains={SLUG: CHAIN_ID},
+            settings=settings,
+            now_s=clock,
+            share=share,
+        )
+        place = JobPlace(
+            store=store,
+            share=share,
+            chains=load_chains(None),
+            served={SLUG: CHAIN_ID},
+            jobs=JobSettings(max_tokens=50, export_folder=str(folder / "exports")),
+            sql=SqlSettings(time_limit_s=1.0, memory_mb=300),
+            now_s=clock,
+        )
+        self.runner = JobRunner(place, observe=self.ends.append)
+
+    async def work(self) -> None:
+        """Everything that is due now, and what it leads to."""
+        await self.runner.look()
+        done = asyncio.create_task(self.runner.wait())
+        async with asyncio.timeout(PATIENCE_S):
+            while not done.done():
+                await self.rounds.go(SLUG)
+                await asyncio.wait({done}, timeout=0.01)
+
+    async def work_until(self, asked: int) -> None:
+        """Rounds, one at a time, until so many analyses have begun; the last may not be over."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(self.scanner.asked) < asked:
+                if self.round is None or self.round.done():
+                    self.round = asyncio.create_task(self.rounds.go(SLUG))
+                await asyncio.wait({self.round}, timeout=0.01)
+
+    async def aclose(self) -> None:
+        await self.runner.aclose()
+        await self.analyser.aclose()
+
+
+def address(number: int) -> Address:
+    return Address(f"0x{number:040x}")
+
+
+def a_job(**changes: Any) -> JobDefinition:
+    plain: dict[str, Any] = {
+        "name": "mine",
+        "action": "refresh",
+        "every_s": 3600,
+        "tokens": tuple(f"eth/{address(number)}" for number in (1, 2, 3)),
+    }
+    if "sql" in changes:
+        del plain["tokens"]
+    return JobDefinition(**{**plain, **changes})
+
+
+def runs_of(store: Store, name: str = "mine") -> list[JobRun]:
+    job = find_job(store, name)
+    assert job is not None
+    return list_runs(store, job.job_id, at_most=100)
+
+
+def ask_for(store: Store, clock: HandClock, job: JobDefinition) -> None:
+    add_job(store, job, now_s=clock())
+    request_run(store, job.name, now_s=clock())
