@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "sql": "Read-only SQL on the store, also while another process serves from it.",
     "static": "Static analysis of runtime codes: JSON lines in, JSON lines out.",
     "status": "Per chain: head, tip, lag, rows, queue.",
+    "watch": "Watches: who is told of changes of which tokens.",
 }
 """First sentences of the commands' help. Help and completion show them without an import."""
 

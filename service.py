@@ -12,6 +12,8 @@ import structlog
 from analysis.background.job_work import JobPlace
 from analysis.background.round_share import RoundShare
 from analysis.background.start_background import start_background
+from analysis.background.state_watch import StateWatch
+from analysis.background.state_watch_loop import NewestBlock, keep_comparing
 from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
@@ -27,7 +29,9 @@ from api.deps import ApiDeps, ChainState, Prefill
 from api.formats.judging import make_judge, policy_of
 from api.readiness import chain_state, is_fresh, store_state
 from api.serving.serve import check_address, serve
+from api.watches.message_body import MessageRenderer
 from config.chains import Chain
+from config.job_check import JobLimits
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings, IndexerSettings, Settings
@@ -41,13 +45,16 @@ from indexer.compaction_job import keep_compacting
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
+from indexer.watched.token_watch import pace_of
 from metrics.analysis_metrics import AnalyserCollector
+from metrics.delivery_metrics import DeliveryCollector
 from metrics.follower_metrics import FollowerCollector
 from metrics.job_metrics import JobCollector
 from metrics.metrics_server import serving_metrics
 from metrics.queue_metrics import QueueCollector
 from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
+from metrics.watch_metrics import WatchCollector
 from sql.analyst.query_runner import check_opens
 from sql.configured_jobs import job_limits, store_configured_jobs
 from sql.follow_lock import following
@@ -57,6 +64,7 @@ from sql.quote_tokens import write_quote_tokens
 from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
+from watching.keep_delivering import keep_delivering
 
 _BLOCKS_OLD = 2
 """A tip this many blocks behind the head, or reached this many block times ago, is not new any
@@ -89,15 +97,15 @@ async def run_service(
     stop_on_signals(stop)
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
-        store = await _open_store(stack, settings, chains)
         limits = job_limits(settings.jobs, chains)
-        store_configured_jobs(store, settings, limits, now_s=time.time())
+        store = await _open_store(stack, settings, chains, limits)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
         for chain, _ in clients:
             stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
             metrics.analyses.begin(chain.slug)
+            metrics.watches.begin(chain.slug)
         outside = await stack.enter_async_context(connect_services(settings))
         statuses: dict[int, FollowStatus] = {}
         judge = make_judge(chains, settings.analysis)
@@ -120,7 +128,6 @@ async def run_service(
             for chain, client in clients
         }
         scanners = {slug: ChainScanner(context) for slug, context in contexts.items()}
-        memories = {slug: context.memory for slug, context in contexts.items()}
         analyser = Analyser(
             scanners, shelf, settings.analysis, time.time, observe=metrics.analyses.observe
         )
@@ -140,7 +147,8 @@ async def run_service(
             analyser,
             settings=settings.analysis,
             judge=judge,
-            observe=metrics.jobs.observe,
+            observe_job=metrics.jobs.observe,
+            observe_change=metrics.watches.observe,
         )
 
         def read_clock(slug: str) -> ContractClock | None:
@@ -157,16 +165,20 @@ async def run_service(
                 trades=trades,
             )
 
+        comparisons = _comparisons(clients, store, settings.indexer)
         metrics.read_from(
             FollowerCollector(chains, statuses),
             AnalyserCollector(analyser, examiner),
+            WatchCollector(chains, statuses, comparisons),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
             JobCollector(store, metrics.jobs, now_s=time.time),
             StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
+            DeliveryCollector(store, now_s=time.time),
         )
         stack.enter_context(_served_apart(metrics, settings))
         trades = StoredTrades(
-            store, lambda chain: anchor_prices(chain, memories[chain.slug].recall_native_usd())
+            store,
+            lambda chain: anchor_prices(chain, contexts[chain.slug].memory.recall_native_usd()),
         )
         app = create_app(
             ApiDeps(
@@ -177,6 +189,8 @@ async def run_service(
                 plans=load_plans(),
                 settings=settings.api,
                 store=store,
+                watches=settings.watches,
+                stop=stop,
                 public=settings.public,
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_owner_simulation=settings.analysis.owner_simulation,
@@ -200,8 +214,11 @@ async def run_service(
             lambda ready: _announce(host, ready.result(), [chain for chain, _ in clients], announce)
         )
 
+        newest = {chain.id: NewestBlock() for chain, _ in clients}
+
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
+            newest[status.chain_id].put(status.tip)
 
         gc.freeze()  # loaded objects stay alive; scanning them all would pause answers for 70 ms
         async with asyncio.TaskGroup() as group:
@@ -210,6 +227,7 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
+                group.create_task(keep_comparing(comparisons[chain.id], newest[chain.id], stop))
             for step in _report_steps(store, judge, settings.analysis):
                 group.create_task(_work_through_reports(step, stop))
             group.create_task(
@@ -221,7 +239,33 @@ async def run_service(
                     observe=metrics.compaction.observe,
                 )
             )
+            group.create_task(
+                keep_delivering(
+                    store,
+                    settings.watches,
+                    render=MessageRenderer(chains).encode,
+                    ended_keys=ledger.ended_of,
+                    observe=metrics.deliveries.observe,
+                    stop=stop,
+                )
+            )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+def _comparisons(
+    clients: list[tuple[Chain, RpcClient]], store: Store, settings: IndexerSettings
+) -> dict[int, StateWatch]:
+    """Return what compares the state of watched tokens, by chain id."""
+    return {
+        chain.id: StateWatch(
+            chain,
+            client,
+            store,
+            pace=pace_of(chain, settings),
+            most_words=settings.watched_words,
+        )
+        for chain, client in clients
+    }
 
 
 def _served_apart(
@@ -297,11 +341,12 @@ async def _work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -
 
 
 async def _open_store(
-    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...]
+    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...], limits: JobLimits
 ) -> Store:
     store = stack.enter_context(closing(Store.open(settings.store)))
     await asyncio.to_thread(check_opens, settings.store)
     write_quote_tokens(store, chains)
+    store_configured_jobs(store, settings, limits, now_s=time.time())
     return store
 
 

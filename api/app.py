@@ -26,7 +26,18 @@ from api.openapi.examples import Examples
 from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import explain
-from api.routes import dashboard, documentation, front, jobs, jobs_page, root, signin, token_page
+from api.routes import (
+    dashboard,
+    documentation,
+    front,
+    jobs,
+    jobs_page,
+    root,
+    signin,
+    token_page,
+    watch_page,
+    watch_routes,
+)
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -37,6 +48,7 @@ from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.usage import get_usage
+from api.routes.watch_stream import stream_all, stream_one
 from api.search.listed_tokens import TokenLists
 from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
@@ -44,8 +56,12 @@ from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
+from api.watches.event_feed import EventFeed
+from api.watches.message_body import MessageRenderer
+from api.watches.watch_book import WatchBook
 from config.chain_names import index_by_name
 from sql.accounts import Accounts
+from watching.keep_delivering import rules_of
 
 VERSION = "0.5.0"
 
@@ -64,7 +80,17 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
     limits = KeyLimits(deps.ledger, books, windows, now_s=deps.now_s)
     many = BatchService(answers, limits, wait_s=deps.batch_wait_s)
-    door = LazyMcpServer(lambda module: module.McpServer(deps, answers, limits, version=VERSION))
+    book = None if deps.store is None else WatchBook(deps, deps.store, rules_of(deps.watches))
+    feed = (
+        None
+        if deps.store is None
+        else EventFeed(deps.store, MessageRenderer(deps.chains), stop=deps.stop)
+    )
+    door = LazyMcpServer(
+        lambda module: module.make_server(
+            deps, answers, limits, keyring, book, feed, version=VERSION
+        )
+    )
 
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
@@ -81,6 +107,19 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             post_token,
             post_mcp,
             get_usage,
+            watch_routes.create_watch,
+            watch_routes.list_watches,
+            watch_routes.show_watch,
+            watch_routes.delete_watch,
+            watch_routes.pause,
+            watch_routes.resume,
+            watch_routes.send_test,
+            watch_routes.show_tokens,
+            watch_routes.add_tokens,
+            watch_routes.remove_tokens,
+            watch_routes.show_deliveries,
+            stream_all,
+            stream_one,
             get_llms_text,
             issue_trial_key,
             jobs.get_jobs,
@@ -109,6 +148,8 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
                 "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
+                "watch_book": book,
+                "event_feed": feed,
                 "issuer": _issuer(deps),
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
@@ -132,7 +173,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         chains={name: chain.slug for name, chain in index_by_name(served).items()},
         now_s=deps.now_s,
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
-        closes=(many.aclose, door.aclose),
+        closes=(many.aclose, door.aclose, *(() if feed is None else (feed.aclose,))),
     )
     return app
 
@@ -154,6 +195,7 @@ def _pages() -> Router:
             dashboard.revoke,
             jobs_page.show,
             jobs_page.change,
+            watch_page.change_watch,
             token_page.look_up,
             token_page.show_token,
             send_card,

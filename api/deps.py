@@ -1,5 +1,6 @@
 """Dependencies of the API, injected by the composition root."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from config.job_check import JobLimits
 from config.plans import Plan
 from config.settings_model import ApiSettings, PublicSettings, SignInSettings
 from config.sign_in import OidcClient
+from config.watch_settings import WatchSettings
 from core.primitives import Address
 from core.report import Report
 from core.secret import Secret
@@ -91,9 +93,13 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     plans: Mapping[str, Plan]
     settings: ApiSettings
     store: Store | None = None
-    """Store that searches by name read. None: there are none."""
+    """Store that searches by name read, and that keeps watches. None: there are neither."""
     public: PublicSettings = msgspec.field(default_factory=PublicSettings)
     """What people without a key may see."""
+    watches: WatchSettings = msgspec.field(default_factory=WatchSettings)
+    stop: asyncio.Event | None = None
+    """Set when the service is to end: streams, which have no end of their own, end then. None: they
+    end when the application is closed."""
     liquid_above_usd: float
     """A pool counts as liquid above this, not at it."""
     has_owner_simulation: bool = False

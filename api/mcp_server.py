@@ -4,7 +4,6 @@ Stateless: each request stands alone, so nothing is kept between two. Importing 
 the official SDK, which takes a second and some 40 MB; `routes/mcp.py` does so at the first call.
 """
 
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
 
@@ -21,12 +20,11 @@ from mcp.types import (
     CallToolResult,
     ListToolsResult,
     PaginatedRequestParams,
-    TextContent,
     Tool,
     ToolAnnotations,
 )
 
-from api.auth.keys import Caller, caller_of
+from api.auth.keys import Caller, Keyring, caller_of
 from api.auth.limits import KeyLimits
 from api.auth.plan_usage import KeyUsage, read_usage
 from api.deps import ApiDeps
@@ -37,10 +35,22 @@ from api.formats.rendering import EvidenceBody, Format
 from api.formats.shape_building import Shape
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
+from api.mcp_tool import (
+    COUNTS,
+    FREE,
+    CalledTool,
+    McpTool,
+    NoArguments,
+    tool_error,
+    tool_result,
+)
+from api.mcp_watches import McpWatches
 from api.served_chains import CHAIN_HELP, ServedChain, find_chain, list_chains
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, tell
 from api.serving.cached_answer import CachedAnswer
+from api.watches.event_feed import EventFeed
+from api.watches.watch_book import WatchBook
 from core.errors import StoreError
 
 INSTRUCTIONS = (
@@ -53,14 +63,7 @@ MOST_POOLS = 50
 
 _OK = 200
 
-_COUNTS = "Counts as one call against the limits of the key."
-_FREE = "Does not count as a call."
-
 _log = structlog.get_logger(__name__)
-
-
-class _Nothing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """No arguments."""
 
 
 class _OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,38 +98,31 @@ class ChainList(Shape, frozen=True, kw_only=True):
     """Every one."""
 
 
-class _Called(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool call."""
-
-    caller: Caller
-    arguments: Any
-    """Of the type that the tool takes."""
-
-
-class _Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool."""
-
-    description: str
-    takes: type[msgspec.Struct]
-    gives: tuple[Any, ...]
-    """Types of the structured content, one of them."""
-    run: Callable[[_Called], Awaitable[CallToolResult]]
-
-
 class McpServer:
     """Answers the protocol's requests by the services of the API."""
 
-    def __init__(self, deps: ApiDeps, answers: Answers, limits: KeyLimits, *, version: str):
+    def __init__(
+        self,
+        deps: ApiDeps,
+        answers: Answers,
+        limits: KeyLimits,
+        watches: McpWatches,
+        *,
+        version: str,
+    ):
         self._deps = deps
         self._answers = answers
         self._limits = limits
-        self._tools = self._all_tools()
+        self._tools = {**self._all_tools(), **watches.tools()}
         server: Server[Any] = Server(
             "assay",
             version=version,
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
+            on_list_resources=watches.list_resources,
+            on_read_resource=watches.read_resource,
+            on_subscriptions_listen=watches.listen,
         )
         self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         self._stack = AsyncExitStack()
@@ -143,44 +139,44 @@ class McpServer:
         """Handle one HTTP request of an authenticated caller."""
         await self._manager.handle_request(scope, receive, send)  # type: ignore[arg-type]  # the two name the ASGI types differently
 
-    def _all_tools(self) -> dict[str, _Tool]:
+    def _all_tools(self) -> dict[str, McpTool]:
         return {
-            "check_token": _Tool(
+            "check_token": McpTool(
                 description="Verdict on one token and the checks behind it. Only `safe` is a pass, "
                 "and only for what was tested: a flag with status `unknown`, a verdict "
-                f"`not_tested` and any null are no answer and never safe. {_COUNTS}",
+                f"`not_tested` and any null are no answer and never safe. {COUNTS}",
                 takes=_OneToken,
                 gives=(Summary,),
                 run=self._check,
             ),
-            "token_report": _Tool(
+            "token_report": McpTool(
                 description="All findings on one token: code, simulated trades, pools, supply, "
                 "holders. null means unknown, never safe or false; `pending` means ask again. "
-                f"Of many pools the {MOST_POOLS} deepest are shown. {_COUNTS}",
+                f"Of many pools the {MOST_POOLS} deepest are shown. {COUNTS}",
                 takes=_OneReport,
                 gives=(Envelope[NativeFeatures], Envelope[CompatFeatures]),
                 run=self._report,
             ),
-            "token_evidence": _Tool(
+            "token_evidence": McpTool(
                 description="What the findings on one token rest on: functions, storage slots, "
                 "program counters, outcomes of simulations. A finding without evidence is unknown "
                 "or was not found, which is not proof of safety. Long evidence is named in "
-                f"`left_out`: ask for one with `key`, in parts with `offset`. {_COUNTS}",
+                f"`left_out`: ask for one with `key`, in parts with `offset`. {COUNTS}",
                 takes=_Evidence,
                 gives=(EvidenceExcerpt,),
                 run=self._evidence,
             ),
-            "list_chains": _Tool(
+            "list_chains": McpTool(
                 description="Supported chains, and which of them are served here. A token on "
-                f"another chain cannot be judged, which does not make it safe. {_FREE}",
-                takes=_Nothing,
+                f"another chain cannot be judged, which does not make it safe. {FREE}",
+                takes=NoArguments,
                 gives=(ChainList,),
                 run=self._list_chains,
             ),
-            "usage": _Tool(
+            "usage": McpTool(
                 description="Plan, limits and calls left of the key that is used. null as a limit "
-                f"means that there is none. {_FREE}",
-                takes=_Nothing,
+                f"means that there is none. {FREE}",
+                takes=NoArguments,
                 gives=(KeyUsage,),
                 run=self._usage,
             ),
@@ -189,14 +185,17 @@ class McpServer:
     async def _list_tools(
         self, _: ServerRequestContext[Any], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=True)
         tools = [
             Tool(
                 name=name,
                 description=tool.description,
                 input_schema=_schema_of(tool.takes),
                 output_schema=_schema_of_any(tool.gives),
-                annotations=hints,
+                annotations=ToolAnnotations(
+                    read_only_hint=tool.is_read_only,
+                    destructive_hint=tool.is_destructive,
+                    open_world_hint=True,
+                ),
             )
             for name, tool in self._tools.items()
         ]
@@ -222,7 +221,7 @@ class McpServer:
             told = RefusalBody(
                 status=500, error_code=None, error="Internal server error.", retry_after_s=None
             )
-            return _error(msgspec.json.encode(told))
+            return tool_error(msgspec.json.encode(told))
 
     async def _run(self, params: CallToolRequestParams, caller: Caller) -> CallToolResult:
         tool = self._tools.get(params.name)
@@ -233,53 +232,73 @@ class McpServer:
             arguments = msgspec.convert(params.arguments or {}, tool.takes)
         except msgspec.ValidationError as error:
             raise _invalid("arguments", str(error)) from error
-        return await tool.run(_Called(caller=caller, arguments=arguments))
+        return await tool.run(CalledTool(caller=caller, arguments=arguments))
 
-    async def _check(self, called: _Called) -> CallToolResult:
+    async def _check(self, called: CalledTool) -> CallToolResult:
         answer = await self._answer(called, "summary")
-        return _result(answer.body) if answer.status == _OK else _error(answer.body)
+        return tool_result(answer.body) if answer.status == _OK else tool_error(answer.body)
 
-    async def _report(self, called: _Called) -> CallToolResult:
+    async def _report(self, called: CalledTool) -> CallToolResult:
         answer = await self._answer(called, called.arguments.response_format)
         if answer.status != _OK:
-            return _error(answer.body)
+            return tool_error(answer.body)
         body = msgspec.json.decode(answer.body)
         pools = body["features"].get("dex", ())
         if len(pools) <= MOST_POOLS:
-            return _result(answer.body)
+            return tool_result(answer.body)
         body["features"]["dex"] = pools[:MOST_POOLS]
         told = (
             f"The {MOST_POOLS} deepest of {len(pools)} pools are shown. "
             f"GET /token/{body['chain']}/{body['contract_address']} has all."
         )
-        return _result(msgspec.json.encode(body), told)
+        return tool_result(msgspec.json.encode(body), told)
 
-    async def _evidence(self, called: _Called) -> CallToolResult:
+    async def _evidence(self, called: CalledTool) -> CallToolResult:
         answer = await self._answer(called, "evidence")
         if answer.status != _OK:
-            return _error(answer.body)
+            return tool_error(answer.body)
         asked: _Evidence = called.arguments
         body = msgspec.json.decode(answer.body, type=EvidenceBody)
         if asked.key is None:
-            return _result(msgspec.json.encode(excerpt(body)))
+            return tool_result(msgspec.json.encode(excerpt(body)))
         part = excerpt_of(body, asked.key, offset=asked.offset)
         if part is None:
             raise _invalid("key", "No such evidence; `left_out` and `evidence` name what there is.")
-        return _result(msgspec.json.encode(part))
+        return tool_result(msgspec.json.encode(part))
 
-    async def _answer(self, called: _Called, form: Format) -> CachedAnswer:
+    async def _answer(self, called: CalledTool, form: Format) -> CachedAnswer:
         """Check in the order of the HTTP route: chain, limits, address."""
         asked: _OneToken = called.arguments
         chain = find_chain(self._deps, str(asked.chain), asked_in="arguments")
         await self._limits.admit(called.caller)
         return await self._answers.answer(chain=chain, address=asked.address, form=form)
 
-    async def _list_chains(self, _: _Called) -> CallToolResult:
-        return _result(msgspec.json.encode(ChainList(chains=list_chains(self._deps))))
+    async def _list_chains(self, _: CalledTool) -> CallToolResult:
+        return tool_result(msgspec.json.encode(ChainList(chains=list_chains(self._deps))))
 
-    async def _usage(self, called: _Called) -> CallToolResult:
+    async def _usage(self, called: CalledTool) -> CallToolResult:
         usage = await read_usage(self._limits, called.caller, now_s=self._deps.now_s())
-        return _result(msgspec.json.encode(usage))
+        return tool_result(msgspec.json.encode(usage))
+
+
+def make_server(
+    deps: ApiDeps,
+    answers: Answers,
+    limits: KeyLimits,
+    keyring: Keyring,
+    book: WatchBook | None,
+    feed: EventFeed | None,
+    *,
+    version: str,
+) -> McpServer:
+    """Build the server over the services of the API. `book` and `feed` None: there are no
+    watches."""
+
+    async def is_live(caller: Caller) -> bool:
+        return await keyring.is_live(caller, deps.now_s())
+
+    watches = McpWatches(book, feed, limits, is_live)
+    return McpServer(deps, answers, limits, watches, version=version)
 
 
 def _schema_of(takes: type[msgspec.Struct]) -> dict[str, Any]:
@@ -300,18 +319,4 @@ def _invalid(name: str, message: str) -> InvalidInputError:
 
 
 def _refused(error: RefusalError) -> CallToolResult:
-    return _error(msgspec.json.encode(tell(error)))
-
-
-def _result(body: bytes, *told: str) -> CallToolResult:
-    """Return the body, structured and, for clients that know text alone, as text."""
-    texts = [body.decode(), *told]
-    return CallToolResult(
-        content=[TextContent(text=text) for text in texts],
-        structured_content=msgspec.json.decode(body),
-    )
-
-
-def _error(body: bytes) -> CallToolResult:
-    """Return a body that says why there is no result."""
-    return CallToolResult(content=[TextContent(text=body.decode())], is_error=True)
+    return tool_error(msgspec.json.encode(tell(error)))

@@ -30,6 +30,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Calls in all; never refilled."""
     expires_after_days: Count | None = None
     """None: keys of this plan do not expire."""
+    watches: Count | None = None
+    """Watches of one key."""
+    watched_tokens: Count | None = None
+    """Tokens of all its watches; one in two watches counts twice."""
     may_refresh: bool
     """True if refresh and redecompile are allowed."""
 

@@ -29,6 +29,7 @@ from config.settings_model import (
 )
 from config.sign_in import load_oidc_client
 from config.toml import decode, load_toml, walk
+from config.watch_settings import WatchSettings
 from core.errors import ConfigError
 from core.secret import Secret
 
@@ -70,6 +71,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     api: ApiSettings
     public: PublicSettings
     sql: SqlSettings
+    watches: WatchSettings
     metrics: MetricsSettings
     jobs: JobSettings
     job: tuple[JobDefinition, ...]
@@ -123,6 +125,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         api=files.api,
         public=files.public,
         sql=files.sql,
+        watches=files.watches,
         metrics=files.metrics,
         jobs=files.jobs,
         job=files.job,

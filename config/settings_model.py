@@ -10,6 +10,7 @@ from config.job_definition import JobDefinition
 from config.job_settings import JobSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
+from config.watch_settings import WatchSettings
 from core.rpc.limits import RpcLimits
 from core.secret import Secret, mask_url
 
@@ -74,6 +75,31 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         NonNegativeSeconds,
         Setting("Seconds for which the history of reports is kept, for who asks in SQL"),
     ] = 7_776_000.0
+    changed_every_blocks: Annotated[
+        Positive,
+        Setting("Blocks between two analyses of a watched token that changes in every block"),
+    ] = 5
+    watched_receipts: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most receipts a block that are read for calls and trades of watched tokens; 0: none"
+        ),
+    ] = 50
+    watched_words: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most storage words and balances of watched tokens that are compared in one block; "
+            "more take turns; 0: none"
+        ),
+    ] = 60_000
+    unread_transactions: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Chains, by slug, whose blocks are not read with their transactions for watched tokens"
+        ),
+    ] = ()
     lake_gb: Annotated[
         float,
         msgspec.Meta(ge=0),
@@ -344,6 +370,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: nobody can sign in; keys are created with the command line."""
     sign_in: SignInSettings
     sql: SqlSettings
+    watches: WatchSettings
     metrics: MetricsSettings
     jobs: JobSettings
     job: Annotated[

@@ -41,6 +41,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     sell_tax: float | None
     checks: tuple[JudgedCheck, ...]
     """In the order of the catalogue."""
+    headline: str | None = None
+    """The one sentence that says what is wrong. None: nobody has written it."""
+    deadlines: tuple[str, ...] = ()
+    """Moments ahead at which code behaves differently: `timestamp` or `block`, `:`, and which."""
 
 
 Judge = Callable[[Report], Judgement | None]

@@ -132,6 +132,15 @@ class ClockLimitRow(Finding, frozen=True, kw_only=True):
     """None: not known, or both."""
 
 
+class StateWord(Finding, frozen=True, kw_only=True):
+    """A storage word that the report depends on, at the report's block."""
+
+    contract: Address
+    """The token, or the hook of a pool."""
+    slot: Hash32
+    word: Hash32
+
+
 class EvidenceRow(Finding, frozen=True, kw_only=True):
     """Evidence for one finding."""
 
@@ -152,3 +161,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     holders: tuple[HolderRow, ...]
     clock_limits: tuple[ClockLimitRow, ...]
     evidence: tuple[EvidenceRow, ...]
+    state: tuple[StateWord, ...] | None = None
+    """None: not known, as in reports of earlier releases."""

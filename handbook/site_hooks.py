@@ -38,7 +38,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         {"Tour": "index.md"},
         {"Fields": [{"All on one page": "fields.md"}, *_grouped(made["fields"])]},
         {"Flags": _grouped(made["flags"])},
-        {"API": [*_grouped(made["api"]), {"GoPlus clients": "goplus.md"}]},
+        {
+            "API": [
+                *_grouped(made["api"]),
+                {"Watching tokens": "watching.md"},
+                {"GoPlus clients": "goplus.md"},
+            ]
+        },
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},
         {"For operators": _OPERATORS},
         {"Accuracy and speed": "accuracy.md"},

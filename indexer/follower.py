@@ -24,6 +24,8 @@ from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_pieces
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
+from indexer.watched.block_reads import BlockReads
+from indexer.watched.token_watch import TokenWatch, WatchTotals
 from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
 from sql.rows import BlockRow
 from sql.store import Store
@@ -52,6 +54,7 @@ class Follower:
             topics=self._ingest.topics,
             timed_topics=self._ingest.timed_topics,
         )
+        self._watch = TokenWatch(chain, client, settings)
         self._trade_blocks = chain.blocks_in(settings.trades_kept_s)
         self._log = _log.bind(chain=chain.slug)
         self._window: dict[int, BlockRef] = {}
@@ -174,12 +177,27 @@ class Follower:
         return self.tip is None or header.ref.parent_hash == self.tip.hash
 
     async def _store_blocks(self, headers: Sequence[Header]) -> None:
-        piece = await self._reader.fetch_blocks(headers, topics=self._ingest.block_topics)
+        piece, reads = await self._read_blocks(headers)
         # Counted from the stored block, not from the head: nothing has confirmed the head's number.
-        await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
+        keep_from = piece.last - self._chain.finality_blocks
+        await self._store_piece(piece, keep_from=keep_from, reads=reads)
 
-    async def _store_piece(self, piece: BlockSpan, *, keep_from: int) -> None:
-        written, self._floor = await asyncio.to_thread(self._commit, piece, keep_from)
+    async def _read_blocks(
+        self, headers: Sequence[Header]
+    ) -> tuple[BlockSpan, tuple[BlockReads, ...]]:
+        """Read blocks and, where tokens are watched, what else concerns these."""
+        reading = asyncio.create_task(self._watch.fetch(headers))
+        try:
+            piece = await self._reader.fetch_blocks(headers, topics=self._ingest.block_topics)
+            return piece, await reading
+        finally:
+            reading.cancel()
+
+    async def _store_piece(
+        self, piece: BlockSpan, *, keep_from: int, reads: tuple[BlockReads, ...] | None = None
+    ) -> None:
+        """Store a piece. `reads` None: its blocks were not read one by one."""
+        written, self._floor, seen = await asyncio.to_thread(self._commit, piece, keep_from, reads)
         for header in piece.headers:
             self._window[header.number] = header.ref
         self._forget_below(keep_from)
@@ -189,6 +207,7 @@ class Follower:
             self.totals,
             blocks=self.totals.blocks + piece.last - piece.first + 1,
             written=self.totals.written.plus(written),
+            watched=self.totals.watched.plus(seen),
         )
         self._log.debug(
             "ingested",
@@ -202,8 +221,11 @@ class Follower:
             undecoded=written.undecoded,
         )
 
-    def _commit(self, piece: BlockSpan, keep_from: int) -> tuple[WrittenSpan, int]:
-        """Store a piece; return what was written, and the lowest block that may be unwound now."""
+    def _commit(
+        self, piece: BlockSpan, keep_from: int, reads: tuple[BlockReads, ...] | None
+    ) -> tuple[WrittenSpan, int, WatchTotals]:
+        """Store a piece; return what was written, the lowest block that may be unwound now, and
+        what was seen of watched tokens."""
         with self._store.transaction(chain_id=self._chain.id) as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
             if checkpoint is not None and checkpoint.number != piece.first - 1:
@@ -215,7 +237,8 @@ class Follower:
             lowest = piece.first if checkpoint is None else self._floor
             floor = max(lowest, keep_from + 1)
             raise_floor(tx, chain_id=self._chain.id, number=floor)
-        return written, floor
+            seen = self._watch.write(tx, piece, reads)
+        return written, floor, seen
 
     def _forget_below(self, number: int) -> None:
         """Forget held blocks below a number. They are in order, so only those are looked at."""
@@ -280,6 +303,7 @@ class Follower:
         """
         with self._store.snapshot() as reader:
             self._ingest.warm(reader)
+            self._watch.warm(reader)
             checkpoint = read_checkpoint(reader, chain_id=self._chain.id, stream=FOLLOW)
             rows = list_blocks(reader, chain_id=self._chain.id)
             floor = read_floor(reader, chain_id=self._chain.id)

@@ -6,6 +6,7 @@ import msgspec
 
 from core.primitives import BlockRef
 from indexer.ingest import WrittenSpan
+from indexer.watched.token_watch import WatchTotals
 
 
 class FollowTotals(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +19,7 @@ class FollowTotals(msgspec.Struct, frozen=True, kw_only=True):
     reorgs: int = 0
     unwound_blocks: int = 0
     """Blocks taken back in reorgs."""
+    watched: WatchTotals = WatchTotals()
 
 
 class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from indexer.ingest import FOLLOW
 from indexer.transfer_history import Histories
 from sql.blocks import read_checkpoint
 from sql.finalization import finalize_rows
+from sql.observations import delete_old_observations
 from sql.report_history import delete_old_history
 from sql.store import Store
 from sql.trade_tables import delete_old_trades
@@ -73,6 +74,7 @@ def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     delete_old_trades(store, chain_id=chain.id, kept_s=settings.trades_kept_s)
     before_s = time.time() - settings.history_kept_s
     delete_old_history(store, chain_id=chain.id, before_s=before_s)
+    delete_old_observations(store, chain_id=chain.id, before_s=before_s)
 
 
 def _finalize(chain: Chain, store: Store) -> None:

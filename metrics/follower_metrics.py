@@ -44,6 +44,16 @@ _COUNTERS: tuple[tuple[str, str, Callable[[FollowStatus], int]], ...] = (
     ("blocks", "Blocks stored", lambda status: status.totals.blocks),
     ("logs", "Logs read of the blocks stored", lambda status: status.totals.written.logs),
     ("reorgs", "Reorgs followed", lambda status: status.totals.reorgs),
+    (
+        "unread_transactions",
+        "Transactions that concern a watched token and were too many to look into",
+        lambda status: status.totals.watched.unread_transactions,
+    ),
+    (
+        "missing_reads",
+        "Reads of blocks for watched tokens that no node answered",
+        lambda status: status.totals.watched.missing_reads,
+    ),
     ("unwound_blocks", "Blocks taken back", lambda status: status.totals.unwound_blocks),
 )
 

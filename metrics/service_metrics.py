@@ -12,9 +12,11 @@ from analysis.pipeline.stages import StageObserver
 from config.chains import Chain
 from core.rpc.exchange_report import ExchangeObserver
 from metrics.analysis_metrics import AnalysisMetrics
+from metrics.delivery_metrics import DeliveryMetrics
 from metrics.job_metrics import JobMetrics
 from metrics.node_metrics import NodeMetrics
 from metrics.store_metrics import CompactionMetrics
+from metrics.watch_metrics import WatchMetrics
 
 
 class ServiceMetrics(Collector):
@@ -25,6 +27,8 @@ class ServiceMetrics(Collector):
         self._nodes = NodeMetrics(self._registry)
         self.analyses = AnalysisMetrics(self._registry)
         self.jobs = JobMetrics(self._registry)
+        self.deliveries = DeliveryMetrics(self._registry)
+        self.watches = WatchMetrics(self._registry)
         self.compaction = CompactionMetrics(self._registry, chains)
 
     def node_observer(self, chain: str) -> ExchangeObserver:

@@ -156,6 +156,15 @@ class Ledger:
         """Return all keys ever created, oldest first."""
         return self._file.fetch("list_keys", KeyRow)
 
+    def ended_of(self, key_ids: Iterable[int], now_s: float) -> set[int]:
+        """Return those of the keys that are revoked or past their end, or that never were."""
+        live = {
+            key.key_id
+            for key in self.list_keys()
+            if key.revoked_at_s is None and (key.expires_at_s is None or key.expires_at_s > now_s)
+        }
+        return set(key_ids) - live
+
     def revoke(self, key_id: int, now_s: float) -> bool:
         """Revoke a key at once. Return False if there is no such key, or it was revoked before."""
         with self._file.transaction() as write:

@@ -46,8 +46,10 @@ def state_of(report: Report, judgement: Judgement) -> ReportState:
         "name": head.name,
         "symbol": head.symbol,
         "owner_address": head.owner_address,
+        "ownership_renounced": _truth(head.ownership_renounced),
         "implementation": head.implementation,
         "timebomb_status": head.timebomb_status,
+        "deadlines": " ".join(judgement.deadlines),
         **{f"flag.{check.key}": _truth(check.value) for check in judgement.checks},
     }
 

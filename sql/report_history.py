@@ -56,14 +56,15 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True):
     number: int
 
 
-def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> None:
-    """Add a report, unless a part of it is still running or its block is known to be orphaned."""
+def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> bool:
+    """Add a report; return False, adding nothing, while a part of it is still running, and where
+    its block is known to be orphaned."""
     head = report.token
     where = {"chain_id": head.chain_id, "number": head.block_number}
     if not head.is_settled or tx.fetch_one(
         "report_history/find_other_hash", _Block, hash=blob(head.block_hash), **where
     ):
-        return
+        return False
     new = state_of(report, judgement)
     before = _read_state(tx, token_id)
     # Checks of another release come in with this report, and those it has no more go.
@@ -82,6 +83,7 @@ def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Ju
     )
     tx.insert("report_history", [_merged(tx, entry, changes)], on_conflict="replace")
     _put_state(tx, token_id, kept)
+    return True
 
 
 def undo_history_from(tx: Transaction, *, chain_id: int, number: int) -> None:

@@ -15,6 +15,7 @@ from sql.creator_tables import read_creator
 from sql.database import Transaction
 from sql.finding_rows import to_rows
 from sql.judgements import put_judgement
+from sql.observations import settle_changes
 from sql.report_bodies import decode_body, encode_body
 from sql.report_history import add_to_history, forget_state
 from sql.rows import RefusalRow, TokenRow
@@ -22,6 +23,7 @@ from sql.search_entries import delete_search_entry, put_search_entry
 from sql.store import Readable, Store
 from sql.task_queue import add_task, drop_task, put_task
 from sql.tokens import read_token, track_tokens
+from sql.watch_events import tell_refusal, tell_watchers
 
 _PARTS = ("report", "finding", "pool", "holder", "body", "judgement", "refusal")
 
@@ -69,7 +71,8 @@ def write_report(
         _insert_body(tx, token_id, report)
         if judgement is not None:
             put_judgement(tx, token_id, judgement)
-            add_to_history(tx, token_id, report, judgement)
+            if add_to_history(tx, token_id, report, judgement):
+                tell_watchers(tx, token_id, report, judgement)
         put_search_entry(
             tx,
             token_id=token_id,
@@ -79,6 +82,7 @@ def write_report(
             usd=sum(pool.quote_side_usd for pool in report.pools or ()),
         )
         _plan_tasks(tx, token, head, refresh)
+        settle_changes(tx, token, head)
 
 
 def set_creator(
@@ -149,6 +153,8 @@ def write_refusal(
             return
         delete_reports(tx, token.token_id)
         tx.insert("refusal", [refusal], token_id=token.token_id)
+        tell_refusal(tx, token, code=refusal.code, refused_at_s=refusal.refused_at_s)
+        drop_task(tx, "changed", token_id=token.token_id)
         drop_task(tx, "creator", token_id=token.token_id)
         drop_task(tx, "history", token_id=token.token_id)
         _plan_refresh(tx, token, refresh)

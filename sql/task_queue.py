@@ -12,8 +12,9 @@ from sql.database import Transaction
 from sql.rows import TokenRow
 from sql.store import Store
 
-TaskKind = Literal["refresh", "creator", "history"]
-"""refresh: analyse anew. creator: find the creation transaction. history: fetch older transfers."""
+TaskKind = Literal["refresh", "changed", "creator", "history"]
+"""refresh: analyse anew. changed: likewise, as something was seen of a watched token. creator: find
+the creation transaction. history: fetch older transfers."""
 
 NEW_WORTH = 1_000_000
 """Worth of a token that was never analysed: above all that were."""

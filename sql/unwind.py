@@ -9,6 +9,7 @@ from core.primitives import Address
 from sql.blocks import FINAL, read_checkpoint
 from sql.columns import blob
 from sql.database import Transaction
+from sql.observations import delete_observations, undo_observations_from
 from sql.report_history import delete_history, undo_history_from
 from sql.reports import delete_reports
 from sql.task_queue import drop_task
@@ -45,8 +46,8 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
 
     Deletes pools, launches, transfers, trades, undecoded logs and blocks; also tokens left without
     pool and launch, with their reports, unless they were requested or have final transfers. Reports
-    of those blocks leave the history. Coverage and checkpoints end right below `number`. Raises
-    StoreError for blocks that were finalized.
+    and observations of those blocks are taken back. Coverage and checkpoints end right below
+    `number`. Raises StoreError for blocks that were finalized.
     """
     final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
     if final is not None and number <= final.number:
@@ -70,6 +71,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     tx.execute("trades/delete_from", **where)
     tx.execute("transfers/delete_undecoded_from", **where)
     undo_history_from(tx, chain_id=chain_id, number=number)
+    undo_observations_from(tx, chain_id=chain_id, number=number)
     _review_tokens(
         tx,
         chain_id=chain_id,
@@ -113,6 +115,7 @@ def _because(reasons: _Reasons) -> Because | None:
 def _delete_token(tx: Transaction, *, token_id: int) -> None:
     delete_reports(tx, token_id)
     delete_history(tx, token_id)
+    delete_observations(tx, token_id)
     tx.execute("transfers/delete_of_token", token_id=token_id)
     tx.execute("filled/delete_of_token", token_id=token_id)
     tx.execute("histories/delete_history", token_id=token_id)

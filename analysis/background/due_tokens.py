@@ -31,25 +31,19 @@ class DueTokenJob:
         store: Store,
         chains: Mapping[str, int],
         settings: AnalysisSettings,
+        budgets: Mapping[str, RefreshBudget],
         now_s: Callable[[], float],
         share: RoundShare | None = None,
     ) -> None:
-        """`chains`: slug to chain id, of the served chains. `share`: tokens that are analysed in
-        the same rounds. None: there are none."""
+        """`chains`: slug to chain id, of the served chains. `budgets`: by slug. `share`: tokens
+        that are analysed in the same rounds. None: there are none."""
         self._share = share or RoundShare()
         self._analyser = analyser
         self._store = store
         self._chains = chains
         self._settings = settings
         self._now_s = now_s
-        self._budgets = {
-            slug: RefreshBudget(
-                requests_per_hour=settings.background_requests_per_hour,
-                cpu_s_per_hour=settings.background_cpu_s_per_hour,
-                now_s=now_s,
-            )
-            for slug in chains
-        }
+        self._budgets = budgets
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
         """Add a job for each chain."""

@@ -4,9 +4,11 @@ A token bucket for each: what is not used is saved up to an hour's worth, and a 
 before anything else is begun.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
+
+from config.settings_model import AnalysisSettings
 
 _HOUR_S = 3_600.0
 
@@ -53,3 +55,17 @@ class RefreshBudget:
             min(hourly, left + share * hourly)
             for left, hourly in zip(self._left, self._hourly, strict=True)
         ]
+
+
+def budgets_of(
+    slugs: Iterable[str], settings: AnalysisSettings, now_s: Callable[[], float]
+) -> dict[str, RefreshBudget]:
+    """Return a full budget for each chain."""
+    return {
+        slug: RefreshBudget(
+            requests_per_hour=settings.background_requests_per_hour,
+            cpu_s_per_hour=settings.background_cpu_s_per_hour,
+            now_s=now_s,
+        )
+        for slug in slugs
+    }

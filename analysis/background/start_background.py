@@ -1,14 +1,17 @@
-"""Starts the background: due tokens, searches for creators, and jobs, which share their rounds."""
+"""Starts the background: changed and due tokens, searches for creators, and jobs, which share the
+rounds of due tokens."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from analysis.background.changed_tokens import ChangedTokenJob, NoticedChange
 from analysis.background.creator_search import Creators
 from analysis.background.due_tokens import DueTokenJob
 from analysis.background.job_runner import JobRunner, RunEnd
 from analysis.background.job_work import JobPlace
+from analysis.background.refresh_budget import budgets_of
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from config.settings_model import AnalysisSettings
@@ -23,25 +26,38 @@ def start_background(
     *,
     settings: AnalysisSettings,
     judge: Judge,
-    observe: Callable[[RunEnd], None],
+    observe_job: Callable[[RunEnd], None],
+    observe_change: Callable[[NoticedChange], None],
 ) -> None:
     """Schedule all that is done in the background, until the stack is closed.
 
-    `observe`: told of every run of a job that ends; in any thread.
+    `observe_job`: told of every run of a job that ends; in any thread. `observe_change`: told of
+    each change of a watched token that a report accounts for.
     """
+    budgets = budgets_of(place.served, settings, place.now_s)
     scheduler = AsyncIOScheduler()
+    ChangedTokenJob(
+        analyser=analyser,
+        store=place.store,
+        chains=place.served,
+        budgets=budgets,
+        at_once=settings.concurrency,
+        now_s=place.now_s,
+        observe=observe_change,
+    ).schedule(scheduler)
     DueTokenJob(
         analyser=analyser,
         store=place.store,
         chains=place.served,
         settings=settings,
+        budgets=budgets,
         now_s=place.now_s,
         share=place.share,
     ).schedule(scheduler)
     Creators(
         contexts=contexts, store=place.store, settings=settings, now_s=place.now_s, judge=judge
     ).schedule(scheduler)
-    jobs = JobRunner(place, observe=observe)
+    jobs = JobRunner(place, observe=observe_job)
     stack.push_async_callback(jobs.aclose)
     jobs.schedule(scheduler)
     scheduler.start()

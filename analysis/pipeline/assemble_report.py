@@ -24,7 +24,7 @@ from analysis.token.source_verification import SourceFindings
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address, BlockRef
-from core.report import ClockLimitRow, EvidenceRow, Report, ReportRow
+from core.report import ClockLimitRow, EvidenceRow, Report, ReportRow, StateWord
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +65,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     creates_balances: bool | None = None
     openness: SourceFindings
     evidence: tuple[EvidenceRow, ...]
+    state: tuple[StateWord, ...] | None = None
 
 
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
@@ -133,6 +134,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
         holders=(*facts.burned.holders, *facts.holdings.top),
         clock_limits=facts.clock_limits,
         evidence=facts.evidence,
+        state=facts.state,
     )
 
 

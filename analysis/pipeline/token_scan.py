@@ -18,6 +18,7 @@ from analysis.pipeline.issuer_round import IssuerFindings, read_issue
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.refused_sales import simulate_owner_sale
 from analysis.pipeline.second_round import MarketState, run_second_round
+from analysis.pipeline.state_words import state_words
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
 from analysis.reads.indexed_facts import IndexedFacts
@@ -220,6 +221,11 @@ class TokenScan:
             trades={pool.candidate.key: PENDING for pool in self.traded},
             transfer_checked_at_s=self.no_wallet_at_s,
             hidden_owner_controls=controls.is_hidden,
+            state=state_words(
+                self.token,
+                (self.first_round.standard_slots.words, self.cap_words, self.clock.words),
+                (self.conditions, *self.hook_conditions.values()),
+            ),
             evidence=(*found.evidence, *controls.evidence, *storage_evidence(static, caps)),
         )
         self.first_report = await self._report(self.facts, self.state.pools, is_settled=False)

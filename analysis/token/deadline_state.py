@@ -1,7 +1,7 @@
 """Reads, in one round trip, a contract's clock and the storage slots that are compared with it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -28,6 +28,8 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """None: not read, because there is no limit, or the chain did not answer in time."""
     limits: tuple[ClockLimitRow, ...]
     """Each different one once, with stored values as far as they were read."""
+    words: Mapping[Hash32, int] = {}
+    """Whole words of the slots that were read."""
 
 
 async def read_clock_state(
@@ -46,7 +48,7 @@ async def read_clock_state(
         except (TimeoutError, UpstreamError):
             pass
     rows = (_row(limit, words) for limit in limits)
-    return ClockState(reading=reading, limits=tuple(dict.fromkeys(rows)))
+    return ClockState(reading=reading, limits=tuple(dict.fromkeys(rows)), words=words)
 
 
 def _slots_of(limits: Sequence[ClockLimit]) -> tuple[Hash32, ...]:

@@ -113,6 +113,12 @@ class Keyring:
             self._callers[digest] = caller
         return caller
 
+    async def is_live(self, caller: Caller, now_s: float) -> bool:
+        """True if a caller's key has neither been revoked nor come to its end since. Raises
+        StoreError."""
+        found = await self.find(caller.key.digest)
+        return found is not None and not found.is_expired(now_s)
+
 
 async def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Guard: authenticate the caller by the X-API-Key header."""

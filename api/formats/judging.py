@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from importlib.metadata import version
 
 from api.formats.flags import CATALOGUE
-from api.formats.rendering import native_of, summary_of
+from api.formats.headline import headline_of
+from api.formats.rendered_report import render_for_people
 from api.formats.token_snapshot import take_snapshot
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
@@ -46,7 +47,8 @@ def _judge(report: Report, chain: Chain, settings: AnalysisSettings, policy: str
         liquid_above_usd=settings.min_liquidity_usd,
         has_owner_simulation=settings.owner_simulation,
     )
-    summary = summary_of(snapshot, native_of(snapshot))
+    rendered = render_for_people(snapshot)
+    summary = rendered.summary
     flags = {flag.key: flag for flag in summary.flags}
     deepest = summary.dominant_pool
     return Judgement(
@@ -70,5 +72,11 @@ def _judge(report: Report, chain: Chain, settings: AnalysisSettings, policy: str
             )
             for check in CATALOGUE
             if check.key in flags
+        ),
+        headline=headline_of(rendered),
+        deadlines=tuple(
+            f"{deadline.clock}:{deadline.value}"
+            for deadline in rendered.native.timebomb_deadlines
+            if not deadline.passed
         ),
     )

@@ -28,6 +28,7 @@ _TAGS: Final = {
     "agents": "For programs that read prose: a guide, and the Model Context Protocol.",
     "jobs": "Scheduled refreshes, verifications and exports; for operators.",
     "keys": "Trial keys, and what a key has used.",
+    "watches": "Who is told of changes of which tokens, by webhook, event stream or MCP.",
     "status": "Whether the process lives, and whether it follows its chains.",
 }
 
@@ -122,6 +123,8 @@ def _add_parameters(operation: JsonObject, examples: Examples) -> None:
         "chain": examples.chain,
         "address": examples.address,
         "contract_addresses": [examples.address],
+        "watch_id": 3,
+        "after": 0,
     }
     for parameter in operation.get("parameters", ()):
         schema = parameter["schema"]

@@ -9,7 +9,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from api.deps import ApiDeps
-from api.error_answers import InvalidInputError, InvalidItem
+from api.error_answers import InvalidInputError, InvalidItem, StoreDownError
 from api.pages.page_rendering import GUARDED, explain, page, wants_page
 from api.sign_in.browser import form_field, require_own_form, require_visitor, visitor_of
 from api.sign_in.refusals import (
@@ -18,6 +18,8 @@ from api.sign_in.refusals import (
     TooManyKeysError,
     TooManyNewKeysError,
 )
+from api.watches.watch_book import WatchBook
+from api.watches.watch_shapes import WatchView
 from sql.accounts import MOST_LIVE_KEYS, AccountKey, Accounts, TooManyKeys, TooManyNewKeys
 from sql.ledger import Usage
 
@@ -72,6 +74,7 @@ async def show(request: Request[Any, Any, Any]) -> Response[str]:
         live=sum(row.state == "live" for row in rows),
         most=MOST_LIVE_KEYS,
         most_label_chars=MOST_LABEL_CHARS,
+        watches=await _watches(request, keys),
         chains=[chain for chain in deps.chains if chain.slug in deps.served],
         is_operator=deps.jobs is not None
         and await asyncio.to_thread(accounts.is_operator, visitor.account_id, now_s),
@@ -124,6 +127,17 @@ async def revoke(request: Request[Any, Any, Any], key_id: FromPath[int]) -> Redi
     ):
         raise NoSuchKeyError
     return Redirect("/dashboard", status_code=303, headers=GUARDED)
+
+
+async def _watches(
+    request: Request[Any, Any, Any], keys: list[AccountKey]
+) -> list[WatchView] | None:
+    """Return the watches of the keys. None: they are out of reach, which hides no key."""
+    book: WatchBook | None = request.app.state.watch_book
+    try:
+        return None if book is None else await book.list_of(key.key_id for key in keys)
+    except StoreDownError:
+        return None
 
 
 def _state(key: AccountKey, now_s: float) -> str:

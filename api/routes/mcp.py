@@ -1,4 +1,4 @@
-"""POST /mcp: the Model Context Protocol over streamable HTTP, with read-only tools."""
+"""POST /mcp: the Model Context Protocol over streamable HTTP."""
 
 import asyncio
 import gc
@@ -140,7 +140,8 @@ _REQUEST = Schema(
         ),
         "method": Schema(
             type=OpenAPIType.STRING,
-            description="initialize, ping, tools/list or tools/call.",
+            description="initialize, ping, tools/list, tools/call, resources/list, resources/read "
+            "or subscriptions/listen.",
             examples=["tools/call"],
         ),
         "params": Schema(
@@ -200,10 +201,13 @@ class _McpOperation(Operation):
     },
 )
 async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
-    """Streamable HTTP without sessions: one JSON answer for each request.
+    """Streamable HTTP without sessions: one JSON answer for each request, but for
+    subscriptions/listen, whose answer is a stream of events.
 
-    Tools: check_token, token_report, token_evidence, list_chains, usage. A tool that judges a token
-    counts as one call, as the route by HTTP does; the others are free. Results come as structured
+    Tools: check_token, token_report, token_evidence, list_chains, usage, watch_tokens,
+    list_watches, watch_messages, remove_watch. A tool that judges a token or makes a watch counts
+    as one call, as the route by HTTP does; the others are free. Each watch is a resource, whose
+    updates can be listened to. Results come as structured
     content and as text. What is refused (limits too) is an error of the tool, its text the reason
     as JSON; a tool that does not exist is an error of the protocol.
     """

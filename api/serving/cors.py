@@ -12,7 +12,7 @@ from api.auth.origins import ANY
 
 _KEEP_S = 600
 
-_METHODS = b"GET, HEAD, POST"
+_METHODS = b"GET, HEAD, POST, DELETE"
 
 _HEADERS = (
     b"accept, authorization, content-type, if-none-match, "

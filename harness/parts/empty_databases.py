@@ -13,7 +13,7 @@ from sql.postgres.connection_limits import ConnectionLimits
 from sql.postgres.postgres_store import connect_store
 from sql.store import Store
 
-_KEPT = ("schema_version", "store_identity", "import_progress")
+_KEPT = ("schema_version", "store_identity", "import_progress", "watch_revision")
 _TABLES = "select tablename from pg_tables where schemaname = current_schema()"
 _SEQUENCES = "select sequencename from pg_sequences where schemaname = current_schema()"
 
@@ -77,6 +77,7 @@ def _emptying(connection: _Connection) -> Composed:
                 SQL("alter sequence {} restart;").format(Identifier(sequence))
                 for sequence in sequences
             ),
+            SQL("update watch_revision set revision = 0;"),
             SQL("update import_progress set done = 0 where step = 'search_until';"),
             SQL("delete from import_progress where step <> 'search_until'"),
         ]

@@ -24,7 +24,7 @@ TRANSFER_TOPIC = parse_event(
 """Source: EIP-20. EIP-721 has the same topic, with its third argument indexed too."""
 
 _TOPIC0 = bytes.fromhex(TRANSFER_TOPIC[2:])
-_PLAIN = LogShape(topic0=_TOPIC0, topics=3, data_size=WORD_BYTES)
+PLAIN_TRANSFER = LogShape(topic0=_TOPIC0, topics=3, data_size=WORD_BYTES)
 _SENDER = topic(1)
 _RECIPIENT = topic(2)
 _AMOUNT = word(0)
@@ -90,7 +90,7 @@ def decode_transfers(logs: LogColumns) -> DecodedTransfers:
     found: list[TransferColumns] = []
     strays: list[LogGroup] = []
     for group in logs.with_topics((_TOPIC0,)):
-        if group.shape != _PLAIN:
+        if group.shape != PLAIN_TRANSFER:
             strays.append(group)
             continue
         fits = is_address(_SENDER.of(group)) & is_address(_RECIPIENT.of(group))

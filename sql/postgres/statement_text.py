@@ -10,6 +10,8 @@ from sql.statements import load_postgres_statement
 
 _NAMED = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 _PLAIN = re.compile(r"\?(\d*)")
+_ORDERED_JOIN = re.compile(r"\bcross join (\w+(?: (?:as )?\w+)?)(?=\s+on\b)")
+"""SQLite's way to fix the order of a join, which PostgreSQL chooses by itself."""
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
@@ -32,7 +34,7 @@ def number_parameters(text: str) -> NumberedStatement:
 
     A name has one number however often it occurs. Texts in quotes must hold none of these.
     """
-    code = _COMMENT.sub("", text)
+    code = _ORDERED_JOIN.sub(r"join \1", _COMMENT.sub("", text))
     names = tuple(dict.fromkeys(_NAMED.findall(code)))
     if names:
         numbered = _NAMED.sub(lambda found: f"${names.index(found[1]) + 1}", code)

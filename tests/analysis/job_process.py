@@ -8,6 +8,7 @@ from typing import Any
 from analysis.background.due_tokens import DueTokenJob
 from analysis.background.job_runner import JobRunner, RunEnd
 from analysis.background.job_work import JobPlace
+from analysis.background.refresh_budget import budgets_of
 from analysis.background.round_share import RoundShare
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
@@ -67,6 +68,7 @@ class Process:
             store=store,
             chains={SLUG: CHAIN_ID},
             settings=settings,
+            budgets=budgets_of({SLUG: CHAIN_ID}, settings, clock),
             now_s=clock,
             share=share,
         )

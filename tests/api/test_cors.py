@@ -48,7 +48,7 @@ async def test_a_named_site_may_send_its_key(
     assert (asked.status_code, asked.content) == (204, b"")
     assert opened(asked)["allow-origin"] == allowed
     assert {"x-api-key", "content-type"} <= set(opened(asked)["allow-headers"].split(", "))
-    assert opened(asked)["allow-methods"] == "GET, HEAD, POST"
+    assert opened(asked)["allow-methods"] == "GET, HEAD, POST, DELETE"
     key = {"X-API-Key": world.new_key("trial")}
     for call in range(6):
         told = await client.get(PATH, headers={"Origin": WALLET, **key})

@@ -24,8 +24,8 @@ from tests.api.specified import check
 
 ONE = {"chain": "ethereum", "address": TOKEN}
 JUDGING = ("check_token", "token_report", "token_evidence")
-ALL = (*JUDGING, "list_chains", "usage")
-
+WATCHING = ("watch_tokens", "list_watches", "watch_messages", "remove_watch")
+ALL = (*JUDGING, "list_chains", "usage", *WATCHING)
 # Both ways the protocol has of beginning: the handshake, and since 2026 none.
 MODES = ("legacy", "auto")
 
@@ -98,9 +98,9 @@ async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:
     assert tuple(tools) == ALL
     for name, tool in tools.items():
         assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is True
+        assert tool.annotations.read_only_hint is (name not in ("watch_tokens", "remove_watch"))
         assert tool.description is not None
-        assert ("Counts as one call" in tool.description) is (name in JUDGING)
+        assert ("Counts as one call" in tool.description) is (name in (*JUDGING, "watch_tokens"))
         assert tool.input_schema["type"] == "object"
         assert tool.output_schema is not None
         assert tool.output_schema["type"] == "object"

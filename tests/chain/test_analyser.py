@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from analysis.background.due_tokens import DueTokenJob
+from analysis.background.refresh_budget import budgets_of
 from analysis.pipeline.analyser import Analyser, KnownReport
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
@@ -177,6 +178,7 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
         store=scene.store,
         chains={SLUG: CHAIN_ID},
         settings=scene.settings,
+        budgets=budgets_of([SLUG], scene.settings, scene.clock),
         now_s=scene.clock,
     )
     await rounds.go(SLUG)

@@ -13,6 +13,7 @@ PACKAGES = (
         "sql",
         "indexer",
         "analysis",
+        "watching",
         "metrics",
         "api",
         "doctor",

@@ -13,16 +13,17 @@ import pytest
 
 from tests.house.sources import PACKAGES, ROOT, imported, module_name, parsed, python_files
 
-# core <- config <- sql <- { indexer | analysis } <- api <- service <- commands <- assay: demo is
-# beside, on config, and doctor on indexer and analysis; the service does not know them.
+# core <- config <- sql <- { indexer | analysis | watching } <- api <- service <- commands <- assay:
+# demo is beside, on config, and doctor on indexer and analysis; the service does not know them.
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "config": {"core"},
     "sql": {"core", "config"},
     "indexer": {"core", "config", "sql"},
     "analysis": {"core", "config", "sql"},
-    "metrics": {"core", "config", "sql", "indexer", "analysis"},
-    "api": {"core", "config", "sql", "indexer", "analysis"},
+    "watching": {"core", "config", "sql"},
+    "metrics": {"core", "config", "sql", "indexer", "analysis", "watching"},
+    "api": {"core", "config", "sql", "indexer", "analysis", "watching"},
     "doctor": {"core", "config", "sql", "indexer", "analysis"},
     "demo": {"core", "config"},
     "service": set(PACKAGES) - {"doctor", "demo", "commands"},
@@ -73,7 +74,18 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "api": (
         *("formats", "error_answers", "deps", "readiness", "auth", "served_chains", "serving"),
-        *("search", "pages", "sign_in", "mcp_server", "openapi", "routes", "app"),
+        *(
+            "search",
+            "watches",
+            "pages",
+            "sign_in",
+            "mcp_tool",
+            "mcp_watches",
+            "mcp_server",
+            "openapi",
+            "routes",
+            "app",
+        ),
     ),
 }
 """Folders and loose modules of a package, bottom first: imports between them only go down."""
@@ -118,7 +130,9 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 
 def test_only_the_command_line_reads_the_environment_or_arguments() -> None:
     outside = {"environ", "getenv", "argv"}
-    layers = python_files("core", "config", "sql", "indexer", "analysis", "api", "doctor")
+    layers = python_files(
+        "core", "config", "sql", "indexer", "analysis", "watching", "api", "doctor"
+    )
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in layers

@@ -35,7 +35,7 @@ FOLDERS = {
 }
 NOT_BOTH_UNDERSTAND = {
     "filled/put_span",  # max of two values
-    "jobs/list_unfinished",  # SQLite's order of a join
+    "messages/note_forgotten",  # max of two values
     "pools/insert_first_sides",  # writers of other chains
     "pools/insert_second_sides",
     "pools/list_by_key",  # lists as parameters
@@ -48,7 +48,7 @@ NOT_BOTH_UNDERSTAND = {
     "tokens/track_token",  # ids are not used up by tokens that have one
 }
 """Statements with a text for each engine, and why."""
-CODE = python_files("sql", "indexer", "analysis", "api", *WIRING)
+CODE = python_files("sql", "indexer", "analysis", "watching", "api", *WIRING)
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,14 @@ READS_A_CHAIN = {
     "jobs/list_jobs": "the jobs of an operator, of which there are at most a thousand",
     "jobs/list_unfinished": "runs under way: one a job at most",
     "status/list_chains": "counts, for an operator",
+    "observations/insert_gap": "looks through the watched tokens, for a whole range",
+    "tasks/put_changed_from": "looks through the watched tokens, at a reorg",
     "tokens/list_tracked": "lists all tokens of a chain",
+    "watches/count_states": "counts the watches, which are few, for a scrape",
+    "watches/list_keys": "lists the keys that have watches, which are few",
+    "watched/delete_unwatched": "looks through what is kept of watched tokens",
+    "watched/list_pools": "lists pools of the watched tokens",
+    "watched/list_tokens": "lists the watched tokens",
 }
 SORTS = {
     "launches/list_of_token": "a row for each platform of one token",

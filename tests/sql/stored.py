@@ -79,6 +79,7 @@ def write_rows(store: Store, statement: str, rows: Iterable[Cells] = ((),)) -> N
             RawCursor(connection).executemany(numbered, rows)
         return
     with closing(sqlite3.connect(StoreFiles(prefix=store.path).serving)) as file, file:
+        file.execute("pragma foreign_keys = on")
         file.executemany(statement, rows)
 
 

@@ -222,10 +222,18 @@ def _read_positions(logs: Sequence[Log]) -> Mapping[str, list[Position]]:
 
 def state_slots(pool: Candidate) -> tuple[bytes, bytes]:
     """Return the storage slots of a pool's price and tick, and of its liquidity in range."""
-    key = bytes.fromhex(pool.key[2:]) + layout_of(pool.dex).pools_slot.to_bytes(32, "big")
-    base = int.from_bytes(keccak(key), "big")
-    liquidity = (base + _LIQUIDITY_OFFSET) % 2**256
-    return base.to_bytes(32, "big"), liquidity.to_bytes(32, "big")
+    base = _base_slot(pool.key, pool.dex)
+    return base.to_bytes(32, "big"), liquidity_slot(pool.key, pool.dex)
+
+
+def liquidity_slot(pool_id: str, dex: Dex) -> bytes:
+    """Return the storage slot of a pool's liquidity in range, in the contract of all pools."""
+    return ((_base_slot(pool_id, dex) + _LIQUIDITY_OFFSET) % 2**256).to_bytes(32, "big")
+
+
+def _base_slot(pool_id: str, dex: Dex) -> int:
+    key = bytes.fromhex(pool_id[2:]) + layout_of(dex).pools_slot.to_bytes(32, "big")
+    return int.from_bytes(keccak(key), "big")
 
 
 def _logs(dex: Dex, topics: list[object], *, to_block: int | None) -> RpcRequest:

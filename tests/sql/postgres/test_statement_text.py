@@ -17,6 +17,7 @@ CASES = [
     ("select ?2, ?1, ?2", "select $2, $1, $2", ()),
     ("select $a, $b, $a", "select $1, $2, $1", ("a", "b")),
     ("select :b, :a::bigint", "select $1, $2::bigint", ("b", "a")),
+    ("select a cross join b on c cross join d", "select a join b on c cross join d", ()),
     ("select $ab, $a", "select $1, $2", ("ab", "a")),
     ("select x::text, 'a$1'", "select x::text, 'a$1'", ()),
 ]

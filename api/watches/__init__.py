@@ -1,0 +1,1 @@
+"""Watches as callers see them, whichever way they ask."""

@@ -1,0 +1,210 @@
+"""Messages of watches as they come, for callers that keep a connection open.
+
+One look at the store, four times a second while anybody listens, wakes those that have something to
+read; each reads at the pace of its own connection, so that nothing gathers in memory.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+
+import msgspec
+import structlog
+from litestar.response import ServerSentEventMessage
+
+from api.watches.message_body import MessageRenderer
+from api.watches.watch_refusals import TooManyStreamsError
+from core.errors import StoreError
+from sql.store import Store
+from sql.watch_messages import WatchMessage, list_after, list_new, newest_message
+from sql.watches import Watch, find_watch, list_watches_of
+
+MOST_STREAMS_OF_KEY = 10
+"""Event streams that one key may have open."""
+
+LONGEST_S = 3_600.0
+"""Seconds after which a stream ends. Clients connect again, and go on where they were."""
+
+HEARTBEAT_S = 15.0
+"""Seconds between signs of life where nothing is told."""
+
+_LOOK_EVERY_S = 0.25
+_READ_AT_ONCE = 100
+_RETRY_MS = 2_000
+
+_LOG = structlog.get_logger(__name__)
+
+
+class Listening(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller listens to."""
+
+    key_id: int
+    watch_id: int | None
+    """None: all watches of the key."""
+    after: int | None
+    """Number of the last message that the caller has. None: it wants those from now on."""
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages that the caller has missed, as age has deleted them."""
+
+    forgotten_up_to: int
+    """Number of the last one."""
+
+
+class _Listener(msgspec.Struct, kw_only=True, eq=False):
+    key_id: int
+    watch_id: int | None
+    wake: asyncio.Event
+
+    def hears(self, *, key_id: int | None, watch_id: int) -> bool:
+        return self.key_id == key_id and self.watch_id in (None, watch_id)
+
+
+class EventFeed:
+    """The open event streams of a deployment."""
+
+    def __init__(
+        self, store: Store, renderer: MessageRenderer, *, stop: asyncio.Event | None = None
+    ) -> None:
+        """`stop`: streams end when it is set, as a server waits for open connections."""
+        self._store = store
+        self._renderer = renderer
+        self._stop = stop or asyncio.Event()
+        self._listeners: set[_Listener] = set()
+        self._open = Counter[int]()
+        self._looking: asyncio.Task[None] | None = None
+
+    async def aclose(self) -> None:
+        """End the streams."""
+        self._stop.set()
+        if self._looking is not None:
+            await self._looking
+
+    def admit(self, key_id: int) -> None:
+        """Raise TooManyStreamsError if the key may open no more streams."""
+        if self._open[key_id] >= MOST_STREAMS_OF_KEY:
+            raise TooManyStreamsError(most=MOST_STREAMS_OF_KEY)
+
+    async def stream(
+        self, listening: Listening, *, is_live: Callable[[], Awaitable[bool]]
+    ) -> AsyncIterator[ServerSentEventMessage]:
+        """Yield what `follow` does as server-sent events; a comment where nothing is told."""
+        retry_ms: int | None = _RETRY_MS  # said once, with the first sign of life
+        async for told in self.follow(listening, is_live=is_live):
+            if isinstance(told, WatchMessage):
+                body = self._renderer.body(told)
+                yield ServerSentEventMessage(
+                    id=told.id, event=body.type, data=msgspec.json.encode(body)
+                )
+            elif isinstance(told, Gap):
+                yield ServerSentEventMessage(event="gap", data=msgspec.json.encode(told))
+            else:
+                yield ServerSentEventMessage(comment="nothing new", data=None, retry=retry_ms)
+                retry_ms = None
+
+    async def follow(
+        self, listening: Listening, *, is_live: Callable[[], Awaitable[bool]]
+    ) -> AsyncGenerator[WatchMessage | Gap | None, None]:
+        """Yield messages in order; None at first, and where there is none for a while.
+
+        Whatever is told once the first None is there comes.
+
+        Ends after `LONGEST_S`, when `is_live` says that the key has ended, when the watch is
+        deleted, when the service ends, and when the store cannot be read.
+        """
+        listener = _Listener(
+            key_id=listening.key_id, watch_id=listening.watch_id, wake=asyncio.Event()
+        )
+        self._open[listening.key_id] += 1
+        self._listeners.add(listener)
+        try:
+            async for told in self._follow(listening, listener, is_live):
+                yield told
+        except StoreError as error:
+            _LOG.error("an event stream broke off", why=str(error))
+        finally:
+            self._listeners.discard(listener)
+            self._open[listening.key_id] -= 1
+
+    async def _follow(
+        self,
+        listening: Listening,
+        listener: _Listener,
+        is_live: Callable[[], Awaitable[bool]],
+    ) -> AsyncGenerator[WatchMessage | Gap | None, None]:
+        ends_at = asyncio.get_running_loop().time() + LONGEST_S
+        after = listening.after
+        forgotten = 0
+        if after is None:
+            after = await asyncio.to_thread(newest_message, self._store)
+        else:
+            watches = await asyncio.to_thread(self._watches, listening)
+            forgotten = max((watch.forgotten for watch in watches), default=0)
+        self._begin_looking(after)
+        yield None
+        if forgotten > after:
+            yield Gap(forgotten_up_to=forgotten)
+        while asyncio.get_running_loop().time() < ends_at and not self._stop.is_set():
+            listener.wake.clear()
+            messages = await asyncio.to_thread(self._read, listening, after)
+            if messages is None:
+                return
+            for message in messages:
+                after = message.id
+                yield message
+            if messages:
+                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(listener.wake.wait(), HEARTBEAT_S)
+            if not listener.wake.is_set():
+                if not await is_live():
+                    return
+                yield None
+
+    def _watches(self, listening: Listening) -> list[Watch]:
+        if listening.watch_id is None:
+            return list_watches_of(self._store, [listening.key_id])
+        found = find_watch(self._store, listening.watch_id)
+        return [] if found is None else [found]
+
+    def _read(self, listening: Listening, after: int) -> list[WatchMessage] | None:
+        """Return the next messages, oldest first. None: the watch is deleted."""
+        watches = self._watches(listening)
+        if not watches and listening.watch_id is not None:
+            return None
+        parts = [
+            list_after(self._store, watch.id, after=after, at_most=_READ_AT_ONCE)
+            for watch in watches
+        ]
+        # Of a watch that has more than were read, later ones are left to the next read.
+        whole_to = min((part[-1].id for part in parts if len(part) == _READ_AT_ONCE), default=None)
+        messages = (message for part in parts for message in part)
+        return sorted(
+            (one for one in messages if whole_to is None or one.id <= whole_to),
+            key=lambda one: one.id,
+        )
+
+    def _begin_looking(self, after: int) -> None:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look(after))
+
+    async def _look(self, after: int) -> None:
+        """Wake those who have something to read, until nobody listens."""
+        while self._listeners and not self._stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), _LOOK_EVERY_S)
+            try:
+                rows = await asyncio.to_thread(
+                    list_new, self._store, after=after, at_most=_READ_AT_ONCE
+                )
+            except StoreError:
+                continue  # who reads hears of it; the next look tries again
+            for row in rows:
+                after = row.id
+                for listener in self._listeners:
+                    if listener.hears(key_id=row.key_id, watch_id=row.watch_id):
+                        listener.wake.set()
+        for listener in self._listeners:
+            listener.wake.set()

@@ -1,0 +1,185 @@
+"""Watches in requests and answers."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from api.formats.shape_building import Shape
+from api.formats.times import iso_utc
+from api.watches.message_body import MessageBody, message_id
+from sql.watch_changes import ALL_KINDS, ChangeKind
+from sql.watch_messages import Delivery
+from sql.watches import Watch
+
+MOST_NAME_CHARS = 100
+MOST_TOKENS_AT_ONCE = 1_000
+"""Tokens named in one call."""
+
+WantedKind = Literal[ChangeKind, "baseline"]
+
+WatchState = Literal["active", "paused", "failing"]
+
+
+class TokensOfChain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Tokens of one chain."""
+
+    chain: str | int
+    """Slug, numeric chain id or alias; letter case ignored."""
+    addresses: Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_TOKENS_AT_ONCE)]
+    """Addresses of token contracts, letter case ignored."""
+
+
+class WatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to watch, and where to tell of it."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_NAME_CHARS)]
+    """Name of the watch, for its owner."""
+    tokens: Annotated[list[TokensOfChain], msgspec.Meta(max_length=20)] = []
+    """Tokens to begin with; others can be added later."""
+    kinds: Annotated[list[WantedKind], msgspec.Meta(min_length=1)] = msgspec.field(
+        default_factory=lambda: list(ALL_KINDS)
+    )
+    """Kinds of change to tell of. `baseline` asks for a message about the first settled report of
+    each token, too. They cannot be changed later."""
+    webhook_url: str | None = None
+    """URL that messages are posted to. null: they are read by event stream or MCP."""
+
+
+class WatchView(Shape, frozen=True, kw_only=True):
+    """One watch."""
+
+    id: int
+    """Number of the watch."""
+    name: str
+    """Name of the watch, as its owner gave it."""
+    state: WatchState
+    """active; paused: nothing is told or sent; failing: the webhook has failed for a day, and
+    nothing is sent until the watch is resumed."""
+    kinds: tuple[str, ...]
+    """Kinds of change that are told."""
+    webhook_url: str | None
+    """URL that messages are posted to. null: there is none."""
+    tokens: int
+    """How many tokens it has."""
+    created_at: str
+    """ISO 8601 UTC."""
+    pending: int
+    """Messages that the webhook has not taken yet."""
+    missed: int
+    """Messages that were not kept, as too many waited; the next one kept says so, too."""
+    failing_since: str | None
+    """ISO 8601 UTC. null: it is not failing."""
+
+
+class WatchList(Shape, frozen=True, kw_only=True):
+    """The watches of the key."""
+
+    watches: tuple[WatchView, ...]
+    """In the order of their making."""
+
+
+class CreatedWatch(Shape, frozen=True, kw_only=True):
+    """A watch just made."""
+
+    watch: WatchView
+    """The watch."""
+    secret: str | None
+    """Key of the webhook's signatures, shown this once. null: there is no webhook."""
+
+
+class WatchedTokenView(Shape, frozen=True, kw_only=True):
+    """One token of a watch."""
+
+    chain: str
+    """Slug of the chain."""
+    contract_address: str
+    """Address of the token, with checksum."""
+    is_awaiting: bool
+    """No report has settled since it is watched, so there is nothing to compare with yet."""
+
+
+class WatchedTokenList(Shape, frozen=True, kw_only=True):
+    """Tokens of a watch."""
+
+    tokens: tuple[WatchedTokenView, ...]
+    """In the order in which this deployment came to know them."""
+    next_after: int | None
+    """Send it as `after` to have the next ones. null: there are no more."""
+
+
+class RemovedTokens(Shape, frozen=True, kw_only=True):
+    """What was taken from a watch."""
+
+    removed: int
+    """Tokens that the watch had, and has no more."""
+
+
+class DeliveryView(Shape, frozen=True, kw_only=True):
+    """One message, and how it was delivered."""
+
+    message_id: str
+    """Id of the message."""
+    created_at: str
+    """When it was noticed, ISO 8601 UTC."""
+    state: Literal["pending", "delivered", "stored"]
+    """pending: the webhook has not taken it yet. delivered: it has. stored: there is no webhook."""
+    attempts: int
+    """Times that it was sent."""
+    tried_at: str | None
+    """When it was sent last, ISO 8601 UTC. null: never."""
+    delivered_at: str | None
+    """When the webhook took it, ISO 8601 UTC. null: it has not."""
+    error: str | None
+    """Why the last attempt failed. null: it did not, or there was none."""
+    body: MessageBody
+    """The message."""
+
+
+class DeliveryList(Shape, frozen=True, kw_only=True):
+    """The last messages of a watch."""
+
+    deliveries: tuple[DeliveryView, ...]
+    """Newest first."""
+
+
+def state_of_watch(watch: Watch) -> WatchState:
+    """Return what becomes of a watch's messages."""
+    if watch.is_paused:
+        return "paused"
+    return "active" if watch.failing_since_s is None else "failing"
+
+
+def view_watch(watch: Watch, *, tokens: int) -> WatchView:
+    """Return a watch as it is shown."""
+    since_s = watch.failing_since_s
+    return WatchView(
+        id=watch.id,
+        name=watch.name,
+        state=state_of_watch(watch),
+        kinds=watch.kinds,
+        webhook_url=watch.url,
+        tokens=tokens,
+        created_at=iso_utc(watch.created_at_s),
+        pending=watch.pending,
+        missed=watch.missed,
+        failing_since=None if since_s is None else iso_utc(since_s),
+    )
+
+
+def view_delivery(delivery: Delivery, body: MessageBody) -> DeliveryView:
+    """Return a message with its delivery as it is shown."""
+    is_delivered = delivery.delivered_at_s is not None
+    return DeliveryView(
+        message_id=message_id(delivery.id),
+        created_at=iso_utc(delivery.created_at_s),
+        state="pending" if delivery.is_pending else "delivered" if is_delivered else "stored",
+        attempts=delivery.attempts,
+        tried_at=_time(delivery.tried_at_s),
+        delivered_at=_time(delivery.delivered_at_s),
+        error=delivery.error,
+        body=body,
+    )
+
+
+def _time(time_s: int | None) -> str | None:
+    return None if time_s is None else iso_utc(time_s)

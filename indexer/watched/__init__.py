@@ -1,0 +1,1 @@
+"""What new blocks say about watched tokens: their logs, calls of them, and trades."""

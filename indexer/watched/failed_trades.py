@@ -1,0 +1,155 @@
+"""Why a trade failed, as far as that can be told. Pure.
+
+A node keeps no reason with a receipt: the call is made again on the state before the block, and
+what it fails with there is taken for the reason. It is not certain, as other transactions of the
+block came first.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from core.abi import selector_of
+from core.rpc.messages import RpcAnswer, RpcFault
+from indexer.watched.transactions import BlockTransaction, Receipt
+
+FailureCause = Literal["slippage", "deadline", "gas", "unknown"]
+"""slippage, deadline, gas: the trade's own limits. unknown: anything else, the token included."""
+
+
+class TradeFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a trade failed."""
+
+    cause: FailureCause
+    told: str
+    """What it failed with when it was made again."""
+
+
+_TEXTS: Final[tuple[tuple[str, FailureCause], ...]] = (
+    ("INSUFFICIENT_OUTPUT_AMOUNT", "slippage"),
+    ("EXCESSIVE_INPUT_AMOUNT", "slippage"),
+    ("Too little received", "slippage"),
+    ("Too much requested", "slippage"),
+    ("EXPIRED", "deadline"),
+    ("Transaction too old", "deadline"),
+)
+"""Ends of messages. Sources: Uniswap v2-periphery UniswapV2Router02; v3-periphery SwapRouter,
+PeripheryValidation; forks of them put another name in front."""
+
+_ERRORS: Final[dict[str, FailureCause]] = {
+    selector_of("V2TooLittleReceived()"): "slippage",
+    selector_of("V2TooMuchRequested()"): "slippage",
+    selector_of("V3TooLittleReceived()"): "slippage",
+    selector_of("V3TooMuchRequested()"): "slippage",
+    selector_of("V4TooLittleReceived(uint256,uint256)"): "slippage",
+    selector_of("V4TooMuchRequested(uint256,uint256)"): "slippage",
+    selector_of("TransactionDeadlinePassed()"): "deadline",
+}
+"""Source: Uniswap universal-router, V2SwapRouter, V3SwapRouter, UniversalRouter; v4-periphery."""
+
+_ERROR_TEXT: Final = selector_of("Error(string)")
+_SELECTOR_CHARS: Final = 10
+_MOST_TOLD: Final = 200
+
+RouterSide = Literal["buy", "sell", "unknown"]
+
+_PATHS: Final[dict[bytes, int]] = {
+    bytes.fromhex(selector_of(f"{name}({types})")[2:]): types.split(",").index("address[]")
+    for name, types in (
+        ("swapExactTokensForTokens", "uint256,uint256,address[],address,uint256"),
+        ("swapTokensForExactTokens", "uint256,uint256,address[],address,uint256"),
+        ("swapExactETHForTokens", "uint256,address[],address,uint256"),
+        ("swapTokensForExactETH", "uint256,uint256,address[],address,uint256"),
+        ("swapExactTokensForETH", "uint256,uint256,address[],address,uint256"),
+        ("swapETHForExactTokens", "uint256,address[],address,uint256"),
+        (
+            "swapExactTokensForTokensSupportingFeeOnTransferTokens",
+            "uint256,uint256,address[],address,uint256",
+        ),
+        (
+            "swapExactETHForTokensSupportingFeeOnTransferTokens",
+            "uint256,address[],address,uint256",
+        ),
+        (
+            "swapExactTokensForETHSupportingFeeOnTransferTokens",
+            "uint256,uint256,address[],address,uint256",
+        ),
+    )
+}
+"""Place of the path among the arguments. Source: Uniswap v2-periphery IUniswapV2Router02."""
+
+_PAIRS: Final = frozenset(
+    bytes.fromhex(selector_of(signature)[2:])
+    for signature in (
+        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
+        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))",
+        "exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
+        "exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))",
+    )
+)
+"""Those that begin with the token paid and the token bought. Sources: Uniswap v3-periphery
+ISwapRouter, swap-router-contracts IV3SwapRouter."""
+
+_SELECTOR_BYTES: Final = 4
+_WORD: Final = 32
+_MOST_HOPS: Final = 16
+
+
+def explain(transaction: BlockTransaction, receipt: Receipt, again: RpcAnswer) -> TradeFailure:
+    """Return why a failed trade failed; `again`: the answer to the same call on the state before
+    its block."""
+    if receipt.gas_used >= transaction.gas:
+        return TradeFailure(cause="gas", told="all gas was used")
+    if not isinstance(again, RpcFault):
+        return TradeFailure(cause="unknown", told="it passes on the block before")
+    data = again.data or ""
+    told = _text(again)
+    by_text = (cause for end, cause in _TEXTS if told.endswith(end))
+    cause = _ERRORS.get(data[:_SELECTOR_CHARS]) or next(by_text, None) or "unknown"
+    return TradeFailure(cause=cause, told=told)
+
+
+def side_of(data: bytes, token: bytes) -> RouterSide:
+    """Return whether a router call buys or sells a token. unknown: the function is not known, or
+    the token is neither first nor last."""
+    selector, arguments = data[:_SELECTOR_BYTES], data[_SELECTOR_BYTES:]
+    if selector in _PATHS:
+        path = _path(arguments, _PATHS[selector])
+    elif selector in _PAIRS:
+        path = [arguments[at + _WORD - len(token) : at + _WORD] for at in (0, _WORD)]
+    else:
+        path = []
+    if not path or path[0] == path[-1]:
+        return "unknown"
+    if token == path[0]:
+        return "sell"
+    return "buy" if token == path[-1] else "unknown"
+
+
+def _path(arguments: bytes, place: int) -> list[bytes]:
+    offset = int.from_bytes(arguments[place * _WORD : (place + 1) * _WORD])
+    count = int.from_bytes(arguments[offset : offset + _WORD])
+    begin = offset + _WORD
+    if count > _MOST_HOPS or len(arguments) < begin + count * _WORD:
+        return []
+    ends = range(begin + _WORD, begin + (count + 1) * _WORD, _WORD)
+    return [arguments[end - 20 : end] for end in ends]
+
+
+def _text(fault: RpcFault) -> str:
+    data = fault.data or ""
+    if data.startswith(_ERROR_TEXT):
+        return _error_string(data[_SELECTOR_CHARS:]) or fault.message[:_MOST_TOLD]
+    if len(data) >= _SELECTOR_CHARS:
+        return f"error {data[:_SELECTOR_CHARS]}"
+    return fault.message[:_MOST_TOLD]
+
+
+def _error_string(arguments: str) -> str:
+    """Return the text of Error(string). Empty: they are not its arguments."""
+    try:
+        raw = bytes.fromhex(arguments)
+    except ValueError:
+        return ""
+    length = int.from_bytes(raw[_WORD : 2 * _WORD])
+    return raw[2 * _WORD :][: min(length, _MOST_TOLD)].decode(errors="replace")

@@ -1,0 +1,32 @@
+"""One thing seen about a watched token in a block, before the block's time and sender are added."""
+
+import msgspec
+
+from core.primitives import Address, BlockRef, Hash32
+from sql.observations import Observation, ObservationKind
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """As Observation, whose fields these are."""
+
+    block_number: int
+    token_id: int
+    kind: ObservationKind
+    tx_hash: Hash32 | None = None
+    sender: Address | None = None
+    what: str
+    detail: str | None = None
+
+    def at(self, block: BlockRef, *, chain_id: int, sender: Address | None) -> Observation:
+        """Return the observation in its block."""
+        return Observation(
+            chain_id=chain_id,
+            block_number=block.number,
+            block_time_s=block.time_s,
+            token_id=self.token_id,
+            kind=self.kind,
+            tx_hash=self.tx_hash,
+            sender=self.sender or sender,
+            what=self.what,
+            detail=self.detail,
+        )

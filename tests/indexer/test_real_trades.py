@@ -1,0 +1,161 @@
+"""Protects what logs are taken to say of a trade's tax: the right one, or nothing."""
+
+import msgspec
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from indexer.watched.real_trades import (
+    TOLERANCE_POINTS,
+    Prediction,
+    RealTrade,
+    TokenLogs,
+    TokenMove,
+    TokenSwap,
+    differs,
+    find_trades,
+)
+
+TOKEN, POOL, OTHER_POOL, TRADER, ROUTER, PURSE = (bytes([number]) * 20 for number in range(1, 7))
+UNIT = 10**18
+
+amounts = st.integers(10**6, 10**30)
+percents = st.integers(0, 100)
+
+
+class Said(msgspec.Struct):
+    """Logs that are written down one after another."""
+
+    moves: list[TokenMove] = []
+    swaps: list[TokenSwap] = []
+    swapped: set[bytes] = set()
+    count: int = 0
+
+    def move(self, sender: bytes, recipient: bytes, amount_raw: int) -> "Said":
+        self.moves.append(
+            TokenMove(
+                log_index=self.next(), sender=sender, recipient=recipient, amount_raw=amount_raw
+            )
+        )
+        return self
+
+    def swap(self, token_in: float, *, to: bytes = ROUTER, pool: bytes = POOL) -> "Said":
+        one = TokenSwap(log_index=self.next(), pool=pool, recipient=to, token_in=token_in)
+        self.swaps.append(one)
+        self.swapped.add(pool)
+        return self
+
+    def next(self) -> int:
+        self.count += 1
+        return self.count
+
+    def trades(self) -> list[tuple[str, bytes, float]]:
+        logs = TokenLogs(
+            token=TOKEN, moves=self.moves, swaps=self.swaps, swapped=frozenset(self.swapped)
+        )
+        return [(one.side, one.trader, one.tax_pct) for one in find_trades(logs)]
+
+
+def said() -> Said:
+    return Said(moves=[], swaps=[], swapped=set())
+
+
+@given(amount=amounts, percent=percents, is_swapping_back=st.booleans(), is_fee_first=st.booleans())
+def test_a_sale_is_taxed_by_what_the_pool_did_not_get(
+    amount: int, percent: int, is_swapping_back: bool, is_fee_first: bool
+) -> None:
+    """Also where the token sells its own fees in the same transaction, as many do."""
+    fee = amount * percent // 100
+    logs = said()
+    if is_fee_first:
+        logs.move(TRADER, TOKEN, fee)
+    if is_swapping_back:
+        logs.move(TOKEN, POOL, UNIT).swap(float(UNIT))
+    if not is_fee_first:
+        logs.move(TRADER, TOKEN, fee)
+    logs.move(TRADER, POOL, amount - fee).swap(float(amount - fee))
+    if amount == fee:
+        assert logs.trades() == []  # nothing reached the pool: that is no sale
+        return
+    ((side, trader, tax_pct),) = logs.trades()
+    assert (side, trader) == ("sell", TRADER)
+    assert tax_pct == pytest.approx(100 * fee / amount, abs=1e-6)
+
+
+@given(amount=amounts, percent=percents, is_fee_first=st.booleans())
+def test_a_purchase_is_taxed_by_what_did_not_arrive(
+    amount: int, percent: int, is_fee_first: bool
+) -> None:
+    fee = amount * percent // 100
+    logs = said()
+    if is_fee_first:
+        logs.move(POOL, PURSE, fee)
+    logs.move(POOL, TRADER, amount - fee)
+    if not is_fee_first:
+        logs.move(POOL, TOKEN, fee)
+    logs.swap(-float(amount), to=TRADER)
+    ((side, trader, tax_pct),) = logs.trades()
+    assert (side, trader) == ("buy", TRADER)
+    assert tax_pct == pytest.approx(100 * fee / amount, abs=1e-6)
+
+
+UNKNOWN = {
+    "the router passes the tokens on": said()
+    .move(TRADER, ROUTER, 100 * UNIT)
+    .move(ROUTER, POOL, 95 * UNIT)
+    .swap(95.0 * UNIT),
+    "what was bought goes on": said()
+    .move(POOL, ROUTER, 100 * UNIT)
+    .swap(-100.0 * UNIT, to=ROUTER)
+    .move(ROUTER, TRADER, 90 * UNIT),
+    "from pool to pool": said()
+    .move(POOL, OTHER_POOL, 100 * UNIT)
+    .swap(-100.0 * UNIT, to=OTHER_POOL)
+    .swap(90.0 * UNIT, pool=OTHER_POOL, to=TRADER),
+    "two sales of one trader": said()
+    .move(TRADER, POOL, 50 * UNIT)
+    .swap(50.0 * UNIT)
+    .move(TRADER, OTHER_POOL, 50 * UNIT)
+    .swap(40.0 * UNIT, pool=OTHER_POOL),
+    "two who pay": said()
+    .move(TRADER, POOL, 50 * UNIT)
+    .move(PURSE, POOL, 50 * UNIT)
+    .swap(90.0 * UNIT),
+    "nobody who pays": said().swap(90.0 * UNIT),
+    "the token sells its fees": said().move(TOKEN, POOL, 50 * UNIT).swap(40.0 * UNIT),
+    "too little to tell": said().move(TRADER, POOL, 100).swap(90.0),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_can_be_read_in_more_than_one_way_is_not_stated(name: str) -> None:
+    assert UNKNOWN[name].trades() == []
+
+
+def trade(tax_pct: float) -> RealTrade:
+    return RealTrade(log_index=1, pool=POOL, side="sell", trader=TRADER, tax_pct=tax_pct)
+
+
+@given(tax_pct=st.floats(0, 100), predicted_pct=st.floats(0, 100))
+def test_only_a_tax_beyond_the_tolerance_differs(tax_pct: float, predicted_pct: float) -> None:
+    assume(abs(abs(tax_pct - predicted_pct) - TOLERANCE_POINTS) > 1e-9)
+    predicted = Prediction(outcome="passed", tax_pct=predicted_pct)
+    is_other = abs(tax_pct - predicted_pct) > TOLERANCE_POINTS
+    assert (differs(trade(tax_pct), predicted) is not None) == is_other
+
+
+@pytest.mark.parametrize(
+    ("outcome", "tax_pct", "is_told"),
+    [
+        ("passed", None, False),
+        ("pending", None, False),
+        (None, None, False),
+        ("refused", None, True),
+        ("passed", 0.0, True),
+    ],
+)
+def test_what_was_not_predicted_is_not_contradicted(
+    outcome: str | None, tax_pct: float | None, is_told: bool
+) -> None:
+    predicted = msgspec.convert({"outcome": outcome, "tax_pct": tax_pct}, Prediction)
+    assert (differs(trade(30.0), predicted) is not None) == is_told

@@ -1,0 +1,43 @@
+"""Delivery of one store in a process of its own, until a signal ends it.
+
+python -m tests.watching.delivering STORE
+"""
+
+import asyncio
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from api.watches.message_body import MessageRenderer
+from config.watch_settings import WatchSettings
+from core.stop_signals import stop_on_signals
+from harness.api.world import CHAINS
+from sql.store import Store
+from watching.keep_delivering import keep_delivering
+
+SETTINGS = WatchSettings(allow_http=True, allow_private=True, timeout_s=2.0)
+
+
+async def deliver(store: Store, stop: asyncio.Event) -> None:
+    """Deliver to receivers on this machine, for keys that never end."""
+    await keep_delivering(
+        store,
+        SETTINGS,
+        render=MessageRenderer(CHAINS).encode,
+        ended_keys=lambda _keys, _now_s: set(),
+        observe=lambda _: None,
+        stop=stop,
+    )
+
+
+async def _main(store: Store) -> None:
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    await deliver(store, stop)
+
+
+if __name__ == "__main__":
+    with closing(Store.open(Path(sys.argv[1]))) as opened:
+        asyncio.run(_main(opened))

@@ -1,0 +1,1 @@
+"""Delivery of watches' messages to webhooks."""

@@ -1,0 +1,136 @@
+"""Which URLs messages may be sent to: those who make watches must not reach the operator's network
+through the service.
+
+Source: OWASP, Server-Side Request Forgery Prevention; the special-purpose address registries of
+IANA, as Python's `ipaddress` has them.
+"""
+
+import ipaddress
+import socket
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+
+from core.errors import CallerError
+
+MOST_URL_CHARS: Final = 2_048
+
+_RESERVED: Final = (
+    ipaddress.IPv4Network("192.0.0.0/24"),
+    ipaddress.IPv4Network("192.88.99.0/24"),
+    ipaddress.IPv6Network("64:ff9b:1::/48"),
+)
+"""Special-purpose networks that Python's older tables count as public, in whole or in part."""
+
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_LOW_32: Final = (1 << 32) - 1
+
+_IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class WebhookRefusedError(CallerError):
+    """Messages are not sent to this URL."""
+
+    def __init__(self, *, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class WebhookRules:
+    """What the operator allows."""
+
+    def __init__(self, *, allow_http: bool, allow_private: bool) -> None:
+        self.allow_http = allow_http
+        self.allow_private = allow_private
+
+    def check_url(self, url: str) -> None:
+        """Raise WebhookRefusedError unless messages may be sent to the URL.
+
+        A host given by name is looked at when it is resolved, at every attempt.
+        """
+        if len(url) > MOST_URL_CHARS:
+            raise WebhookRefusedError(reason=f"a URL has at most {MOST_URL_CHARS} characters")
+        if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+            raise WebhookRefusedError(
+                reason="a URL is of printable ASCII characters, without spaces"
+            )
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            raise WebhookRefusedError(reason="this is no URL") from None
+        schemes = ("https", "http") if self.allow_http else ("https",)
+        if parts.scheme not in schemes:
+            raise WebhookRefusedError(reason=f"a URL begins with {' or '.join(schemes)}://")
+        if not host or port == 0:
+            raise WebhookRefusedError(reason="the URL names no host")
+        if parts.username is not None or parts.password is not None or parts.fragment:
+            raise WebhookRefusedError(reason="a URL has neither user and password nor a fragment")
+        address = _address_in(host.rstrip("."))
+        if address is not None:
+            self.check_address(address)
+
+    def check_address(self, address: _IpAddress) -> None:
+        """Raise WebhookRefusedError unless messages may be sent to the address."""
+        if not self.allow_private and not is_public(address):
+            raise WebhookRefusedError(reason="the URL leads into a private or reserved network")
+
+
+class PublicResolver(AbstractResolver):
+    """Resolves names to the addresses that the rules allow. A connection is made to exactly these:
+    a name that has another address a moment later changes nothing."""
+
+    def __init__(self, rules: WebhookRules) -> None:
+        self._rules = rules
+        self._resolver = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return the addresses of a host. Raises WebhookRefusedError if one of them is refused,
+        OSError if there are none."""
+        found = await self._resolver.resolve(host, port, family)
+        for one in found:
+            self._rules.check_address(ipaddress.ip_address(one["host"].partition("%")[0]))
+        return found
+
+    async def close(self) -> None:
+        """Close the resolver below."""
+        await self._resolver.close()
+
+
+def is_public(address: _IpAddress) -> bool:
+    """True if the address, and one of IPv4 within it, is of the public Internet and one host's."""
+    if isinstance(address, ipaddress.IPv6Address):
+        within = _ipv4_within(address)
+        if within is not None:
+            return is_public(within)
+    if address.is_multicast or address.is_reserved:
+        return False
+    return address.is_global and not any(address in network for network in _RESERVED)
+
+
+def _ipv4_within(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Return the address of IPv4 that packets to this one reach. None: there is none."""
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & _LOW_32)
+    if address.teredo is not None:
+        return address.teredo[1]
+    return address.ipv4_mapped or address.sixtofour
+
+
+def _address_in(host: str) -> _IpAddress | None:
+    """Return the address that a host is given by. None: it is a name.
+
+    Also the forms of IPv4 that only the system's resolver knows, as 127.1 or 0x7f000001.
+    """
+    try:
+        return ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
