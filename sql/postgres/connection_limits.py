@@ -35,7 +35,7 @@ class OverdueError(psycopg.OperationalError):
     """The server did not answer in time."""
 
 
-class Watch:
+class StatementWatch:
     """Ends connections on which a statement is overdue, from a thread of its own.
 
     A server behind a broken link neither answers nor ends the connection: without this, whoever

@@ -11,7 +11,12 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
 from core.errors import StoreError
-from sql.postgres.connection_limits import ConnectionLimits, OverdueError, PostgresConnection, Watch
+from sql.postgres.connection_limits import (
+    ConnectionLimits,
+    OverdueError,
+    PostgresConnection,
+    StatementWatch,
+)
 
 _STATEMENTS_KEPT = 512
 """Prepared statements kept by a connection."""
@@ -45,7 +50,7 @@ class ConnectionPool:
         self._lock = threading.Lock()
         self._free = threading.Semaphore(limits.connections)
         self._is_closed = False
-        self.watch = Watch(limits)
+        self.watch = StatementWatch(limits)
 
     def close(self) -> None:
         """Close the connections that are not in use; the others are closed when they are given
