@@ -38,8 +38,8 @@ demo: setup ## A chain of our own, a zoo of tokens, live trades, and the service
 serve: setup ## Follow the chains that ASSAY_RPC_<chain id> names, and answer
 	$(BIN)/assay serve $(ARGS)
 
-test: setup ## Run the fast tests: no node, no compiler, no process of their own
-	$(PYTEST) $(WORKERS) -m "not node and not compiler and not process and not long" $(ARGS)
+test: setup ## Run the fast tests: no node, compiler, server or process of their own
+	$(PYTEST) $(WORKERS) -m "not node and not compiler and not process and not fleet and not long" $(ARGS)
 
 test-all: setup ## Run all tests, as CI does
 	$(PYTEST) $(WORKERS) $(EXAMPLES) $(ARGS)

@@ -20,8 +20,8 @@ from config.settings_model import Settings
 from core.errors import InvalidAddressError
 from core.primitives import Address, parse_address
 from core.terminal import printable
+from sql.database import Transaction
 from sql.ledger import Ledger
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 from sql.watch_events import tell_test
 from sql.watch_messages import list_deliveries, list_last

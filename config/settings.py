@@ -215,7 +215,7 @@ def _check(files: _Files, origin: Mapping[str, str]) -> None:
         raise ConfigError(
             source=origin["store"],
             key="store",
-            reason="is a URL; this release keeps its store in a file",
+            reason="is a URL; this release keeps its store in a file (PostgreSQL: docs/fleet.md)",
         )
     if files.indexer.initial_log_range > files.indexer.max_log_range:
         raise ConfigError(

@@ -25,9 +25,9 @@ from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, GatheredSpan, fetch_headers
 from indexer.spans import SpanReader
 from sql.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
+from sql.database import Transaction
 from sql.lake.final_events import FinalEvents
 from sql.rows import BlockRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 from sql.store_files import StoreFiles
 
@@ -281,7 +281,7 @@ class _Run:
         del piece
         if is_final and logs >= LEAST_LOGS and self._is_never_followed(last):
             return self._bulk.write(gathered, check=lambda tx: self._check_continues(tx, first))
-        with self._store.transaction() as tx:
+        with self._store.transaction(chain_id=self._chain.id) as tx:
             self._check_continues(tx, first)
             if not is_final:
                 self._check_held(tx, gathered.span)

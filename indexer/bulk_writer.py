@@ -15,11 +15,11 @@ from config.chains import Chain
 from indexer.bulk_columns import LakeTransfers, to_lake
 from indexer.ingest import Ingest, WrittenSpan
 from indexer.reads import BlockSpan, GatheredSpan
+from sql.database import Transaction
 from sql.filled_spans import FillRun, note_filled
 from sql.lake.bulk_append import BulkRange, append_transfers
 from sql.lake.final_batches import FinalBatches
 from sql.lake.final_events import FinalEvents
-from sql.sqlite_file import Transaction
 from sql.store import Store
 from sql.store_files import StoreFiles
 
@@ -46,7 +46,7 @@ class BulkWriter:
         `check` is called first in both transactions; it raises where the piece does not continue
         what is stored. Raises StoreError.
         """
-        with self._store.transaction() as tx:
+        with self._store.transaction(chain_id=self._chain.id) as tx:
             check(tx)
             facts = self._ingest.write_facts(
                 tx, gathered.span, stream=self._stream, final=self._final
@@ -58,7 +58,7 @@ class BulkWriter:
         gathered.drop_logs()
         piece = gathered.span
         new = self._append(piece, columns)
-        with self._store.transaction() as tx:
+        with self._store.transaction(chain_id=self._chain.id) as tx:
             check(tx)
             note_filled(
                 tx,

@@ -41,7 +41,7 @@ class ChainTokens:
         there are millions: a snapshot is the place for that, as nobody waits for it.
         """
         self._own = None
-        newest_id = newest_token_id(store)
+        newest_id = newest_token_id(store, chain_id=self._chain_id)
         pages = self._read_pages(store)
         if len(self._tokens):
             for columns in pages:
@@ -49,7 +49,7 @@ class ChainTokens:
         else:
             at_most = max(0, newest_id - self._newest_id)  # the newest may be gone
             self._tokens = TrackedTokens.of_pages(pages, at_most=at_most)
-        # Of all chains: what others add is not looked through again at each block.
+        # In a file of all chains: what others add is not looked through again at each block.
         self._newest_id = newest_id
         changes = list_changes(store, chain_id=self._chain_id, after=self._last_change)
         if changes:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from sql.database import Transaction
 from sql.pool_tables import coverage_of
 from sql.rows import CoverageRow
-from sql.sqlite_file import Transaction
 
 
 def extend_all(

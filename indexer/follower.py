@@ -226,7 +226,7 @@ class Follower:
     ) -> tuple[WrittenSpan, int, WatchTotals]:
         """Store a piece; return what was written, the lowest block that may be unwound now, and
         what was seen of watched tokens."""
-        with self._store.transaction() as tx:
+        with self._store.transaction(chain_id=self._chain.id) as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
             if checkpoint is not None and checkpoint.number != piece.first - 1:
                 reason = f"the checkpoint is at {checkpoint.number}, not before {piece.first}"
@@ -292,7 +292,7 @@ class Follower:
             raise UpstreamError(service=self._client.services, reason=reason)
 
     def _undo(self, block: BlockRef) -> None:
-        with self._store.transaction() as tx:
+        with self._store.transaction(chain_id=self._chain.id) as tx:
             unwind_from(tx, chain_id=self._chain.id, number=block.number)
 
     def _read_position(self) -> None:
@@ -310,7 +310,7 @@ class Follower:
         tip = -1 if checkpoint is None else checkpoint.number
         unwatched = [row.number for row in rows if row.number > tip]
         if unwatched:
-            with self._store.transaction() as tx:
+            with self._store.transaction(chain_id=self._chain.id) as tx:
                 unwind_from(tx, chain_id=self._chain.id, number=unwatched[0])
         held = [_to_ref(row) for row in rows if row.number <= tip]
         self._window = {ref.number: ref for ref in held}

@@ -20,6 +20,7 @@ from indexer.event_rows import swap_rows, transfer_rows
 from indexer.reads import TOPICS, BlockSpan
 from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
 from sql.blocks import insert_blocks, write_checkpoint
+from sql.database import Transaction
 from sql.filled_spans import FillRun, insert_old_transfers
 from sql.lake.final_events import FinalEvents
 from sql.launch_tables import insert_launches
@@ -29,7 +30,6 @@ from sql.rows import (
     CheckpointRow,
     TransferRow,
 )
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 from sql.tokens import Because, complete_transfers, track_seen
 from sql.trade_tables import insert_trades

@@ -33,11 +33,11 @@ from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader
 from sql.balances import holders_of
 from sql.blocks import has_backfill, read_checkpoint
+from sql.database import Transaction
 from sql.filled_spans import insert_old_transfers
 from sql.history_tables import DueHistory, read_due_history, write_history
 from sql.lake.final_events import FinalEvents
 from sql.rows import HistoryRow, UndecodedRow
-from sql.sqlite_file import Transaction
 from sql.store import Store
 from sql.store_files import StoreFiles
 from sql.task_queue import drop_task, put_task, take_tasks
@@ -128,7 +128,7 @@ class Histories:
             if not tasks:
                 return None
             (task,) = tasks
-            with self._store.transaction() as tx:
+            with self._store.transaction(chain_id=self._chain.id) as tx:
                 due = read_due_history(tx, token_id=task.token.token_id)
                 if due is None or not self._is_worth(due):
                     drop_task(tx, "history", token_id=task.token.token_id)
@@ -216,7 +216,7 @@ class Histories:
     # --- into the tables ----------------------------------------------------------------------
 
     def _commit(self, due: DueHistory, turn: _Turn) -> None:
-        with self._store.transaction() as tx:
+        with self._store.transaction(chain_id=self._chain.id) as tx:
             if turn.piece is not None and self._still_fits(tx, due):
                 self._write(tx, due, turn.piece, turn)
             self._next_turn(tx, due, turn)

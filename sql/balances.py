@@ -6,14 +6,14 @@ top holders are found without reading the others, and proved to be the top holde
 """
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
 from sql.columns import blob
+from sql.database import Reader, Transaction
 from sql.exact_numbers import from_blob, to_blob
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 from sql.tokens import read_token
 from sql.transfer_tables import recent_changes
@@ -69,41 +69,46 @@ class BalanceWriter:
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
-    def add(self, token_id: int, changes: Mapping[bytes, int]) -> None:
-        """Add to the balances of one token, by the owner's 20 bytes. A balance of zero is not
-        kept."""
-        total = _total(self._tx, token_id)
-        held = from_blob(total.held)
-        changed: dict[bytes, int] = {}
-        for owner, change in sorted(changes.items()):
-            if change == 0:
-                continue
-            before = _balance(self._tx, token_id, owner)
-            after = before + change
-            changed[owner] = after
-            total.owners += (after != 0) - (before != 0)
-            if owner != _NOBODY:
-                held += max(after, 0) - max(before, 0)
-                total.overdrawn += (after < 0) - (before < 0)
-        total.held = to_blob(held)
-        self._put(token_id, changed)
-        self._list_largest(total, changed)
-        self._tx.execute(
+    def add(self, by_token: Mapping[int, Mapping[bytes, int]]) -> None:
+        """Add to the balances of tokens, by id and by the owner's 20 bytes. A balance of zero is
+        not kept.
+
+        All tokens at once: a database on another machine takes its time for each question.
+        """
+        token_ids = sorted(by_token)
+        owners = {
+            token_id: sorted(owner for owner, change in by_token[token_id].items() if change)
+            for token_id in token_ids
+        }
+        before = _balances_of(self._tx, owners)
+        totals = _totals(self._tx, token_ids)
+        changed = {
+            token_id: _add_to(totals[token_id], by_token[token_id], before[token_id])
+            for token_id in token_ids
+        }
+        self._put(changed)
+        for token_id, of_token in changed.items():
+            self._list_largest(totals[token_id], of_token)
+        self._tx.execute_many(
             "balances/put_total",
-            token_id=token_id,
-            owners=total.owners,
-            overdrawn=total.overdrawn,
-            held=total.held,
-            bound=total.bound,
+            (
+                (total.token_id, total.owners, total.overdrawn, total.held, total.bound)
+                for total in totals.values()
+            ),
         )
 
-    def _put(self, token_id: int, changed: Mapping[bytes, int]) -> None:
-        kept = (
-            (_key(token_id, owner), to_blob(value)) for owner, value in changed.items() if value
+    def _put(self, changed: Mapping[int, Mapping[bytes, int]]) -> None:
+        rows = [
+            (_key(token_id, owner), value)
+            for token_id, of_token in changed.items()
+            for owner, value in of_token.items()
+        ]
+        self._tx.execute_many(
+            "balances/put_balance", ((key, to_blob(value)) for key, value in rows if value)
         )
-        gone = ((_key(token_id, owner),) for owner, value in changed.items() if not value)
-        self._tx.execute_many("balances/put_balance", kept)
-        self._tx.execute_many("balances/delete_balance", gone)
+        self._tx.execute_many(
+            "balances/delete_balance", ((key,) for key, value in rows if not value)
+        )
 
     def _list_largest(self, total: _Total, changed: Mapping[bytes, int]) -> None:
         """Keep the list of a token with many owners: who ranks before the bound, and the bound."""
@@ -179,12 +184,12 @@ def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) 
     token_id = tracked.token_id
     total = _total(store, token_id)
     held, overdrawn = from_blob(total.held), total.overdrawn
-    for owner, change in recent_changes(store, token_id=token_id).items():
-        if change and owner != _NOBODY:
-            before = _balance(store, token_id, owner)
-            after = before + change
-            held += max(after, 0) - max(before, 0)
-            overdrawn += (after < 0) - (before < 0)
+    changes = recent_changes(store, token_id=token_id)
+    touched = [owner for owner, change in changes.items() if change and owner != _NOBODY]
+    for owner, before in _balances_of(store, {token_id: touched})[token_id].items():
+        after = before + changes[owner]
+        held += max(after, 0) - max(before, 0)
+        overdrawn += (after < 0) - (before < 0)
     return Holdings(
         top=top_holders(store, chain_id=chain_id, token=token, at_most=at_most),
         held_raw=held,
@@ -193,7 +198,7 @@ def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) 
 
 
 def _top(
-    store: Readable, total: _Total, changes: Mapping[bytes, int], at_most: int
+    store: Reader, total: _Total, changes: Mapping[bytes, int], at_most: int
 ) -> list[tuple[bytes, int]]:
     """Return the largest positive balances, largest first, owners of equal ones in order.
 
@@ -212,7 +217,7 @@ def _top(
 
 
 def _top_of_listed(
-    store: Readable, token_id: int, changes: Mapping[bytes, int], at_most: int, most: int
+    store: Reader, token_id: int, changes: Mapping[bytes, int], at_most: int, most: int
 ) -> list[tuple[bytes, int]]:
     """Return the largest of the listed balances and of those that may have come to exceed them.
 
@@ -223,15 +228,28 @@ def _top_of_listed(
     }
     best = heapq.nlargest(at_most, known.values())
     least = best[-1] if len(best) == at_most else 0
-    for owner, change in changes.items():
-        if owner not in known and change > 0 and most + change >= least:
-            known[owner] = _balance(store, token_id, owner) + change
+    risen = [
+        owner
+        for owner, change in changes.items()
+        if owner not in known and change > 0 and most + change >= least
+    ]
+    for owner, before in _balances_of(store, {token_id: risen})[token_id].items():
+        known[owner] = before + changes[owner]
     return _ranked(known, at_most)
 
 
-def _total(store: Readable, token_id: int) -> _Total:
-    found = store.fetch_one("balances/find_total", _Total, token_id=token_id)
-    return found or _Total(token_id=token_id)
+def _total(reader: Reader, token_id: int) -> _Total:
+    return _totals(reader, [token_id])[token_id]
+
+
+def _totals(reader: Reader, token_ids: Sequence[int]) -> dict[int, _Total]:
+    found = reader.fetch_each("balances/find_total", [(token_id,) for token_id in token_ids])
+    totals = {token_id: _Total(token_id=token_id) for token_id in token_ids}
+    for ((token_id, owners, overdrawn, held, bound),) in filter(None, found):
+        totals[token_id] = _Total(
+            token_id=token_id, owners=owners, overdrawn=overdrawn, held=held, bound=bound
+        )
+    return totals
 
 
 def _rank(item: tuple[bytes, int]) -> tuple[int, bytes]:
@@ -254,9 +272,33 @@ def _key(token_id: int, owner: bytes) -> bytes:
     return token_id.to_bytes(4, "big") + owner
 
 
-def _balance(store: Readable, token_id: int, owner: bytes) -> int:
-    stored = store.fetch_tuples("balances/find_balance", key=_key(token_id, owner))
-    return from_blob(stored[0][0]) if stored else 0
+def _add_to(
+    total: _Total, changes: Mapping[bytes, int], before: Mapping[bytes, int]
+) -> dict[bytes, int]:
+    """Return the new balances of the owners in `before`, and count them into the token's total."""
+    held = from_blob(total.held)
+    changed = {}
+    for owner, balance in before.items():
+        after = balance + changes[owner]
+        changed[owner] = after
+        total.owners += (after != 0) - (balance != 0)
+        if owner != _NOBODY:
+            held += max(after, 0) - max(balance, 0)
+            total.overdrawn += (after < 0) - (balance < 0)
+    total.held = to_blob(held)
+    return changed
+
+
+def _balances_of(
+    reader: Reader, owners: Mapping[int, Sequence[bytes]]
+) -> dict[int, dict[bytes, int]]:
+    """Return the balances of these owners of tokens, in the same order; 0 of who has none."""
+    places = [(token_id, owner) for token_id, own in owners.items() for owner in own]
+    found = reader.fetch_each("balances/find_balance", [(_key(*place),) for place in places])
+    balances: dict[int, dict[bytes, int]] = {token_id: {} for token_id in owners}
+    for (token_id, owner), rows in zip(places, found, strict=True):
+        balances[token_id][owner] = from_blob(rows[0][0]) if rows else 0
+    return balances
 
 
 def _balances(store: Readable, token_id: int) -> dict[bytes, int]:

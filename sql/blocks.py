@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from sql.database import Transaction
 from sql.rows import BlockRow, CheckpointRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 
 _HIGHEST = 2**63 - 1

@@ -4,7 +4,7 @@ import hashlib
 
 from core.primitives import Hash32
 from sql.rows import CodeAnswerRow
-from sql.store import Readable, Store
+from sql.store import NO_CHAIN, Readable, Store
 
 _KEY_BYTES = 8
 
@@ -35,7 +35,7 @@ def write_found(store: Store, *, code_hash: Hash32, version: str, size: int, fou
         size=size,
         found=found,
     )
-    with store.transaction() as tx:
+    with store.transaction(chain_id=NO_CHAIN) as tx:
         tx.insert("code_answer", [row], on_conflict="replace")
 
 
@@ -43,7 +43,7 @@ def delete_other_versions(store: Store, *, version: str) -> None:
     """Delete the results of all other analysis versions, in small steps. Raises StoreError."""
     deleted = _DELETED_AT_ONCE
     while deleted == _DELETED_AT_ONCE:
-        with store.transaction() as tx:
+        with store.transaction(chain_id=NO_CHAIN) as tx:
             deleted = tx.execute(
                 "codes/delete_other_versions", version=version, at_most=_DELETED_AT_ONCE
             )

@@ -1,9 +1,9 @@
-"""Mapping between structs and rows of SQLite: column types, and encoding of their values.
+"""Mapping between structs and rows of tables: column types, and encoding of their values.
 
 Derived from the annotations of the structs, so that struct and table cannot diverge.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -64,6 +64,15 @@ def encode_all(structs: Sequence[msgspec.Struct]) -> Iterator[tuple[object, ...]
         ),
         strict=True,
     )
+
+
+def rows_to_insert(
+    structs: Sequence[msgspec.Struct], added: Mapping[str, object]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the stored values of structs of one type, each after the same `added` values."""
+    first = tuple(added.values())
+    values = encode_all(structs)
+    return ((*first, *row) for row in values) if first else values
 
 
 def decode(names: Sequence[str], values: Sequence[tuple[object, ...]], row: type[T]) -> list[T]:

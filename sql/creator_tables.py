@@ -36,7 +36,7 @@ def write_creator(store: Store, row: CreatorRow) -> None:
 
     Raises StoreError.
     """
-    with store.transaction() as tx:
+    with store.transaction(chain_id=row.chain_id) as tx:
         tx.insert("creator", [row], on_conflict="replace")
         token = read_token(tx, chain_id=row.chain_id, address=row.token)
         if token is not None:

@@ -12,8 +12,8 @@ import msgspec
 
 from core.errors import StoreError
 from sql.blocks import FINAL, read_checkpoint
+from sql.database import Transaction
 from sql.rows import CheckpointRow, TokenRow, TransferRow
-from sql.sqlite_file import Transaction
 from sql.transfer_tables import insert_transfers
 
 

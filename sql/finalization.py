@@ -12,9 +12,9 @@ import msgspec
 from core.errors import StoreError
 from sql.balances import BalanceWriter
 from sql.blocks import FINAL, read_checkpoint, write_checkpoint
+from sql.database import Transaction
 from sql.exact_numbers import from_blob
 from sql.rows import CheckpointRow
-from sql.sqlite_file import Transaction
 from sql.store import Store
 from sql.transfer_tables import add_transfer
 
@@ -35,7 +35,7 @@ def finalize_rows(store: Store, *, chain_id: int, final: int, at_most: int = STE
 
     0: there are none left. Raises StoreError.
     """
-    with store.transaction() as tx:
+    with store.transaction(chain_id=chain_id) as tx:
         known = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
         if known is None or known.number < final:
             write_checkpoint(
@@ -61,9 +61,7 @@ class _Step:
         for _, _, token_id, sender, recipient, amount, _ in rows:
             of_token = changes.setdefault(token_id, defaultdict(int))
             add_transfer(of_token, sender, recipient, from_blob(amount))
-        writer = BalanceWriter(self._tx)
-        for token_id, of_token in sorted(changes.items()):
-            writer.add(token_id, of_token)
+        BalanceWriter(self._tx).add(changes)
         self._move("transfers/insert_final", "transfers/delete_hot", rows)
         return len(rows)
 

@@ -3,8 +3,8 @@
 import msgspec
 
 from core.primitives import Address, RawAmount
+from sql.database import Transaction
 from sql.rows import HistoryRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 
 

@@ -12,8 +12,8 @@ import msgspec
 from config.job_definition import JobToken
 from core.primitives import Address
 from sql.columns import blob
+from sql.database import Transaction
 from sql.job_table import Job, find_job
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 
 RunOutcome = Literal["succeeded", "partly_failed", "failed", "cut"]

@@ -10,7 +10,7 @@ import msgspec
 
 from config.job_definition import JobDefinition, JobStateError
 from config.job_schedule import schedule_of
-from sql.sqlite_file import Transaction
+from sql.database import Transaction
 from sql.store import Readable, Store
 
 MOST_JOBS = 1_000

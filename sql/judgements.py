@@ -5,8 +5,8 @@ from collections import Counter
 import msgspec
 
 from core.judgement import Judge, Judgement
+from sql.database import Transaction
 from sql.report_bodies import decode_body
-from sql.sqlite_file import Transaction
 from sql.store import Store
 
 _JUDGED_AT_ONCE = 25

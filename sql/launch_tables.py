@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from core.primitives import Address
 from sql.columns import blob, encode
+from sql.database import Transaction
 from sql.rows import LaunchRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 
 from config.plans import Plan
+from sql.database import Transaction
 from sql.rows import KeyRow
-from sql.sqlite_file import FileLayout, SqliteFile, Transaction
+from sql.sqlite_file import FileLayout, SqliteFile
 from sql.statements import LEDGER_QUERIES, LEDGER_SCHEMA
 
 LEDGER_LAYOUT = FileLayout(schema=LEDGER_SCHEMA, queries=LEDGER_QUERIES, synchronous="full")

@@ -15,8 +15,8 @@ from config.settings_model import IndexerSettings
 from core.primitives import Address, BlockRef, Hash32
 from core.report import ReportRow
 from sql.columns import blob
+from sql.database import Transaction
 from sql.rows import TokenRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 from sql.task_queue import NEW_WORTH, add_task, drop_task, put_task
 

@@ -6,8 +6,8 @@ import msgspec
 
 from core.primitives import Address, HexBytes
 from sql.columns import blob, encode, encode_all
+from sql.database import Transaction
 from sql.rows import CoverageRow, PoolRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 
 
@@ -35,7 +35,7 @@ class _LaterPool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def insert_pools(tx: Transaction, pools: Sequence[PoolRow]) -> int:
-    """Store pools that are not stored yet; return how many were new.
+    """Store pools of one chain that are not stored yet; return how many were new.
 
     Of a pool that was announced more than once the earliest event counts, in whatever order they
     come: a reorg that takes back the others leaves it.
@@ -45,8 +45,9 @@ def insert_pools(tx: Transaction, pools: Sequence[PoolRow]) -> int:
     newest = newest_pool_no(tx)
     new = tx.execute_many("pools/insert_pool", encode_all(pools))
     if new:
-        tx.execute("pools/insert_first_sides", above=newest)
-        tx.execute("pools/insert_second_sides", above=newest)
+        added = {"above": newest, "chain_id": pools[0].chain_id}
+        tx.execute("pools/insert_first_sides", **added)
+        tx.execute("pools/insert_second_sides", **added)
     if new < len(pools):
         for pool in pools:
             _keep_earlier(tx, pool)

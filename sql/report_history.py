@@ -10,6 +10,7 @@ from core import zstd
 from core.judgement import Judgement
 from core.report import Report
 from sql.columns import blob
+from sql.database import Transaction
 from sql.report_changes import (
     Change,
     ReportState,
@@ -18,7 +19,6 @@ from sql.report_changes import (
     state_of,
     undo_changes,
 )
-from sql.sqlite_file import Transaction
 from sql.store import Store
 
 _DELETED_AT_ONCE = 1_000
@@ -113,7 +113,7 @@ def delete_old_history(store: Store, *, chain_id: int, before_s: float) -> None:
     """Delete reports made before a time in Unix seconds, in small steps. Raises StoreError."""
     deleted = _DELETED_AT_ONCE
     while deleted == _DELETED_AT_ONCE:
-        with store.transaction() as tx:
+        with store.transaction(chain_id=chain_id) as tx:
             deleted = tx.execute(
                 "report_history/delete_old",
                 chain_id=chain_id,

@@ -12,6 +12,7 @@ from core.primitives import Address, Hash32, RawAmount
 from core.report import PoolResultRow, Report, ReportRow
 from sql.columns import blob
 from sql.creator_tables import read_creator
+from sql.database import Transaction
 from sql.finding_rows import to_rows
 from sql.judgements import put_judgement
 from sql.observations import settle_changes
@@ -19,7 +20,6 @@ from sql.report_bodies import decode_body, encode_body
 from sql.report_history import add_to_history, forget_state
 from sql.rows import RefusalRow, TokenRow
 from sql.search_entries import delete_search_entry, put_search_entry
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 from sql.task_queue import add_task, drop_task, put_task
 from sql.tokens import read_token, track_tokens
@@ -60,7 +60,7 @@ def write_report(
     place in the history. Raises StoreError.
     """
     head = report.token
-    with store.transaction() as tx:
+    with store.transaction(chain_id=head.chain_id) as tx:
         token = _tracked(tx, head)
         token_id = token.token_id
         _delete_parts(tx, token_id)
@@ -100,7 +100,7 @@ def set_creator(
     `balance_raw` is the creator's balance at that block; None if not known. The report is judged
     again with it; in the history it is from the next report on.
     """
-    with store.transaction() as tx:
+    with store.transaction(chain_id=chain_id) as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
         report = _read_body(tx, chain_id=chain_id, address=address)
         if token is None or report is None or report.token.block_hash != block_hash:
@@ -147,7 +147,7 @@ def write_refusal(
 
     A refusal of an untracked address is not stored: callers can name any number of those.
     """
-    with store.transaction() as tx:
+    with store.transaction(chain_id=chain_id) as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
         if token is None:
             return

@@ -10,7 +10,7 @@ import math
 import msgspec
 
 from core.look_alikes import skeleton, skeleton_words
-from sql.sqlite_file import Transaction
+from sql.database import Transaction
 from sql.store import Store
 
 MOST_TERM_CHARS = 40

@@ -17,7 +17,8 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from core.errors import StoreError
-from sql.columns import decode, encode_all
+from sql.columns import rows_to_insert
+from sql.database import OnConflict, Reader, Transaction
 from sql.statements import load_migrations, load_statement
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -47,32 +48,19 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Page cache of the writing connection; those that read have a quarter each."""
 
 
-class Reader:
-    """Statements on one connection; inside `snapshot` they all see the same state."""
+class SqliteReader(Reader):
+    """Statements on one connection of a file."""
 
     def __init__(self, connection: sqlite3.Connection, queries: Path) -> None:
         self._connection = connection
         self._queries = queries
 
-    def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """Return all rows of a statement as structs. Raises StoreError."""
-        names, values = self._run(query, params)
-        return decode(names, values, row)
-
-    def fetch_one(self, query: str, row: type[T], /, **params: object) -> T | None:
-        """Return the first row, or None when there is none. Raises StoreError."""
-        found = self.fetch(query, row, **params)
-        return found[0] if found else None
-
-    def fetch_at(self, query: str, row: type[T], places: Sequence[object], /) -> T | None:
-        """Return the first row of a statement with positional parameters. None: there is none."""
-        names, values = self._run(query, places)
-        found = decode(names, values, row)
-        return found[0] if found else None
-
-    def fetch_tuples(self, query: str, /, **params: object) -> list[tuple[Any, ...]]:
-        """Return all rows as they are stored: blobs as bytes. Raises StoreError."""
-        return self._run(query, params)[1]
+    def fetch_each(
+        self, query: str, rows: Sequence[Sequence[object]], /
+    ) -> list[list[tuple[Any, ...]]]:
+        """Run a statement once for each row; return what each found. Raises StoreError."""
+        statement = load_statement(query, self._queries)
+        return [self._connection.execute(statement, row).fetchall() for row in rows]
 
     def stream(
         self, query: str, /, *, at_once: int, **params: object
@@ -83,14 +71,14 @@ class Reader:
             yield rows
 
     def _run(
-        self, query: str, params: dict[str, object] | Sequence[object]
+        self, query: str, params: dict[str, object]
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         cursor = self._connection.execute(load_statement(query, self._queries), params)
         return [column[0] for column in cursor.description], cursor.fetchall()
 
 
-class Transaction(Reader):
-    """A write transaction: its own reads see its writes at once, others all of them or none."""
+class SqliteTransaction(SqliteReader, Transaction):
+    """A write transaction on one connection of a file."""
 
     def execute(self, query: str, /, **params: object) -> int:
         """Run a statement for its effect; return the number of rows changed. Raises StoreError."""
@@ -103,30 +91,22 @@ class Transaction(Reader):
         rows: Sequence[msgspec.Struct],
         /,
         *,
-        on_conflict: Literal["abort", "ignore", "replace"] = "abort",
+        on_conflict: OnConflict = "abort",
         **added: object,
     ) -> int:
-        """Insert structs of one type into a table with columns of their fields' names.
-
-        `added` fills columns beside theirs, with one value for all rows. Returns the number of rows
-        inserted. Raises StoreError.
-        """
+        """Insert structs of one type, as `Transaction` says. Raises StoreError."""
         if not rows:
             return 0
         names = (*added, *type(rows[0]).__struct_fields__)
         places = ", ".join("?" * len(names))
         # Names come from our own structs, never from outside.
         statement = f"insert or {on_conflict} into {table} ({', '.join(names)}) values ({places})"  # noqa: S608
-        values = encode_all(rows)
-        if added:
-            first = tuple(added.values())
-            values = ((*first, *row) for row in values)
-        cursor = self._connection.executemany(statement, values)
+        cursor = self._connection.executemany(statement, rows_to_insert(rows, added))
         return cursor.rowcount
 
     def execute_many(self, query: str, rows: Iterable[Sequence[object]], /) -> int:
-        """Run a statement once for each row of its positional parameters; return the number of
-        rows changed. Raises StoreError."""
+        """Run a statement once for each row; return the number of rows changed. Raises
+        StoreError."""
         return self._connection.executemany(load_statement(query, self._queries), rows).rowcount
 
 
@@ -179,12 +159,12 @@ class SqliteFile:
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return the rows of a statement that only reads. Raises StoreError."""
         with self._lent() as connection:
-            return Reader(connection, self._layout.queries).fetch(query, row, **params)
+            return SqliteReader(connection, self._layout.queries).fetch(query, row, **params)
 
     def fetch_tuples(self, query: str, /, **params: object) -> list[tuple[Any, ...]]:
         """Return all rows of a statement that only reads as they are stored. Raises StoreError."""
         with self._lent() as connection:
-            return Reader(connection, self._layout.queries).fetch_tuples(query, **params)
+            return SqliteReader(connection, self._layout.queries).fetch_tuples(query, **params)
 
     def stream(
         self, query: str, /, *, at_once: int, **params: object
@@ -194,7 +174,7 @@ class SqliteFile:
         All of them see the state at the first piece. Raises StoreError.
         """
         with self._lent() as connection:
-            yield from Reader(connection, self._layout.queries).stream(
+            yield from SqliteReader(connection, self._layout.queries).stream(
                 query, at_once=at_once, **params
             )
 
@@ -204,14 +184,14 @@ class SqliteFile:
         with self._lent() as connection:
             connection.execute("begin")
             try:
-                yield Reader(connection, self._layout.queries)
+                yield SqliteReader(connection, self._layout.queries)
             finally:
                 connection.execute("rollback")
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, *, chain_id: int | None = None) -> Iterator[Transaction]:
         """Yield a write transaction: committed at the end of the block, rolled back on any
-        exception.
+        exception. All take turns, of whatever chain.
 
         Raises StoreError, also when another process holds the file for longer than the wait, and
         when this thread is in a transaction already.
@@ -223,7 +203,7 @@ class SqliteFile:
             self._begin(writer)
             self._writer_thread = threading.get_ident()
             try:
-                yield Transaction(writer, self._layout.queries)
+                yield SqliteTransaction(writer, self._layout.queries)
                 writer.execute("commit")
             except BaseException:
                 self._roll_back(writer)

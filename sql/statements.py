@@ -12,6 +12,7 @@ SCHEMA = HERE / "schema"
 LEDGER_QUERIES = HERE / "ledger_queries"
 LEDGER_SCHEMA = HERE / "ledger_schema"
 
+_POSTGRES_SUFFIX = ".postgres.sql"
 _MIGRATION_NAME = re.compile(r"(\d{3})_[a-z_]+")
 
 
@@ -26,14 +27,32 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def load_statement(query: str, folder: Path = QUERIES) -> str:
-    """Return the text of `area/verb_noun`. Raises FileNotFoundError: a misspelt name is a bug."""
+    """Return the text of `area/verb_noun` for SQLite. Raises FileNotFoundError: a misspelt name is
+    a bug."""
     return (folder / f"{query}.sql").read_text(encoding="utf-8")
+
+
+def load_postgres_statement(query: str, folder: Path = QUERIES) -> str:
+    """Return the text of `area/verb_noun` for PostgreSQL: its own where there is one beside
+    SQLite's, else the same. Parameters are written as for SQLite. Raises FileNotFoundError."""
+    own = folder / f"{query}{_POSTGRES_SUFFIX}"
+    return own.read_text(encoding="utf-8") if own.exists() else load_statement(query, folder)
 
 
 def list_statements(folder: Path = QUERIES) -> list[str]:
     """Return all statement names as `area/verb_noun`, sorted."""
     return sorted(
-        path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.sql")
+        path.relative_to(folder).with_suffix("").as_posix()
+        for path in folder.rglob("*.sql")
+        if not path.name.endswith(_POSTGRES_SUFFIX)
+    )
+
+
+def list_postgres_statements(folder: Path = QUERIES) -> list[str]:
+    """Return the names of the statements that PostgreSQL takes a text of its own for, sorted."""
+    return sorted(
+        path.relative_to(folder).as_posix().removesuffix(_POSTGRES_SUFFIX)
+        for path in folder.rglob(f"*{_POSTGRES_SUFFIX}")
     )
 
 

@@ -1,7 +1,7 @@
-"""The serving state of a store: one SQLite file of what is looked up one by one.
+"""The serving state of a store: what is looked up one by one, by default in one SQLite file.
 
-Reads run at the same time from any thread, one write transaction at a time. SQL statements are
-loaded by name. All calls block; asynchronous callers use `asyncio.to_thread`.
+Reads run at the same time from any thread; write transactions of one chain, one at a time. SQL
+statements are loaded by name. All calls block; asynchronous callers use `asyncio.to_thread`.
 """
 
 import tempfile
@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.errors import StoreError
-from sql.sqlite_file import FileLayout, Reader, SqliteFile, Transaction
+from sql.database import Database, Reader, Transaction
+from sql.sqlite_file import FileLayout, SqliteFile
 from sql.statements import QUERIES, SCHEMA
 from sql.store_files import StoreFiles
 
@@ -21,6 +22,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 MEMORY = Path(":memory:")
 """A store that is gone once it is closed."""
+
+NO_CHAIN = 0
+"""In place of a chain's id: a transaction whose rows are no chain's."""
 
 SERVING_LAYOUT = FileLayout(
     schema=SCHEMA, queries=QUERIES, synchronous="normal", commits_checkpoint=False, cache_mb=8
@@ -34,14 +38,10 @@ _LONGEST_LOG_BYTES = 256 << 20
 class Store:
     """One open store. Thread-safe; other processes may read and write it, too."""
 
-    def __init__(self, path: Path, file: SqliteFile) -> None:
+    def __init__(self, path: Path, database: Database) -> None:
+        """`path`: what the names of the files beside the serving state begin with."""
         self.path = path
-        self._file = file
-        self._is_closing = threading.Event()
-        self._checkpointer = threading.Thread(
-            target=self._keep_checkpointing, name="checkpoint", daemon=True
-        )
-        self._checkpointer.start()
+        self._database = database
 
     @classmethod
     def open(cls, path: Path, *, must_exist: bool = False) -> "Store":
@@ -54,56 +54,74 @@ class Store:
             return _TemporaryStore()
         if must_exist and not StoreFiles(prefix=path).serving.exists():
             raise StoreError(path=str(path), reason="there is no such store")
-        return cls(path, SqliteFile(StoreFiles(prefix=path).serving, SERVING_LAYOUT))
+        return FileStore(path)
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return all rows of statement `area/verb_noun` as structs. Raises StoreError."""
-        return self._file.fetch(query, row, **params)
+        return self._database.fetch(query, row, **params)
 
     def fetch_one(self, query: str, row: type[T], /, **params: object) -> T | None:
         """Return the first row, or None when there is none. Raises StoreError."""
-        found = self._file.fetch(query, row, **params)
+        found = self._database.fetch(query, row, **params)
         return found[0] if found else None
 
     def fetch_tuples(self, query: str, /, **params: object) -> list[tuple[Any, ...]]:
         """Return all rows as they are stored: blobs as bytes. Raises StoreError."""
-        return self._file.fetch_tuples(query, **params)
+        return self._database.fetch_tuples(query, **params)
 
     def snapshot(self) -> AbstractContextManager[Reader]:
         """Yield a reader whose reads all see the same state. Raises StoreError."""
-        return self._file.snapshot()
+        return self._database.snapshot()
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
+    def transaction(self, *, chain_id: int | None = None) -> AbstractContextManager[Transaction]:
         """Yield a write transaction: committed at the end of the block, rolled back on any
         exception.
 
-        Waits for the writer before it. Raises StoreError when the commit fails, when another
-        process holds the file for too long, and when this thread is in a transaction already.
+        `chain_id`: it writes rows of this chain only, so writers of other chains need not wait for
+        it. None: it waits for all writers before it. Raises StoreError when the commit fails, when
+        another process writes for too long, and when this thread is in a transaction already.
         """
-        return self._file.transaction()
+        return self._database.transaction(chain_id=chain_id)
+
+    def close(self) -> None:
+        """Wait for a running transaction to end, then close the store. A second call does
+        nothing."""
+        self._database.close()
+
+
+class FileStore(Store):
+    """A store whose serving state is one SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = SqliteFile(StoreFiles(prefix=path).serving, SERVING_LAYOUT)
+        super().__init__(path, self.file)
+        self._is_closing = threading.Event()
+        self._checkpointer = threading.Thread(
+            target=self._keep_checkpointing, name="checkpoint", daemon=True
+        )
+        self._checkpointer.start()
 
     def close(self) -> None:
         """Wait for a running transaction to end, then close the files. A second call does
         nothing."""
         self._is_closing.set()
         self._checkpointer.join()
-        self._file.close()
+        super().close()
 
     def _keep_checkpointing(self) -> None:
         """Move the write-ahead log into the file now and then, so that no commit has to."""
         while not self._is_closing.wait(_CHECKPOINT_EVERY_S):
             # A full disk, or a reader that stays: the next turn tries again.
             with suppress(StoreError):
-                self._file.checkpoint(truncate_above_bytes=_LONGEST_LOG_BYTES)
+                self.file.checkpoint(truncate_above_bytes=_LONGEST_LOG_BYTES)
 
 
-class _TemporaryStore(Store):
+class _TemporaryStore(FileStore):
     """A store in a folder of its own, which goes with it."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="assay-")
-        path = Path(self._folder.name) / "store"
-        super().__init__(path, SqliteFile(StoreFiles(prefix=path).serving, SERVING_LAYOUT))
+        super().__init__(Path(self._folder.name) / "store")
 
     def close(self) -> None:
         super().close()

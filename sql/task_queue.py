@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from sql.database import Transaction
 from sql.rows import TokenRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 
 TaskKind = Literal["refresh", "changed", "creator", "history"]
@@ -68,7 +68,7 @@ def take_tasks(
 
     Whoever has done one sets its next time or drops it. Raises StoreError.
     """
-    with store.transaction() as tx:
+    with store.transaction(chain_id=chain_id) as tx:
         tx.execute(
             "tasks/wake_tasks", kind=kind, chain_id=chain_id, now_s=now_s, at_most=_MOST_WOKEN
         )

@@ -16,7 +16,7 @@ def look_up_again(store: Store, *, chain_id: int, address: Address, now_s: float
     What is known is final and stays as it is. Does nothing for a token that is not tracked. Raises
     StoreError.
     """
-    with store.transaction() as tx:
+    with store.transaction(chain_id=chain_id) as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
         if token is None:
             return

@@ -13,7 +13,8 @@ from sql.search_entries import HIGHEST_TIER, MOST_TERM_CHARS, tier_of
 from sql.store import Readable
 
 _AFTER_EVERY_CHAR = "\U0010ffff"
-_BEFORE_EVERY_CHAR = "\x00"
+_BEFORE_EVERY_CHAR = "\x01"
+"""Of those a term may have: PostgreSQL's texts have no NUL."""
 
 _READ_OF_ONE_TIER = 50
 """Tokens read of one chain, tier and term: of more than these, all within a factor of ten, those

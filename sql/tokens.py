@@ -8,8 +8,8 @@ import msgspec
 
 from core.primitives import Address
 from sql.columns import blob, bound_blob
+from sql.database import Transaction
 from sql.rows import TokenRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 from sql.task_queue import NEW_WORTH
 
@@ -106,9 +106,10 @@ def pack_places(store: Readable, *, chain_id: int, above: int) -> PackedPlaces:
     return PackedPlaces(addresses=addresses or b"", numbers=binascii.unhexlify(numbers or ""))
 
 
-def newest_token_id(store: Readable) -> int:
-    """Return the highest id of a token of any chain; 0 if there is none."""
-    ((newest,),) = store.fetch_tuples("tokens/find_newest")
+def newest_token_id(store: Readable, *, chain_id: int) -> int:
+    """Return an id at or above which a chain's tokens have been committed, and above which those
+    that come will be; 0 if there is none yet."""
+    ((newest,),) = store.fetch_tuples("tokens/find_newest", chain_id=chain_id)
     return int(newest)
 
 

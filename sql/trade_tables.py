@@ -8,9 +8,9 @@ import msgspec
 
 from core.primitives import Address, HexBytes
 from sql.columns import blob
+from sql.database import Transaction
 from sql.pool_tables import PoolFacts, find_pools
 from sql.rows import SwapRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 
 _DELETED_AT_ONCE = 1_000
@@ -82,7 +82,7 @@ def delete_old_trades(store: Store, *, chain_id: int, kept_s: float) -> None:
     small steps. Raises StoreError."""
     deleted = _DELETED_AT_ONCE
     while deleted == _DELETED_AT_ONCE:
-        with store.transaction() as tx:
+        with store.transaction(chain_id=chain_id) as tx:
             deleted = tx.execute(
                 "trades/delete_old",
                 chain_id=chain_id,

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from sql.database import Transaction
 from sql.exact_numbers import from_blob, to_blob
 from sql.rows import TransferRow, UndecodedRow
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 
 

@@ -8,10 +8,10 @@ from core.errors import StoreError
 from core.primitives import Address
 from sql.blocks import FINAL, read_checkpoint
 from sql.columns import blob
+from sql.database import Transaction
 from sql.observations import delete_observations, undo_observations_from
 from sql.report_history import delete_history, undo_history_from
 from sql.reports import delete_reports
-from sql.sqlite_file import Transaction
 from sql.task_queue import drop_task
 from sql.tokens import Because
 

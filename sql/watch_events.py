@@ -13,10 +13,10 @@ from core.primitives import Address, Hash32
 from core.report import Report
 from core.zstd import compress, decompress
 from sql.columns import blob
+from sql.database import Transaction
 from sql.observations import ObservationKind, causes_of
 from sql.report_changes import Change, ReportState, state_of
 from sql.rows import TokenRow
-from sql.sqlite_file import Transaction
 from sql.watch_changes import BASELINE, known_of, state_told, told_changes, wanted
 
 MOST_PENDING = 1_000

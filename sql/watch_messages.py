@@ -4,7 +4,7 @@ import msgspec
 
 from core.primitives import Address, Hash32
 from core.secret import Secret
-from sql.sqlite_file import Transaction
+from sql.database import Transaction
 from sql.store import Readable, Store
 from sql.watch_events import WatchEvent
 

@@ -7,7 +7,7 @@ import msgspec
 
 from core.primitives import Address, Hash32
 from core.report import TradeOutcome
-from sql.sqlite_file import Transaction
+from sql.database import Transaction
 from sql.store import Readable
 
 MOST_POOLS: Final = 8

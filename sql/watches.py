@@ -7,8 +7,8 @@ import msgspec
 from core.primitives import Address
 from core.secret import Secret
 from sql.blocks import read_checkpoint
+from sql.database import Transaction
 from sql.observations import make_due
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 from sql.tokens import read_token, track_tokens
 

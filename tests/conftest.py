@@ -8,6 +8,7 @@ import gc
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import settings
 
 from harness.browser.chromium import Chromium, find_chromium
+from harness.parts.empty_databases import EmptyDatabases
+from harness.parts.postgres_server import PostgresServer, running_postgres
 
 FIXTURES = {
     "anvil_node": "node",
@@ -23,6 +26,7 @@ FIXTURES = {
     "live": "node",
     "other_node": "other_nodes",
     "reference": "other_nodes",
+    "postgres_server": "fleet",
     "running_provider": "process",
 }
 """Fixtures that start a process, with the mark of the tests that use them."""
@@ -30,6 +34,9 @@ FIXTURES = {
 COMPILES = re.compile(
     r"\b(compile_runtime|compile_sources|compile_all|run_compiler|load_artifacts)\b"
 )
+FLEET = re.compile(r"\brunning_(postgres|valkey|s3)\(")
+"""Of a module that starts the parts of a fleet itself."""
+
 STARTS = re.compile(
     r"^(import|from) (subprocess|multiprocessing)\b|\btests\.sql\.(processes|children)\b"
     r"|\bsql\.analyst\.query_runner\b|\bRedisServer\b|\bAnvilNode\(|\brun_compiler\(|\bprocess_pool\(",
@@ -59,6 +66,20 @@ def chromium() -> Iterator[Chromium]:
     browser.close()
 
 
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One server for all tests of a worker, each with a database of its own."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def empty_databases(postgres_server: PostgresServer) -> Iterator[EmptyDatabases]:
+    """Databases for one test at a time, each empty."""
+    with closing(EmptyDatabases(postgres_server)) as databases:
+        yield databases
+
+
 SAMPLE = "0.8-opt"
 """The build that stands for the others in the fast tier."""
 
@@ -67,7 +88,7 @@ SAMPLE = "0.8-opt"
 def marks_of_module(path: Path) -> frozenset[str]:
     """Marks of all tests of a module: by what its source calls."""
     text = path.read_text(encoding="utf-8")
-    found = {"compiler": COMPILES, "process": STARTS}
+    found = {"compiler": COMPILES, "process": STARTS, "fleet": FLEET}
     return frozenset(mark for mark, pattern in found.items() if pattern.search(text))
 
 

@@ -15,12 +15,12 @@ from core.report import Report
 from sql.balances import holders_of, top_holders
 from sql.codes import delete_other_versions, read_found, write_found
 from sql.creator_tables import read_creator
+from sql.database import Reader
 from sql.history_tables import read_history
 from sql.launch_tables import launches_of
 from sql.pool_tables import coverage_of, first_pools_beside, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow
-from sql.sqlite_file import Reader
 from sql.store import Store
 from sql.tokens import read_token
 

@@ -28,7 +28,7 @@ from api.watches.watch_shapes import (
 from config.plans import Plan
 from core.errors import InvalidAddressError, StoreError
 from core.primitives import Address, checksum, parse_address
-from sql.sqlite_file import Transaction
+from sql.database import Transaction
 from sql.store import Readable, Store
 from sql.watch_events import tell_test
 from sql.watch_messages import list_deliveries, list_last

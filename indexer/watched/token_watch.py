@@ -19,8 +19,8 @@ from indexer.reads import BlockSpan
 from indexer.watched.block_reads import BlockReads, WatchReader
 from indexer.watched.block_watch import BlockWatch
 from indexer.watched.watched_set import WatchedSet, WatchedTokens
+from sql.database import Transaction
 from sql.observations import pace_of, write_gap, write_observations
-from sql.sqlite_file import Transaction
 from sql.store import Readable
 
 _log = structlog.get_logger(__name__)

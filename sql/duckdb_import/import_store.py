@@ -12,6 +12,7 @@ import msgspec
 
 from core.primitives import RawAmount
 from sql.columns import blob
+from sql.database import Transaction
 from sql.duckdb_import.old_store import Cells, OldStore
 from sql.finalization import finalize_rows
 from sql.history_tables import write_history
@@ -29,7 +30,6 @@ from sql.rows import (
     TransferRow,
     UndecodedRow,
 )
-from sql.sqlite_file import Transaction
 from sql.store import Store
 from sql.task_queue import NEW_WORTH
 from sql.transfer_tables import insert_transfers

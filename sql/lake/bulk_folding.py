@@ -51,7 +51,5 @@ def _add(store: Store, batch: int, deltas: list[BalanceDelta]) -> None:
         token_id = int.from_bytes(delta.key[:_TOKEN_BYTES])
         by_token[token_id][delta.key[_TOKEN_BYTES:]] = delta.amount_raw
     with store.transaction() as tx:
-        writer = BalanceWriter(tx)
-        for token_id, changes in by_token.items():
-            writer.add(token_id, changes)
+        BalanceWriter(tx).add(by_token)
         tx.execute("bulks/put_folded", batch=batch, after_key=deltas[-1].key)

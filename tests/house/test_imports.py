@@ -150,7 +150,7 @@ def test_only_the_command_line_reads_the_environment_or_arguments() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-EXTRAS = {"demo": "demo/", "cards": "api/pages/share_card.py"}
+EXTRAS = {"demo": "demo/", "cards": "api/pages/share_card.py", "fleet": "sql/postgres/"}
 """By extra: the modules that import its packages, a folder or a file."""
 
 LAZY = {"commands/run_demo.py": "demo", "api/pages/share_card.py": "cards"}

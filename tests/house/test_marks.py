@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tests.conftest import FIXTURES
 from tests.house.sources import ROOT, parsed
 
-STARTERS = {"AnvilNode", "Chromium", "NodeProgram", "Provider"}
+STARTERS = {"AnvilNode", "Chromium", "NodeProgram", "Provider", "running_postgres"}
 """What starts a process where it is called or entered."""
 
 

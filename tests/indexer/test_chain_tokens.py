@@ -13,7 +13,7 @@ from core.primitives import Address
 from indexer.chain_tokens import ChainTokens
 from indexer.tracked_tokens import NOT_TRACKED
 from sql.columns import blob
-from sql.sqlite_file import Transaction
+from sql.database import Transaction
 from sql.store import Readable, Store
 from sql.tokens import track_seen, tracked
 from sql.unwind import unwind_from

@@ -17,7 +17,7 @@ from indexer.backfill import backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from sql.blocks import list_blocks
-from sql.sqlite_file import Reader, Transaction
+from sql.database import Reader, Transaction
 from sql.store import Store
 from sql.tokens import track_tokens
 from sql.unwind import unwind_from

@@ -10,9 +10,10 @@ from config.plans import load_plans
 from core.errors import StoreError
 from core.primitives import HexBytes
 from sql.blocks import list_checkpoints, write_checkpoint
+from sql.database import Transaction
 from sql.ledger import LEDGER_LAYOUT, Ledger
 from sql.rows import CheckpointRow, UndecodedRow
-from sql.sqlite_file import SqliteFile, Transaction
+from sql.sqlite_file import SqliteFile
 from sql.store import Store
 from sql.store_files import StoreFiles
 from tests.sql.samples import address, hash32

@@ -1,12 +1,18 @@
-"""A store of each test's own."""
+"""A store of each test's own, on both engines."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from sql.store import Store
-from tests.sql.empty_files import new_store
+from harness.parts.empty_databases import EmptyDatabases
+from sql.store import FileStore, Store
+from tests.sql.empty_files import NewStore, new_store
+from tests.sql.empty_files import temporary_store as temporary_file_store
+
+ENGINES = ("file", pytest.param("postgres", marks=pytest.mark.fleet))
 
 
 @pytest.fixture
@@ -15,7 +21,31 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    opened = new_store(path)
-    yield opened
-    opened.close()
+def file_store(path: Path) -> Iterator[FileStore]:
+    """A store in files, for what only those have."""
+    with closing(new_store(path)) as opened:
+        assert isinstance(opened, FileStore)
+        yield opened
+
+
+@pytest.fixture
+def postgres_store(empty_databases: EmptyDatabases, path: Path) -> Iterator[Store]:
+    """A store in PostgreSQL."""
+    with empty_databases.store(path) as opened:
+        yield opened
+
+
+@pytest.fixture(params=ENGINES)
+def store(request: pytest.FixtureRequest) -> Store:
+    """An empty store, once in files and once in PostgreSQL."""
+    found: Store = request.getfixturevalue(f"{request.param}_store")
+    return found
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def temporary_store(request: pytest.FixtureRequest) -> NewStore:
+    """Opens empty stores that go at the end of a block, for tests that need many."""
+    if request.param == "file":
+        return temporary_file_store
+    databases: EmptyDatabases = request.getfixturevalue("empty_databases")
+    return partial(databases.store, Path("files"))

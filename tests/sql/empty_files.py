@@ -4,14 +4,17 @@ Opening a copy needs a fraction of the time of a migration, and of its disk writ
 """
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cache
 from pathlib import Path
 
 from harness.empty_store import write_empty_store
 from sql.ledger import Ledger
 from sql.store import Store
+
+NewStore = Callable[[], AbstractContextManager[Store]]
+"""Opens an empty store, which goes at the end of the block."""
 
 
 def new_store(path: Path) -> Store:

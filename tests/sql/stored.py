@@ -1,11 +1,17 @@
 """What a store holds, read back plainly: by SQL of the tests' own, final rows and others alike."""
 
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 
 import msgspec
+import psycopg
+from psycopg.raw_cursor import RawCursor
 
 from core.primitives import Address
+from sql.postgres.postgres_database import PostgresDatabase
+from sql.postgres.postgres_store import connect_store
+from sql.postgres.statement_text import number_parameters
 from sql.store import Store
 from sql.store_files import StoreFiles
 
@@ -42,11 +48,84 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True):
     amount_raw: int
 
 
+def reopened(store: Store) -> Store:
+    """The same store, opened once more."""
+    if isinstance(store._database, PostgresDatabase):
+        return connect_store(store._database._pool._url, path=store.path)
+    return Store.open(store.path)
+
+
 def read_rows(store: Store, query: str, *parameters: object) -> list[Cells]:
     """Rows of any SELECT over what is committed; blobs are 0x text."""
+    return [tuple(map(_plain, row)) for row in read_stored(store, query, *parameters)]
+
+
+def read_stored(store: Store, query: str, *parameters: object) -> list[Cells]:
+    """The same with blobs as bytes."""
+    if isinstance(store._database, PostgresDatabase):
+        numbered = number_parameters(query).text
+        with store._database._pool.lent() as connection:
+            return RawCursor(connection).execute(numbered, parameters, binary=True).fetchall()
     uri = f"file:{StoreFiles(prefix=store.path).serving}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True)) as file:
-        return [tuple(map(_plain, row)) for row in file.execute(query, parameters).fetchall()]
+        return file.execute(query, parameters).fetchall()
+
+
+def write_rows(store: Store, statement: str, rows: Iterable[Cells] = ((),)) -> None:
+    """Run a statement of the tests' own for each row of its parameters, and commit."""
+    if isinstance(store._database, PostgresDatabase):
+        numbered = number_parameters(statement).text
+        with psycopg.connect(store._database._pool._url) as connection:
+            RawCursor(connection).executemany(numbered, rows)
+        return
+    with closing(sqlite3.connect(StoreFiles(prefix=store.path).serving)) as file, file:
+        file.execute("pragma foreign_keys = on")
+        file.executemany(statement, rows)
+
+
+def table_names(store: Store) -> list[str]:
+    """All tables but those that only one engine has."""
+    if isinstance(store._database, PostgresDatabase):
+        query = "select tablename::text from pg_tables where schemaname = 'public'"
+    else:
+        query = "select name from sqlite_master where type = 'table'"
+    of_one = {"chain_writer", "schema_version", "sqlite_sequence"}
+    return sorted({str(name) for (name,) in read_rows(store, query)} - of_one)
+
+
+class StoredColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """A column of a table as the database has it."""
+
+    name: str
+    sql_type: str
+    """In SQLite's words."""
+    is_nullable: bool
+
+
+_SQLITE_TYPES = {"bigint": "INTEGER", "bytea": "BLOB", "text": "TEXT", "double precision": "REAL"}
+
+
+def described_table(store: Store, table: str) -> list[StoredColumn]:
+    """The columns of a table in order."""
+    if isinstance(store._database, PostgresDatabase):
+        query = (
+            "select column_name::text, data_type::text, is_nullable = 'YES'"
+            " from information_schema.columns where table_name = ? order by ordinal_position"
+        )
+        return [
+            StoredColumn(name=str(name), sql_type=_SQLITE_TYPES[str(kind)], is_nullable=bool(empty))
+            for name, kind, empty in read_rows(store, query, table)
+        ]
+    query = 'select name, type, "notnull", pk from pragma_table_info(?) order by cid'
+    return [
+        StoredColumn(name=str(name), sql_type=str(kind), is_nullable=not is_filled and not key)
+        for name, kind, is_filled, key in read_rows(store, query, table)
+    ]
+
+
+def column_names(store: Store, table: str) -> list[str]:
+    """The columns of a table in order."""
+    return [column.name for column in described_table(store, table)]
 
 
 def read_transfers(store: Store) -> list[Transfer]:

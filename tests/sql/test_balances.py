@@ -20,7 +20,7 @@ from sql.store import Store
 from sql.tokens import track_tokens
 from sql.transfer_tables import insert_transfers
 from tests.examples import one_in
-from tests.sql.empty_files import temporary_store
+from tests.sql.empty_files import NewStore
 from tests.sql.samples import address
 from tests.sql.stored import exact_number, read_rows
 
@@ -246,7 +246,7 @@ OVERDRAWN_AND_BACK = [
 @example(played=ONE_ABOVE, at_most=1)
 @example(played=OVERDRAWN_AND_BACK, at_most=1)
 def test_holders_are_the_plain_sum_at_every_moment(
-    played: Sequence[Move | Finalize], at_most: int
+    temporary_store: NewStore, played: Sequence[Move | Finalize], at_most: int
 ) -> None:
     with small_lists(), temporary_store() as store:
         game = Played(store)
@@ -263,7 +263,7 @@ def test_holders_are_the_plain_sum_at_every_moment(
 @settings(max_examples=one_in(2))
 @given(played=st.lists(mints | honest | made_up, min_size=20, max_size=40), data=st.data())
 def test_the_list_of_the_largest_holds_all_above_its_bound(
-    played: Sequence[Move], data: st.DataObject
+    temporary_store: NewStore, played: Sequence[Move], data: st.DataObject
 ) -> None:
     """With as few listed as can be, in steps as small as can be."""
     with small_lists(many=3, listed=2, most=3, least=1), temporary_store() as store:
@@ -276,7 +276,9 @@ def test_the_list_of_the_largest_holds_all_above_its_bound(
         game.assert_holders(2)
 
 
-def test_top_holders_of_many_are_read_from_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_top_holders_of_many_are_read_from_the_list(
+    temporary_store: NewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As long as they are above its bound: without reading the balances of all others."""
     with small_lists(), temporary_store() as store:
         game = Played(store)
@@ -294,7 +296,9 @@ def test_top_holders_of_many_are_read_from_the_list(monkeypatch: pytest.MonkeyPa
             holders_of(store, chain_id=1, token=TOKENS[0], at_most=5)
 
 
-def test_equal_balances_of_many_are_read_from_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_balances_of_many_are_read_from_the_list(
+    temporary_store: NewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An airdrop must not make each look-up read all of its owners."""
     with small_lists(), temporary_store() as store:
         game = Played(store)
@@ -310,7 +314,7 @@ def test_equal_balances_of_many_are_read_from_the_list(monkeypatch: pytest.Monke
         assert found == expected(game.sums[0], 3)
 
 
-def test_lists_of_two_chains_are_apart() -> None:
+def test_lists_of_two_chains_are_apart(temporary_store: NewStore) -> None:
     """A token of each at the same address."""
     with temporary_store() as store:
         for chain_id, amount in ((1, 5), (56, 9)):

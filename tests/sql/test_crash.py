@@ -8,7 +8,8 @@ import pytest
 
 from core.errors import StoreError
 from sql.blocks import list_blocks, list_checkpoints
-from sql.store import Store
+from sql.sqlite_file import SqliteReader
+from sql.store import FileStore, Store
 from tests.sql.children import ROWS
 from tests.sql.processes import read_line, start
 from tests.sql.samples import block
@@ -91,7 +92,7 @@ def test_a_failed_block_is_undone(store: Store) -> None:
 
 
 def test_a_connection_whose_rollback_fails_is_never_used_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    file_store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its transaction would go on, and the next commit would take it along."""
     connect = sqlite3.connect
@@ -106,20 +107,21 @@ def test_a_connection_whose_rollback_fails_is_never_used_again(
         patch.setattr(
             sqlite3, "connect", lambda *args, **more: connect(*args, factory=Failing, **more)
         )
-        failing = Store.open(store.path)
+        failing = Store.open(file_store.path)
         with pytest.raises(ZeroDivisionError), failing.transaction() as tx:
             tx.insert("block", [block(1)])
             raise ZeroDivisionError
     with failing.transaction() as tx:  # by a connection that is not made to fail
         tx.insert("block", [block(2)])
-    assert list_blocks(store, chain_id=1) == [block(2)]
+    assert list_blocks(file_store, chain_id=1) == [block(2)]
     failing.close()
 
 
-def test_a_snapshot_whose_end_fails_hands_its_connection_to_nobody(store: Store) -> None:
-    with pytest.raises(StoreError), store.snapshot() as reader:
+def test_a_snapshot_whose_end_fails_hands_its_connection_to_nobody(file_store: FileStore) -> None:
+    with pytest.raises(StoreError), file_store.snapshot() as reader:
         list_blocks(reader, chain_id=1)
+        assert isinstance(reader, SqliteReader)
         reader._connection.execute("rollback")  # so there is none left to end
-    with store.transaction() as tx:
+    with file_store.transaction() as tx:
         tx.insert("block", [block(1)])
-    assert list_blocks(store, chain_id=1) == [block(1)]
+    assert list_blocks(file_store, chain_id=1) == [block(1)]

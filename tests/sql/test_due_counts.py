@@ -10,7 +10,7 @@ from sql.store import Store
 from sql.task_queue import put_task, take_tasks
 from sql.tokens import track_tokens
 from tests.examples import one_in
-from tests.sql.empty_files import temporary_store
+from tests.sql.empty_files import NewStore
 from tests.sql.samples import address
 
 NOW_S = 10_000_000
@@ -30,7 +30,9 @@ def put_due(store: Store, due: list[int]) -> None:
     ages_s=st.lists(st.sampled_from(AGES_S) | st.integers(-100, NOW_S - 1), max_size=12),
     is_woken=st.booleans(),
 )
-def test_they_are_those_of_a_list(ages_s: list[int], is_woken: bool) -> None:
+def test_they_are_those_of_a_list(
+    temporary_store: NewStore, ages_s: list[int], is_woken: bool
+) -> None:
     with temporary_store() as store:
         put_due(store, [NOW_S - age_s for age_s in ages_s])
         if is_woken:  # and taken by nobody
@@ -48,7 +50,7 @@ def test_they_are_those_of_a_list(ages_s: list[int], is_woken: bool) -> None:
     )
 
 
-def test_they_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_bounded(temporary_store: NewStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due_counts, "COUNTED_AT_MOST", 3)
     with temporary_store() as store:
         put_due(store, [NOW_S - 5] * 10)

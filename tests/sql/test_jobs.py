@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from config.job_definition import JobDefinition, JobStateError, JobToken
 from core.primitives import Address
+from sql.database import Transaction
 from sql.job_runs import (
     MOST_CUTS,
     RUNS_KEPT,
@@ -37,7 +38,6 @@ from sql.job_table import (
     request_run,
     write_configured_jobs,
 )
-from sql.sqlite_file import Transaction
 from sql.store import Store
 from tests.examples import one_in
 from tests.sql.empty_files import new_store, temporary_store

@@ -36,7 +36,7 @@ from sql.watched_tokens import (
 )
 from tests.examples import one_in
 from tests.sql.samples import LATER, address, block, hash32
-from tests.sql.stored import read_rows
+from tests.sql.stored import read_rows, write_rows
 
 PACE = ObservationPace(every_blocks=5, block_time_s=12.0)
 NOW_S = 1_700_000_000
@@ -257,8 +257,7 @@ def test_the_revision_moves_with_watches_and_with_reports_of_watched_tokens_alon
 
 def execute(store: Store, statement: str) -> None:
     """A statement that watches are changed by, of whoever owns their tables."""
-    with store.transaction() as tx:
-        tx._connection.execute(statement)
+    write_rows(store, statement)
 
 
 def test_old_observations_are_forgotten() -> None:

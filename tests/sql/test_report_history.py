@@ -73,7 +73,7 @@ def write(store: Store, said: Said, number: int) -> None:
 def history(store: Store) -> list[tuple[object, ...]]:
     return read_rows(
         store,
-        "select lower(hex(address)), report_history.block_number, verdict, liquidity_usd, sell_tax,"
+        "select address, report_history.block_number, verdict, liquidity_usd, sell_tax,"
         " changes from report_history join token using (token_id) order by 1, 2, scanned_at_s",
     )
 

@@ -20,7 +20,7 @@ from sql.statements import load_migrations
 from sql.store import Store
 from sql.store_files import StoreFiles
 from tests.sql.samples import block
-from tests.sql.stored import read_rows
+from tests.sql.stored import described_table, read_rows
 
 TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
     "block": (rows.BlockRow, ()),
@@ -52,10 +52,9 @@ IN_NO_TABLE = {
 
 def described(store: Store, table: str) -> dict[str, tuple[object, bool]]:
     """Type of each column, and whether it takes NULL."""
-    query = 'select name, type, "notnull", pk from pragma_table_info(?)'
     return {
-        str(name): (kind, not is_filled and not key)
-        for name, kind, is_filled, key in read_rows(store, query, table)
+        column.name: (column.sql_type, column.is_nullable)
+        for column in described_table(store, table)
     }
 
 

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from sql import task_queue
 from sql.rows import TokenRow
-from sql.store import Store
+from sql.sqlite_file import SqliteTransaction
+from sql.store import FileStore, Store
 from sql.task_queue import Task, TaskKind, add_task, drop_task, put_task, take_tasks
 from sql.tokens import track_tokens
 from tests.examples import one_in
-from tests.sql.empty_files import temporary_store
+from tests.sql.empty_files import NewStore
 from tests.sql.samples import address
-from tests.sql.stored import read_rows
+from tests.sql.stored import read_rows, reopened
 
 KINDS: tuple[TaskKind, ...] = ("refresh", "creator", "history")
 TOKENS = 8
@@ -103,7 +104,9 @@ def take(store: Store, *, now_s: int, at_most: int = 100, chain_id: int = 1) -> 
 
 @settings(max_examples=one_in(1))
 @given(played=st.lists(steps, max_size=40))
-def test_the_queue_is_a_list_by_worth(played: Sequence[Put | Drop | Take]) -> None:
+def test_the_queue_is_a_list_by_worth(
+    temporary_store: NewStore, played: Sequence[Put | Drop | Take]
+) -> None:
     with temporary_store() as store:
         rows, planned, now_s = tracked_rows(store, TOKENS), Planned(), 0
         for step in played:
@@ -142,7 +145,7 @@ def test_a_task_that_was_taken_comes_again_unless_it_is_done(store: Store) -> No
     assert take(store, now_s=9) == []
     assert take(store, now_s=10) == [Task(token=token, worth=5)]
     assert take(store, now_s=10 + AGAIN_S - 1) == []
-    other = Store.open(store.path)
+    other = reopened(store)
     assert take(other, now_s=10 + AGAIN_S) == [Task(token=token, worth=5)]
     other.close()
     with store.transaction() as tx:
@@ -193,21 +196,22 @@ def test_chains_and_kinds_have_queues_of_their_own(store: Store) -> None:
     assert creators == [Task(token=here, worth=9)]
 
 
-def test_what_a_turn_costs_does_not_grow_with_the_queue(store: Store) -> None:
+def test_what_a_turn_costs_does_not_grow_with_the_queue(file_store: FileStore) -> None:
     """Counted in steps of SQLite's virtual machine, a hundred times as many tasks."""
     costs = []
     for count in (100, 10_000):
-        with store.transaction() as tx:
+        with file_store.transaction() as tx:
+            assert isinstance(tx, SqliteTransaction)
             tx._connection.execute("delete from task")
             tx._connection.executemany(
                 "insert into task values ('refresh', ?, 1, ?, ?, ?)",
                 ((at, at % 977, at, at % 2) for at in range(1, count + 1)),
             )
-        costs.append(steps_of_a_turn(store, now_s=5))
+        costs.append(steps_of_a_turn(file_store, now_s=5))
     assert costs[1] < 2 * costs[0]
 
 
-def steps_of_a_turn(store: Store, *, now_s: int) -> int:
+def steps_of_a_turn(file_store: FileStore, *, now_s: int) -> int:
     """In tens."""
     tens = [0]
 
@@ -215,11 +219,13 @@ def steps_of_a_turn(store: Store, *, now_s: int) -> int:
         tens[0] += 1
         return 0
 
-    with store.transaction() as tx:
+    with file_store.transaction() as tx:
+        assert isinstance(tx, SqliteTransaction)
         tx._connection.set_progress_handler(note, 10)
     try:
-        take(store, now_s=now_s, at_most=10)
+        take(file_store, now_s=now_s, at_most=10)
     finally:
-        with store.transaction() as tx:
+        with file_store.transaction() as tx:
+            assert isinstance(tx, SqliteTransaction)
             tx._connection.set_progress_handler(None, 10)
     return tens[0]

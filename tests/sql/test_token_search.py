@@ -1,9 +1,7 @@
 """Protects searches: they find what a reading of every report finds, in the right order, and what
 was stored before there were searches is found after any number of interruptions."""
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 
 import msgspec
 import pytest
@@ -18,9 +16,7 @@ from sql import search_entries
 from sql.reports import write_refusal, write_report
 from sql.rows import RefusalRow
 from sql.search_entries import enter_stored_reports
-from sql.statements import load_migrations
 from sql.store import Store
-from sql.store_files import StoreFiles
 from sql.token_search import (
     FoundToken,
     find_richest_namesakes,
@@ -30,7 +26,7 @@ from sql.token_search import (
 )
 from tests.examples import one_in
 from tests.sql.samples import LATER, address, pool_result
-from tests.sql.stored import read_rows
+from tests.sql.stored import Cells, read_rows, write_rows
 
 CHAINS = (1, 56)
 
@@ -187,8 +183,8 @@ def test_the_namesakes_with_the_most_money_are_known(store: Store) -> None:
 def test_namesakes_of_a_page_are_those_of_a_reading_of_every_token(
     store: Store, tokens: list[tuple[int, str, float]]
 ) -> None:
-    with closing(sqlite3.connect(StoreFiles(prefix=store.path).serving)) as file:
-        file.executescript("delete from search_term; delete from search_entry; delete from report;")
+    for table in ("search_term", "search_entry", "report"):
+        write_rows(store, f"delete from {table}")  # noqa: S608
     wanted: dict[tuple[int, str], float] = {}
     for number, (chain_id, symbol, usd) in enumerate(tokens, 1):
         fill(store, named(number, "", symbol, usd, chain_id=chain_id))
@@ -205,22 +201,26 @@ def test_the_newest_and_the_richest_are_listed(store: Store) -> None:
 
 
 def forget_entries(store: Store) -> None:
-    """Take the tables away and run their migration again, as on a store from before it."""
-    (migration,) = (one for one in load_migrations() if one.name.endswith("_search"))
-    with closing(sqlite3.connect(StoreFiles(prefix=store.path).serving)) as file:
-        file.executescript(
-            "drop table search_entry; drop table search_term; delete from import_progress;"
-        )
-        file.executescript(migration.text)
+    """Leave the tables as their migration does, on a store from before it."""
+    for table in ("search_entry", "search_term", "import_progress"):
+        write_rows(store, f"delete from {table}")  # noqa: S608
+    write_rows(
+        store,
+        "insert into import_progress (step, done) select 'search_until', max(token_id) from report",
+    )
+
+
+def entries_of(store: Store) -> list[list[Cells]]:
+    return [
+        read_rows(store, f"select * from {table} order by 1, 2, 3, 4")  # noqa: S608
+        for table in ("search_term", "search_entry")
+    ]
 
 
 def test_stored_reports_are_entered_in_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_entries, "_ENTERED_AT_ONCE", 2)
     fill(store, *ZOO)
-    whole = (
-        read_rows(store, "select * from search_term"),
-        read_rows(store, "select * from search_entry"),
-    )
+    whole = entries_of(store)
     forget_entries(store)
     assert find(store, "pepe") == []
     fill(store, ZOO[5])  # replaced before its turn
@@ -232,10 +232,7 @@ def test_stored_reports_are_entered_in_steps(store: Store, monkeypatch: pytest.M
             enter_stored_reports(store)
             raise StoreError(path="", reason="nothing was left to interrupt")
     assert steps == len(ZOO) // 2
-    assert whole == (
-        read_rows(store, "select * from search_term"),
-        read_rows(store, "select * from search_entry"),
-    )
+    assert entries_of(store) == whole
     assert not enter_stored_reports(store)
 
 

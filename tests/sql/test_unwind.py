@@ -16,12 +16,12 @@ from sql.blocks import (
     write_checkpoint,
 )
 from sql.columns import blob
+from sql.database import Transaction
 from sql.history_tables import read_history, write_history
 from sql.launch_tables import insert_launches, launches_of
 from sql.pool_tables import coverage_of, insert_pools, pools_of
 from sql.reports import read_report, write_report
 from sql.rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
-from sql.sqlite_file import Transaction
 from sql.store import MEMORY, Store
 from sql.tokens import Because, read_token, track_tokens, tracked
 from sql.transfer_tables import insert_transfers

@@ -30,9 +30,9 @@ from sql.tokens import (
 from sql.transfer_tables import insert_transfers
 from sql.unwind import unwind_from
 from tests.examples import one_in
-from tests.sql.empty_files import temporary_store
+from tests.sql.empty_files import NewStore
 from tests.sql.samples import LATER
-from tests.sql.stored import read_rows, transfers_of, undecoded_in
+from tests.sql.stored import read_rows, reopened, transfers_of, undecoded_in
 from tests.sql.test_finalization import all_tables
 from tests.sql.test_unwind import QUOTE, TOKENS, Facts, take_in, transfers_at
 
@@ -223,7 +223,9 @@ QUIET = Facts(new_launch=None, new_pool=None, transfers=2)
 @example(played=[Mine((QUIET, POOL)), Ask(0), Analyse(0), Fork(1, (QUIET,)), Mine((POOL,))])
 @example(played=[Mine((QUIET,)), Ask(0), Mine((QUIET, LAUNCH)), Fork(1, (QUIET,))])
 @example(played=[Mine((POOL, *[QUIET] * 6)), Finalized(3), Fork(3, (LAUNCH,)), Finalized(8)])
-def test_forks_leave_what_the_canonical_chain_gives(played: Sequence[Step]) -> None:
+def test_forks_leave_what_the_canonical_chain_gives(
+    temporary_store: NewStore, played: Sequence[Step]
+) -> None:
     with temporary_store() as store, temporary_store() as straight:
         bent = Bent(store)
         for step in played:
@@ -254,6 +256,7 @@ def test_forks_leave_what_the_canonical_chain_gives(played: Sequence[Step]) -> N
     played=[Mine((QUIET,) * 6), Finalized(1), Mine((POOL,)), FetchOld(0), Finalized(8), Fork(1, ())]
 )
 def test_a_fork_leaves_no_orphans_and_no_final_transfer_without_its_token(
+    temporary_store: NewStore,
     played: Sequence[Step],
 ) -> None:
     with temporary_store() as store:
@@ -285,7 +288,7 @@ def test_the_number_of_a_deleted_token_is_not_given_out_again(store: Store) -> N
         with store.transaction() as tx:
             unwind_from(tx, chain_id=1, number=1)
             unwind_from(tx, chain_id=1, number=0)
-        again = Store.open(store.path)
+        again = reopened(store)
         assert [one.token_id for one in removals(again)] == numbers
         again.close()
     assert len(set(numbers)) == 3

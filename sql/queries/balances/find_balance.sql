@@ -1,2 +1,2 @@
--- One row, or none: the balance under $key.
-select value from balance where key = $key
+-- One row, or none: the balance under a key.
+select value from balance where key = ?

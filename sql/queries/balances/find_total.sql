@@ -1,2 +1,2 @@
--- One row, or none: what is known of all balances of the token $token_id together.
-select token_id, owners, overdrawn, held, bound from token_balance where token_id = $token_id
+-- One row, or none: what is known of all balances of a token together.
+select token_id, owners, overdrawn, held, bound from token_balance where token_id = ?

@@ -1,2 +1,3 @@
 -- The balance under a key from now on.
-insert or replace into balance (key, value) values (?, ?)
+insert into balance (key, value) values (?, ?)
+on conflict (key) do update set value = excluded.value

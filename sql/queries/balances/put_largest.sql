@@ -1,2 +1,3 @@
 -- One of the largest balances of a token from now on.
-insert or replace into largest (token_id, owner, value) values (?, ?, ?)
+insert into largest (token_id, owner, value) values (?, ?, ?)
+on conflict (token_id, owner) do update set value = excluded.value

@@ -12,5 +12,5 @@ join report on report.token_id = token.token_id
 left join history on history.token_id = token.token_id
 where
     token.token_id = $token_id
-    and token.transfers_from_block is not 0
-    and not coalesce(history.is_whole, 0)
+    and (token.transfers_from_block is null or token.transfers_from_block <> 0)
+    and coalesce(history.is_whole, 0) = 0

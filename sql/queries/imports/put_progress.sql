@@ -1,2 +1,3 @@
 -- Notes the last row number of the step $step that was taken over.
-insert or replace into import_progress (step, done) values ($step, $done)
+insert into import_progress (step, done) values ($step, $done)
+on conflict (step) do update set done = excluded.done

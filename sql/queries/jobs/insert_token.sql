@@ -1,2 +1,3 @@
 -- A token that a run has to do; once, however often it was selected.
-insert or ignore into job_token (run_id, chain_id, address) values (?, ?, ?)
+insert into job_token (run_id, chain_id, address) values (?, ?, ?)
+on conflict do nothing

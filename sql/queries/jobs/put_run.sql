@@ -11,6 +11,6 @@ update job_run set
     refused = $refused,
     failed = $failed,
     rows_exported = $rows_exported,
-    overlaps = $overlaps,
+    "overlaps" = $overlaps,
     error = $error
 where run_id = $run_id

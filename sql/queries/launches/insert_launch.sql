@@ -9,4 +9,4 @@ on conflict (chain_id, token, slug) do update set
     tx_hash = excluded.tx_hash,
     block_number = excluded.block_number,
     log_index = excluded.log_index
-where (excluded.block_number, excluded.log_index) < (block_number, log_index)
+where (excluded.block_number, excluded.log_index) < (launch.block_number, launch.log_index)

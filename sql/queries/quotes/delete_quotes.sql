@@ -1,2 +1,2 @@
 -- Removes the quote tokens of a chain.
-delete from quote_token where chain_id = $chain_id and address >= x''
+delete from quote_token where chain_id = $chain_id and address >= ''

@@ -1,2 +1,3 @@
 -- One term of one token.
-insert or ignore into search_term (chain_id, tier, term, token_id) values (?, ?, ?, ?)
+insert into search_term (chain_id, tier, term, token_id) values (?, ?, ?, ?)
+on conflict do nothing

@@ -1,11 +1,11 @@
 -- One row: how many tasks $kind of $chain_id are due at $now_s, by how long; of those that are marked
 -- so and of those that are not, $at_most are counted each.
 select
-    coalesce(sum(due_s = 0), 0) as "new",
-    coalesce(sum(due_s > $now_s - 60), 0) as minute,
-    coalesce(sum(due_s <= $now_s - 60 and due_s > $now_s - 3600), 0) as hour,
-    coalesce(sum(due_s <= $now_s - 3600 and due_s > $now_s - 86400), 0) as day,
-    coalesce(sum(due_s <= $now_s - 86400 and due_s > 0), 0) as older
+    count(*) filter (where due_s = 0) as "new",
+    count(*) filter (where due_s > $now_s - 60) as minute,
+    count(*) filter (where due_s <= $now_s - 60 and due_s > $now_s - 3600) as hour,
+    count(*) filter (where due_s <= $now_s - 3600 and due_s > $now_s - 86400) as day,
+    count(*) filter (where due_s <= $now_s - 86400 and due_s > 0) as older
 from (
     select due_s
     from (
@@ -13,7 +13,7 @@ from (
         where kind = $kind and chain_id = $chain_id and is_due = 1
         order by worth desc, token_id
         limit $at_most
-    )
+    ) as marked
     union all
     select due_s
     from (
@@ -21,5 +21,5 @@ from (
         where kind = $kind and chain_id = $chain_id and is_due = 0 and due_s <= $now_s
         order by due_s
         limit $at_most
-    )
-)
+    ) as unmarked
+) as due

@@ -6,10 +6,14 @@ insert into token (
 )
 values (?, ?, ?, ?, ?)
 on conflict (chain_id, address) do update set
-    first_seen_block = min(first_seen_block, excluded.first_seen_block),
-    tracked_because = case
-        when excluded.tracked_because = 'pool' or tracked_because = 'request'
-        then excluded.tracked_because
-        else tracked_because
+    first_seen_block = case
+        when excluded.first_seen_block < token.first_seen_block
+        then excluded.first_seen_block
+        else token.first_seen_block
     end,
-    requested_at_block = coalesce(requested_at_block, excluded.requested_at_block)
+    tracked_because = case
+        when excluded.tracked_because = 'pool' or token.tracked_because = 'request'
+        then excluded.tracked_because
+        else token.tracked_because
+    end,
+    requested_at_block = coalesce(token.requested_at_block, excluded.requested_at_block)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sql.lake.lake_file import LakeTransaction
-from sql.sqlite_file import Reader, Transaction
+from sql.sqlite_file import SqliteReader, SqliteTransaction
 
 
 class CrashError(BaseException):
@@ -20,9 +20,9 @@ def crash_before(statement: int) -> Iterator[None]:
         (LakeTransaction, "execute"),
         (LakeTransaction, "fetch"),
         (LakeTransaction, "insert"),
-        (Reader, "_run"),
-        (Reader, "stream"),
-        (Transaction, "execute"),
+        (SqliteReader, "_run"),
+        (SqliteReader, "stream"),
+        (SqliteTransaction, "execute"),
     ]
     kept = [(owner, name, getattr(owner, name)) for owner, name in hooked]
 

@@ -75,15 +75,16 @@ def test_stopped_anywhere_every_change_is_added_once(
 
 
 def stopping(after: int) -> object:
-    """`BalanceWriter.add` that ends the process at one of its calls."""
+    """`BalanceWriter.add` that ends the process after one of its calls, before how far it came is
+    noted."""
     add = BalanceWriter.add
     calls = 0
 
-    def counted(self: BalanceWriter, token_id: int, changes: dict[bytes, int]) -> None:
+    def counted(self: BalanceWriter, by_token: dict[int, dict[bytes, int]]) -> None:
         nonlocal calls
         calls += 1
+        add(self, by_token)
         if calls == after:
             raise StopError
-        add(self, token_id, changes)
 
     return counted

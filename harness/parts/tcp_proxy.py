@@ -1,0 +1,135 @@
+"""A TCP proxy in front of a server that delays, cuts or silences its connections."""
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+_CHUNK_BYTES = 64 << 10
+_STOP_S = 10.0
+
+
+class TcpProxy:
+    """Forwards connections from its own port of 127.0.0.1 to another. Thread-safe.
+
+    Runs in a thread of its own, so that blocking clients can be tested.
+    """
+
+    def __init__(self, target_port: int) -> None:
+        self._target_port = target_port
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._delay_s = 0.0
+        self._is_refusing = False
+        self._may_pass = asyncio.Event()
+        self._may_pass.set()
+        self._server: asyncio.Server | None = None
+        self.port = 0
+
+    def start(self) -> None:
+        """Listen on a free port."""
+        self._thread.start()
+        starting = asyncio.run_coroutine_threadsafe(self._listen(), self._loop)
+        self.port = starting.result(_STOP_S)
+
+    def stop(self) -> None:
+        """End all connections, and the thread."""
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(_STOP_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_STOP_S)
+        self._loop.close()
+
+    def delay(self, seconds: float) -> None:
+        """From now on hold each piece of data back for so long, in both directions."""
+        self._call(lambda: setattr(self, "_delay_s", seconds))
+
+    def cut(self) -> None:
+        """Reset all open connections. New ones are accepted."""
+        self._call(self._abort_all)
+
+    def refuse(self, *, is_refusing: bool = True) -> None:
+        """Reset new connections at once, or no longer."""
+        self._call(lambda: setattr(self, "_is_refusing", is_refusing))
+
+    def silence(self, *, is_silent: bool = True) -> None:
+        """Keep connections open but forward nothing, as after a cable is pulled; or go on."""
+        self._call(self._may_pass.clear if is_silent else self._may_pass.set)
+
+    def _call(self, change: Callable[[], object]) -> None:
+        """Make a change in the proxy's thread, and wait until it is made."""
+        is_made = threading.Event()
+
+        def make() -> None:
+            change()
+            is_made.set()
+
+        self._loop.call_soon_threadsafe(make)
+        is_made.wait(_STOP_S)
+
+    async def _listen(self) -> int:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        self._abort_all()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _abort_all(self) -> None:
+        for writer in self._writers:
+            _reset(writer)
+        self._writers.clear()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if self._is_refusing:
+            _reset(writer)
+            return
+        self._writers.add(writer)
+        onward: asyncio.StreamWriter | None = None
+        with suppress(OSError, asyncio.CancelledError):
+            answers, onward = await asyncio.open_connection("127.0.0.1", self._target_port)
+            self._writers.add(onward)
+            await asyncio.gather(self._pump(reader, onward), self._pump(answers, writer))
+        for end in (writer, onward):
+            if end is not None:
+                self._writers.discard(end)
+                end.transport.abort()
+
+    async def _pump(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while data := await source.read(_CHUNK_BYTES):
+            if self._delay_s:
+                await asyncio.sleep(self._delay_s)
+            await self._may_pass.wait()
+            target.write(data)
+            await target.drain()
+        target.write_eof()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Close a connection so that its other end sees a reset, not an orderly end."""
+    with suppress(OSError):  # it may be closed already
+        link = writer.get_extra_info("socket")
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+@contextmanager
+def proxied(target_port: int) -> Iterator[TcpProxy]:
+    """Run a proxy in front of a port of 127.0.0.1."""
+    proxy = TcpProxy(target_port)
+    proxy.start()
+    try:
+        yield proxy
+    finally:
+        proxy.stop()

@@ -1,0 +1,93 @@
+"""Time limits of connections, so that no statement waits for ever: the server's, and our own for a
+server that does not answer at all."""
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import psycopg
+from psycopg import Connection
+
+PostgresConnection = Connection[tuple[Any, ...]]
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long may be waited for what, in seconds, and how many connections there may be."""
+
+    connect_s: float = 5.0
+    statement_s: float = 30.0
+    """For the answer to one statement; the server ends it then."""
+    silence_s: float = 10.0
+    """Beyond that, for the server to say so; then the connection is given up."""
+    turn_s: float = 6.0
+    """For another transaction to end."""
+    idle_s: float = 60.0
+    """Between two statements of a transaction; the server then rolls it back."""
+    connections: int = 16
+
+
+class OverdueError(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+class StatementWatch:
+    """Ends connections on which a statement is overdue, from a thread of its own.
+
+    A server behind a broken link neither answers nor ends the connection: without this, whoever
+    waits for it would wait until the kernel gives up, or for ever where a proxy keeps the link up.
+    """
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self._longest_s = limits.statement_s + limits.silence_s
+        self._running: dict[PostgresConnection, float] = {}
+        self._overdue: set[PostgresConnection] = set()
+        self._lock = threading.Lock()
+        self._is_closing = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="postgres-watch", daemon=True)
+        self._thread.start()
+
+    @contextlib.contextmanager
+    def over(self, connection: PostgresConnection) -> Iterator[None]:
+        """Watch over the statements of a block, which count as one. Raises OverdueError."""
+        with self._lock:
+            self._running[connection] = time.monotonic() + self._longest_s
+        try:
+            yield
+        except psycopg.Error as error:
+            if connection in self._overdue:
+                message = f"no answer within {self._longest_s:g} s"
+                raise OverdueError(message) from error
+            raise
+        finally:
+            with self._lock:
+                del self._running[connection]
+                self._overdue.discard(connection)
+
+    def close(self) -> None:
+        """End the thread. A second call does nothing."""
+        self._is_closing.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._is_closing.wait(min(1.0, self._longest_s / 4)):
+            now_s = time.monotonic()
+            with self._lock:
+                for connection, until_s in self._running.items():
+                    if now_s > until_s:
+                        self._overdue.add(connection)
+                        _shut(connection)
+
+
+def _shut(connection: PostgresConnection) -> None:
+    """End both directions of the link: whoever waits on it is told at once."""
+    # A connection that has ended meanwhile has no socket any more.
+    with (
+        contextlib.suppress(OSError, psycopg.OperationalError),
+        socket.socket(fileno=os.dup(connection.fileno())) as link,
+    ):
+        link.shutdown(socket.SHUT_RDWR)

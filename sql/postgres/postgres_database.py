@@ -1,0 +1,325 @@
+"""The serving state in a PostgreSQL database: statements, snapshots and transactions.
+
+Write transactions of one chain take turns, by a lock on the chain's row in `chain_writer`; those of
+different chains run at the same time, and one that names no chain runs alone. What a transaction
+has read of its chain therefore stays true until it ends, as in SQLite, and as the lock is the first
+that each takes, they cannot wait for each other in a circle.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import psycopg
+from psycopg import errors
+from psycopg.pq import Format, TransactionStatus
+from psycopg.raw_cursor import RawCursor, RawServerCursor
+
+from core.errors import StoreError
+from sql.columns import rows_to_insert
+from sql.database import OnConflict, Reader, Transaction
+from sql.postgres.connection_limits import ConnectionLimits, OverdueError, PostgresConnection
+from sql.postgres.connection_pool import ConnectionPool, is_lost
+from sql.postgres.migrations import migrate, read_primary_keys
+from sql.postgres.postgres_url import shown_url
+from sql.postgres.statement_text import NumberedStatement, load_numbered
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_SNAPSHOT = "begin isolation level repeatable read, read only"
+_OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
+_WRITE = "begin isolation level read committed, read write"
+_LOCK_ALL = "lock table chain_writer in exclusive mode"
+_LOCK_CHAIN = "select 1 from chain_writer where chain_id = $1 for update"
+_ADD_CHAIN = "insert into chain_writer (chain_id) values ($1) on conflict do nothing"
+
+
+class PostgresReader(Reader):
+    """Statements on one connection."""
+
+    def __init__(
+        self, connection: PostgresConnection, pool: ConnectionPool, *, name: str, queries: Path
+    ) -> None:
+        self._connection = connection
+        self._pool = pool
+        self._name = name
+        self._queries = queries
+
+    def fetch_each(
+        self, query: str, rows: Sequence[Sequence[object]], /
+    ) -> list[list[tuple[Any, ...]]]:
+        """Run a statement once for each row; return what each found. Raises StoreError."""
+        if not rows:
+            return []
+        statement = load_numbered(query, self._queries).text
+        cursor = RawCursor(self._connection)
+        cursor.format = Format.BINARY
+        with self._named(query), self._pool.watch.over(self._connection):
+            cursor.executemany(statement, rows, returning=True)
+            return [found.fetchall() for found in cursor.results()]
+
+    def stream(
+        self, query: str, /, *, at_once: int, **params: object
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows as they are stored, in pieces of so many: inside a snapshot only. Raises
+        StoreError."""
+        statement = load_numbered(query, self._queries)
+        with (
+            self._named(query),
+            RawServerCursor(self._connection, "stream", scrollable=False) as cursor,
+        ):
+            with self._pool.watch.over(self._connection):
+                cursor.execute(statement.text, _values(statement, params), binary=True)
+            while True:
+                with self._pool.watch.over(self._connection):
+                    rows = cursor.fetchmany(at_once)
+                if not rows:
+                    return
+                yield rows
+
+    def _run(
+        self, query: str, params: dict[str, object]
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        cursor = self._execute(query, params)
+        return [column.name for column in cursor.description or ()], cursor.fetchall()
+
+    def _execute(self, query: str, params: Mapping[str, object]) -> RawCursor[tuple[Any, ...]]:
+        statement = load_numbered(query, self._queries)
+        cursor = RawCursor(self._connection)
+        with self._named(query), self._pool.watch.over(self._connection):
+            cursor.execute(statement.text, _values(statement, params), binary=True)
+        return cursor
+
+    @contextlib.contextmanager
+    def _named(self, query: str) -> Iterator[None]:
+        with translated(self._name, doing=query):
+            yield
+
+
+class PostgresTransaction(PostgresReader, Transaction):
+    """A write transaction on one connection."""
+
+    def __init__(
+        self,
+        connection: PostgresConnection,
+        pool: ConnectionPool,
+        *,
+        name: str,
+        queries: Path,
+        keys: Mapping[str, Sequence[str]],
+    ) -> None:
+        """`keys`: the columns of each table's primary key."""
+        super().__init__(connection, pool, name=name, queries=queries)
+        self._keys = keys
+
+    def execute(self, query: str, /, **params: object) -> int:
+        """Run a statement for its effect; return the number of rows changed. Raises StoreError."""
+        return self._execute(query, params).rowcount
+
+    def insert(
+        self,
+        table: str,
+        rows: Sequence[msgspec.Struct],
+        /,
+        *,
+        on_conflict: OnConflict = "abort",
+        **added: object,
+    ) -> int:
+        """Insert structs of one type, as `Transaction` says. Raises StoreError."""
+        if not rows:
+            return 0
+        names = (*added, *type(rows[0]).__struct_fields__)
+        places = ", ".join(f"${at}" for at in range(1, len(names) + 1))
+        # Names come from our own structs and from the catalogue, never from outside.
+        statement = (
+            f"insert into {table} ({', '.join(names)}) values ({places})"  # noqa: S608
+            + self._conflict_clause(table, names, on_conflict)
+        )
+        return self._execute_many(f"insert {table}", statement, rows_to_insert(rows, added))
+
+    def execute_many(self, query: str, rows: Iterable[Sequence[object]], /) -> int:
+        """Run a statement once for each row; return the number of rows changed. Raises
+        StoreError."""
+        return self._execute_many(query, load_numbered(query, self._queries).text, rows)
+
+    def _execute_many(self, query: str, statement: str, rows: Iterable[Sequence[object]]) -> int:
+        cursor = RawCursor(self._connection)
+        with self._named(query), self._pool.watch.over(self._connection):
+            cursor.executemany(statement, rows)
+        return max(0, cursor.rowcount)
+
+    def _conflict_clause(self, table: str, names: Sequence[str], on_conflict: OnConflict) -> str:
+        if on_conflict == "abort":
+            return ""
+        if on_conflict == "ignore":
+            return " on conflict do nothing"
+        key = self._keys[table]
+        others = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
+        return f" on conflict ({', '.join(key)}) do " + (
+            f"update set {others}" if others else "nothing"
+        )
+
+
+class PostgresDatabase:
+    """One database. Thread-safe; any number of processes may have it open."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: Path,
+        queries: Path,
+        limits: ConnectionLimits | None = None,
+    ) -> None:
+        """Connect, and migrate to the newest schema. Raises StoreError, which never has the URL's
+        password."""
+        self.name = shown_url(url)
+        self._queries = queries
+        self._pool = ConnectionPool(url, name=self.name, limits=limits or ConnectionLimits())
+        self._own = threading.local()
+        try:
+            with translated(self.name, doing="migrate"):
+                with self._pool.lent() as connection:
+                    migrate(connection, schema, name=self.name)
+                with self._pool.lent() as connection:
+                    self._keys = read_primary_keys(connection)
+        except BaseException:
+            self._pool.close()
+            raise
+
+    def close(self) -> None:
+        """Close all connections that are not in use. A second call does nothing.
+
+        A read or a transaction under way keeps its own until it ends.
+        """
+        self._pool.close()
+
+    def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
+        """Return the rows of a statement that only reads. Raises StoreError."""
+        return self._read(lambda reader: reader.fetch(query, row, **params))
+
+    def fetch_tuples(self, query: str, /, **params: object) -> list[tuple[Any, ...]]:
+        """Return all rows of a statement that only reads as they are stored. Raises StoreError."""
+        return self._read(lambda reader: reader.fetch_tuples(query, **params))
+
+    def stream(
+        self, query: str, /, *, at_once: int, **params: object
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a statement that only reads as they are stored, in pieces of so many.
+
+        All of them see the same state. Raises StoreError.
+        """
+        with self.snapshot() as reader:
+            yield from reader.stream(query, at_once=at_once, **params)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        """Yield a reader whose reads all see the same state. Raises StoreError."""
+        with (
+            translated(self.name, doing="snapshot"),
+            self._pool.lent(begin=_SNAPSHOT) as connection,
+        ):
+            try:
+                yield PostgresReader(connection, self._pool, name=self.name, queries=self._queries)
+            finally:
+                self._roll_back(connection)
+
+    @contextlib.contextmanager
+    def transaction(self, *, chain_id: int | None = None) -> Iterator[Transaction]:
+        """Yield a write transaction: committed at the end of the block, rolled back on any
+        exception.
+
+        `chain_id`: it writes rows of this chain only. Raises StoreError, also when others write for
+        longer than the wait, and when this thread is in a transaction already.
+        """
+        if getattr(self._own, "is_writing", False):
+            raise StoreError(path=self.name, reason="this thread is writing already")
+        with (
+            translated(self.name, doing="transaction"),
+            self._pool.lent(begin=_WRITE) as connection,
+        ):
+            self._own.is_writing = True
+            try:
+                self._take_turn(connection, chain_id)
+                yield PostgresTransaction(
+                    connection, self._pool, name=self.name, queries=self._queries, keys=self._keys
+                )
+                self._commit(connection)
+            finally:
+                self._own.is_writing = False
+                self._roll_back(connection)
+
+    def _read(self, read: Callable[[Reader], list[Any]]) -> list[Any]:
+        """Read once more where the server has ended a kept connection: nothing was changed."""
+        for is_last in (False, True):
+            try:
+                with (
+                    translated(self.name, doing="connect"),
+                    self._pool.lent() as connection,
+                ):
+                    return read(
+                        PostgresReader(
+                            connection, self._pool, name=self.name, queries=self._queries
+                        )
+                    )
+            except LostConnectionError:
+                if is_last:
+                    raise
+                self._pool.drop_idle()
+        raise AssertionError
+
+    def _take_turn(self, connection: PostgresConnection, chain_id: int | None) -> None:
+        with self._pool.watch.over(connection):
+            if chain_id is None:
+                connection.execute(_LOCK_ALL)
+                return
+            cursor = RawCursor(connection)
+            if cursor.execute(_LOCK_CHAIN, (chain_id,)).fetchone() is None:
+                cursor.execute(_ADD_CHAIN, (chain_id,))
+                cursor.execute(_LOCK_CHAIN, (chain_id,))
+
+    def _commit(self, connection: PostgresConnection) -> None:
+        try:
+            with self._pool.watch.over(connection):
+                connection.execute("commit")
+        except psycopg.OperationalError as error:
+            if is_lost(error) or isinstance(error, OverdueError):
+                reason = f"whether a transaction was committed is not known: {_words_of(error)}"
+                raise StoreError(path=self.name, reason=reason) from error
+            raise
+
+    def _roll_back(self, connection: PostgresConnection) -> None:
+        """End what is still open; a connection that cannot is not used again."""
+        if connection.info.transaction_status in _OPEN:
+            with contextlib.suppress(psycopg.Error), self._pool.watch.over(connection):
+                connection.execute("rollback")
+
+
+class LostConnectionError(StoreError):
+    """The server, or the way to it, ended the connection."""
+
+
+@contextlib.contextmanager
+def translated(name: str, *, doing: str) -> Iterator[None]:
+    """Raise what psycopg raises as a StoreError about the database, with what was being done."""
+    try:
+        yield
+    except psycopg.Error as error:
+        kind = LostConnectionError if is_lost(error) else StoreError
+        raise kind(path=name, reason=f"{doing}: {_words_of(error)}") from error
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise StoreError(path=name, reason=f"{doing}: {error}") from error
+
+
+def _words_of(error: psycopg.Error) -> str:
+    if isinstance(error, errors.LockNotAvailable):
+        return "another transaction has been writing for too long"
+    return error.diag.message_primary or str(error).strip() or type(error).__name__
+
+
+def _values(statement: NumberedStatement, params: Mapping[str, object]) -> list[object]:
+    """Return the parameters in order; a text of one engine may need fewer than the other's."""
+    return [params[name] for name in statement.names]
