@@ -206,7 +206,8 @@ def _top(
     """
     if total.bound is not None:
         bound = _read_bound(total.bound)
-        found = _top_of_listed(store, total.token_id, changes, at_most, bound[1])
+        # Who has no balance has more than a negative bound, and is not listed.
+        found = _top_of_listed(store, total.token_id, changes, at_most, max(bound[1], 0))
         # Who is neither listed nor touched ranks after the bound.
         if len(found) == at_most and _rank(found[-1]) <= _rank(bound):
             return found

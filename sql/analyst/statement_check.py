@@ -36,6 +36,10 @@ REFUSED_FUNCTIONS: Final = frozenset({"getenv", "write_log"})
 """Functions on values that reach beyond the store."""
 
 
+REFUSED_TABLES: Final = frozenset({"watch"})
+"""Tables with what their owners alone may know: addresses of webhooks, and what signs messages."""
+
+
 class _Parsed(msgspec.Struct, frozen=True, kw_only=True):
     error: bool
     error_type: str = ""
@@ -63,6 +67,9 @@ def _check_node(node: dict[str, object]) -> None:
     name = str(node.get("function_name", "")).lower()
     if name in REFUSED_FUNCTIONS:
         raise QueryError(reason=f"the function {name} cannot be used here")
+    table = str(node.get("table_name", "")).lower()
+    if table in REFUSED_TABLES:
+        raise QueryError(reason=f"the table {table} cannot be read here")
     if node.get("type") == "TABLE_FUNCTION":
         function = node.get("function")
         called = str(function.get("function_name", "")) if isinstance(function, dict) else ""

@@ -231,6 +231,14 @@ OVERDRAWN_AND_BACK = [
     Move(0, NOBODY, 1, 6),
     ALL_AT_ONCE,
 ]
+BOUND_BELOW_NOTHING = [
+    Move(0, NOBODY, 5, 4),
+    Move(0, NOBODY, 3, 1),
+    Move(0, 1, 2, 1),
+    ALL_AT_ONCE,
+    Move(0, NOBODY, 4, 4),
+]
+"""One of the listed is overdrawn, so those without a balance are above the bound."""
 
 
 @settings(max_examples=one_in(1))
@@ -245,6 +253,7 @@ OVERDRAWN_AND_BACK = [
 @example(played=TIED_LATE, at_most=3)
 @example(played=ONE_ABOVE, at_most=1)
 @example(played=OVERDRAWN_AND_BACK, at_most=1)
+@example(played=BOUND_BELOW_NOTHING, at_most=1)
 def test_holders_are_the_plain_sum_at_every_moment(
     temporary_store: NewStore, played: Sequence[Move | Finalize], at_most: int
 ) -> None:

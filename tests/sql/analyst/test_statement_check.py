@@ -47,6 +47,12 @@ REFUSED = [
     "select * from json_execute_serialized_sql(json_serialize_sql('select 1'))",
     "select getenv('HOME')",
     "select * from parquet_metadata('x')",
+    "select url from serving.watch",
+    'from serving.main."WATCH"',
+    "select (select max(secret) from serving.watch)",
+    "summarize serving.watch",
+    "select * from (summarize select * from serving.watch)",
+    "with a as (table serving.watch) from a",
 ]
 
 ALLOWED = [
