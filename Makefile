@@ -25,7 +25,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 
 OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard harness/nodes/*/package.json))
 
-.PHONY: help setup demo serve test test-all test-package test-nodes wheel check fix bench docs examples pictures lock
+.PHONY: help setup demo serve test test-all test-fleet test-package test-nodes wheel check fix bench docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ test-all: setup ## Run all tests, as CI does
 
 test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (770 MB), follow and analyse on each
 	$(PYTEST) -m other_nodes $(ARGS)
+
+test-fleet: setup ## Run the tests of servers, and those of the serving state again on PostgreSQL
+	$(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS)
 
 test-package: setup ## Test the wheel of what is committed, in environments of its own; needs the registries
 	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py $(ARGS)

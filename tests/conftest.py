@@ -31,6 +31,9 @@ FIXTURES = {
 }
 """Fixtures that start a process, with the mark of the tests that use them."""
 
+ASKED_FOR = ("other_nodes", "second_engine")
+"""Marks of tests that run where they are named: by `make test-nodes` and `make test-fleet`."""
+
 COMPILES = re.compile(
     r"\b(compile_runtime|compile_sources|compile_all|run_compiler|load_artifacts)\b"
 )
@@ -93,13 +96,14 @@ def marks_of_module(path: Path) -> frozenset[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test by what it needs, and leave out what only `make test-nodes` installs."""
+    """Mark each test by what it needs, and leave out what has a target of its own."""
     for item in items:
         if isinstance(item, pytest.Function):
             for mark in needs_of(item):
                 item.add_marker(mark)
-    if "other_nodes" not in config.option.markexpr:
-        items[:] = [item for item in items if item.get_closest_marker("other_nodes") is None]
+    for mark in ASKED_FOR:
+        if mark not in config.option.markexpr:
+            items[:] = [item for item in items if item.get_closest_marker(mark) is None]
 
 
 def needs_of(item: pytest.Function) -> set[str]:

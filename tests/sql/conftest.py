@@ -12,7 +12,7 @@ from sql.store import FileStore, Store
 from tests.sql.empty_files import NewStore, new_store
 from tests.sql.empty_files import temporary_store as temporary_file_store
 
-ENGINES = ("file", pytest.param("postgres", marks=pytest.mark.fleet))
+ENGINES = ("file", pytest.param("postgres", marks=(pytest.mark.fleet, pytest.mark.second_engine)))
 
 
 @pytest.fixture
