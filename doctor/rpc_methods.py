@@ -26,6 +26,9 @@ METHODS: tuple[Method, ...] = (
     Method(name="eth_call", used_for="all reads of contracts"),
     Method(name="eth_chainId", used_for="which chain an endpoint serves"),
     Method(name="eth_feeHistory", is_optional=True, used_for="tips of simulated trades"),
+    Method(
+        name="eth_getBalance", is_optional=True, used_for="coins of a sender, in checks of trades"
+    ),
     Method(name="eth_getBlockByHash", used_for="following near the head"),
     Method(name="eth_getBlockByNumber", used_for="following, back-fills"),
     Method(name="eth_getBlockReceipts", is_optional=True, used_for="creators; logs, second choice"),
@@ -48,6 +51,7 @@ def example_requests(subject: Subject) -> dict[str, RpcRequest]:
         RpcRequest("eth_call", (call, block)),
         RpcRequest("eth_chainId"),
         RpcRequest("eth_feeHistory", ("0x1", "latest", [10, 90])),
+        RpcRequest("eth_getBalance", (ZERO_ADDRESS, block)),
         block_request(head.ref.hash),
         header_request(head.number),
         RpcRequest("eth_getBlockReceipts", (head.ref.hash,)),

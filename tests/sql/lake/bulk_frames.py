@@ -14,6 +14,7 @@ _TYPES = {
     "token_id": np.int32,
     "sender_high": np.uint32,
     "recipient_high": np.uint32,
+    "time_s": np.int64,
 }
 
 
@@ -31,6 +32,7 @@ def transfers_of(events: Sequence[Event]) -> LakeColumns:
         columns[f"{side}_low"] = [number & _WORD for number in numbers]
     for at in range(4):
         columns[f"word{at}"] = [event.amount >> 64 * at & _WORD for event in events]
+    columns["time_s"] = [-1 if event.time_s is None else event.time_s for event in events]
     return {name: np.array(values, _TYPES.get(name, np.uint64)) for name, values in columns.items()}
 
 
