@@ -1,6 +1,6 @@
 """/watches/events: messages of watches as server-sent events."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, Final
 
 from litestar import Request, get
@@ -27,6 +27,7 @@ from api.routes.watch_routes import (
     book_of,
     keys_of,
 )
+from api.serving.methods import is_head
 from api.watches.event_feed import EventFeed, Listening
 from api.watches.watch_refusals import TooManyStreamsError
 
@@ -121,6 +122,8 @@ def _stream(
     )
     deps: ApiDeps = request.app.state.deps
     keyring: Keyring = request.app.state.keyring
+    if is_head(request.scope):
+        return ServerSentEvent(_nothing())
     return ServerSentEvent(
         feed.stream(listening, is_live=lambda: keyring.is_live(caller, deps.now_s()))
     )
@@ -134,3 +137,8 @@ def _event_id(text: str) -> int:
             loc=("header", "Last-Event-ID"), msg="Not the id of an event.", type="value_error"
         )
     )
+
+
+async def _nothing() -> AsyncIterator[str]:
+    return
+    yield

@@ -3,7 +3,11 @@
 Source: RFC 9110, 9.3.2. Clients and monitors use it to check existence and length.
 """
 
+from typing import Final, cast
+
 from litestar.types import HTTPScope, Message, Scope, Send
+
+_IS_HEAD: Final = "assay.is_head"
 
 _NAME_METHODS = (204, 405)
 """Statuses whose responses name the methods of a route: to OPTIONS, and to an unsupported
@@ -12,7 +16,12 @@ method."""
 
 def as_get(scope: HTTPScope) -> HTTPScope:
     """Return the scope of a HEAD call as GET, which the routes handle."""
-    return {**scope, "method": "GET"}
+    return cast("HTTPScope", {**scope, "method": "GET", _IS_HEAD: True})
+
+
+def is_head(scope: Scope) -> bool:
+    """True if the caller wants no body: a route whose body goes on need not begin it."""
+    return bool(scope.get(_IS_HEAD))
 
 
 def without_body(send: Send) -> Send:

@@ -21,6 +21,18 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", "/jobs/nightly/resume"),
     ("POST", "/jobs/nightly/run"),
     ("DELETE", "/jobs/nightly"),
+    ("GET", "/watches"),
+    ("POST", "/watches"),
+    ("GET", "/watches/1"),
+    ("DELETE", "/watches/1"),
+    ("POST", "/watches/1/pause"),
+    ("POST", "/watches/1/resume"),
+    ("POST", "/watches/1/test"),
+    ("GET", "/watches/1/tokens"),
+    ("POST", "/watches/1/tokens"),
+    ("POST", "/watches/1/tokens/remove"),
+    ("GET", "/watches/1/deliveries"),
+    ("GET", "/watches/1/events"),
     ("GET", "/llms.txt"),
     ("GET", "/health"),
     ("GET", "/ready"),
@@ -41,6 +53,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", "/dashboard"),
     ("POST", "/dashboard/keys"),
     ("POST", "/dashboard/keys/1/revoke"),
+    ("POST", "/dashboard/watches/1/pause"),
     ("GET", "/dashboard/jobs"),
     ("POST", "/dashboard/jobs/nightly/pause"),
     ("GET", "/t"),
@@ -50,4 +63,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}/card.png"),
     ("GET", f"/t/1/{TOKEN}/exit"),
 )
-"""Method and target. `tests/api/test_methods.py` holds it to be whole."""
+"""Method and target, but for streams. `tests/api/test_methods.py` holds it to be whole."""
+
+STREAMS: tuple[str, ...] = ("/watches/events",)
+"""What GET answers without an end, as there is a key."""

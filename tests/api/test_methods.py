@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from api.serving.cached_answer_app import CachedAnswerApp
-from harness.api.routes import ROUTES
+from harness.api.routes import ROUTES, STREAMS
 from harness.api.samples import MINED_AT_S, TOKEN
 from harness.api.world import PLANS, World
 
@@ -75,4 +75,4 @@ def test_every_route_is_tried(world: World) -> None:
         for method in route.methods
         if method != "OPTIONS"
     }
-    assert len(known) == len(ROUTES)
+    assert len(known) == len(ROUTES) + len(STREAMS)

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import assay
 from api.watches import event_feed
 from config.watch_settings import WatchSettings
+from harness.api.routes import STREAMS
 from harness.api.samples import TOKEN, TOKEN_SHOWN
 from harness.api.world import World
 from sql.store import Store
@@ -137,6 +138,13 @@ async def test_what_is_asked_wrongly_is_refused_and_nothing_is_made(
     assert response.status_code == 422
     assert name in response.text
     assert (await client.get("/watches", headers=key)).json() == {"watches": []}
+
+
+@pytest.mark.parametrize("path", STREAMS)
+async def test_head_of_a_stream_ends(world: World, client: httpx.AsyncClient, path: str) -> None:
+    told = await client.head(path, headers={"X-API-Key": world.new_key()})
+    assert (told.status_code, told.content) == (200, b"")
+    assert told.headers["content-type"].startswith("text/event-stream")
 
 
 async def test_an_operator_may_allow_http_and_private_addresses(world: World, store: Store) -> None:

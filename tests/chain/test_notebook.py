@@ -139,6 +139,9 @@ def serve_and_ask(
                 return None
 
         until(is_ready)
+        for token in tokens:
+            summary_of(client, token)
+        # An answer may come before its report is stored, but the next one never does.
         return {token: summary_of(client, token) for token in tokens}
 
 
@@ -254,7 +257,7 @@ def test_verdicts_are_those_of_the_api(study: Study) -> None:
     del asked[None]  # refused as no token
     assert asked["danger"] > 5
     for verdict, count in asked.items():
-        assert told[verdict] >= count  # tokens of the trader are in the store as well
+        assert told[verdict] >= count, (verdict, told, asked)
 
 
 def test_trades_are_the_swaps_of_the_chain(study: Study) -> None:
