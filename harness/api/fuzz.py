@@ -28,7 +28,9 @@ from harness.api.routes import ROUTES
 from harness.api.samples import TOKEN, addresses, make_report, reports
 from harness.api.wild import NOBODY, SignedIn, WildCall, check_wild, wild_calls
 from harness.api.world import World
+from harness.empty_store import write_empty_store
 from sql.ledger import Ledger
+from sql.store import Store
 
 CHECKS = [
     status_code_conformance,
@@ -94,6 +96,8 @@ class Fuzzer:
     def __init__(self, folder: Path):
         self._runner = asyncio.Runner()
         self._ledger = Ledger.open(folder / "ledger.sqlite")
+        write_empty_store(folder / "store")
+        self._store = Store.open(folder / "store")
         self._world = World(self._ledger)
         self._keys = [*map(self._world.new_key, PLANS), "tsk_live_made_up", "", None]
         self.statuses: Counter[str] = Counter()
@@ -107,7 +111,9 @@ class Fuzzer:
         self._document = document.exclude(path=["/health", "/ready"])  # nothing to make up
 
     async def _make_app(self) -> Any:
-        app = self._world.make_app(oidc=NOBODY)
+        ended = asyncio.Event()
+        ended.set()  # streams of events end once they have begun
+        app = self._world.make_app(oidc=NOBODY, store=self._store, stop=ended)
         self._world.keep(app)
         return app
 
@@ -197,6 +203,7 @@ class Fuzzer:
         """End what was opened."""
         self._runner.run(self._client.aclose())
         self._runner.run(self._world.aclose())
+        self._store.close()
         self._ledger.close()
         self._runner.close()
 

@@ -148,14 +148,19 @@ def test_a_token_takes_no_more_than_is_counted(pools: int, holders: int, proofs:
     )
     proved = tuple(EvidenceRow(key=f"key{at}", body=f"{at:30000}") for at in range(proofs))
     stored = pickle.dumps(snapshot(msgspec.structs.replace(made, evidence=proved)))
+    held_bytes, used = min((_measure(stored) for _ in range(3)), key=lambda found: found[1])
+    assert held_bytes / 3 < used < held_bytes
+
+
+def _measure(stored: bytes) -> tuple[int, int]:
+    """Bytes as counted and as taken; other threads of this process may add to these."""
     gc.collect()
     tracemalloc.start()
     try:
-        read = pickle.loads(stored)  # noqa: S301 - written three lines above
+        read = pickle.loads(stored)  # noqa: S301 - written by the test
         token = CachedToken(read, started_as=0, until_s=1e12)
         del read
         gc.collect()
-        used, _ = tracemalloc.get_traced_memory()
+        return token.held_bytes, tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert token.held_bytes / 3 < used < token.held_bytes
