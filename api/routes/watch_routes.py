@@ -83,6 +83,13 @@ WATCH_RESPONSES: Final[Mapping[int, ResponseSpec]] = {
 ONE_WATCH_RESPONSES: Final[Mapping[int, ResponseSpec]] = {
     **WATCH_RESPONSES,
     404: documented(DetailBody, "The key has no such watch", no_such_watch=NoSuchWatchError()),
+    422: documented(
+        ValidationBody,
+        "A bad value",
+        bad_number=unknown_value(
+            "path", "watch_id", message="Expected `int` >= 1", kind="value_error"
+        ),
+    ),
 }
 """What every route of one watch may answer."""
 
