@@ -1,5 +1,7 @@
 """Ingestion progress of each chain."""
 
+import time
+
 import msgspec
 
 from sql.store import Readable
@@ -22,4 +24,5 @@ class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_counts(store: Readable) -> dict[int, ChainCounts]:
     """Return counts by chain id. Raises StoreError."""
-    return {row.chain_id: row for row in store.fetch("status/list_chains", ChainCounts)}
+    found = store.fetch("status/list_chains", ChainCounts, now_s=int(time.time()))
+    return {row.chain_id: row for row in found}

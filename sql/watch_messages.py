@@ -19,8 +19,8 @@ class WebhookTarget(msgspec.Struct, frozen=True, kw_only=True):
     secret: Secret
 
 
-class WatchMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message to one watch."""
+class _MessageFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is told of a message beside its event."""
 
     id: int
     """Grows with every message, over all watches."""
@@ -38,6 +38,11 @@ class WatchMessage(msgspec.Struct, frozen=True, kw_only=True):
     block_number: int | None
     block_hash: Hash32 | None
     block_time_s: int | None
+
+
+class WatchMessage(_MessageFacts, frozen=True, kw_only=True):
+    """One message to one watch."""
+
     event: WatchEvent | None
     """None: a test, which is of no token."""
 
@@ -80,19 +85,7 @@ class _Due(msgspec.Struct, frozen=True, kw_only=True):
     secret: str
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    id: int
-    watch_id: int
-    watch_name: str
-    kinds: tuple[str, ...]
-    kind: str
-    created_at_s: int
-    missed: int
-    chain_id: int | None
-    address: Address | None
-    block_number: int | None
-    block_hash: Hash32 | None
-    block_time_s: int | None
+class _Message(_MessageFacts, frozen=True, kw_only=True):
     body: str | None
 
 
@@ -207,5 +200,5 @@ def first_due_s(store: Readable) -> float | None:
 
 def _message(row: _Message) -> WatchMessage:
     event = None if row.body is None else msgspec.json.decode(row.body, type=WatchEvent)
-    fields = {name: value for name, value in msgspec.structs.asdict(row).items() if name != "body"}
-    return WatchMessage(**fields, event=event)
+    facts = {name: getattr(row, name) for name in _MessageFacts.__struct_fields__}
+    return WatchMessage(**facts, event=event)

@@ -2,14 +2,14 @@
 
 from typing import Final
 
+from core.rpc.backoff import drawn_backoff_s
+
 GIVE_UP_AFTER_S: Final = 86_400
 """Seconds of failed attempts after which a watch is marked as failing, and they are given up."""
 
 LONGEST_WAIT_S: Final = 3_600.0
 
 _FIRST_WAIT_S: Final = 1.0
-_MOST_DOUBLINGS: Final = 12
-_JITTER_SHARE: Final = 0.5
 
 
 def next_attempt_s(
@@ -28,6 +28,5 @@ def next_attempt_s(
     """
     if now_s - failed_first_at_s >= GIVE_UP_AFTER_S:
         return None
-    doubled_s = _FIRST_WAIT_S * 2.0 ** min(failures - 1, _MOST_DOUBLINGS)
-    wait_s = min(doubled_s, LONGEST_WAIT_S) * (1 - _JITTER_SHARE * chance)
+    wait_s = drawn_backoff_s(failures, first_s=_FIRST_WAIT_S, most_s=LONGEST_WAIT_S, chance=chance)
     return now_s + min(max(wait_s, retry_after_s or 0.0), LONGEST_WAIT_S)

@@ -36,5 +36,11 @@ def backoff_s(tries: int, *, first_s: float, most_s: float) -> float:
 
     The jitter keeps clients that failed together from retrying together.
     """
+    chance = random.random()  # noqa: S311 - spreads load, guards nothing
+    return drawn_backoff_s(tries, first_s=first_s, most_s=most_s, chance=chance)
+
+
+def drawn_backoff_s(tries: int, *, first_s: float, most_s: float, chance: float) -> float:
+    """Return what `backoff_s` does. `chance`, from 0 to 1, takes up to half of it away."""
     whole = min(first_s * 2.0 ** min(max(tries - 1, 0), 32), most_s)
-    return whole * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+    return whole * (1 - 0.5 * chance)

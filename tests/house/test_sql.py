@@ -42,7 +42,6 @@ NOT_BOTH_UNDERSTAND = {
     "pools/list_first_beside",
     "pools/list_of_token",
     "search/list_namesakes",
-    "status/list_chains",  # the clock
     "tokens/find_newest",  # writers of other chains
     "tokens/list_places",  # rows joined to one text
     "tokens/track_token",  # ids are not used up by tokens that have one

@@ -1,5 +1,5 @@
--- One row per chain that was ever followed: our tip, rows, tokens due for an analysis, and tokens
--- whose transfers are stored from the first on.
+-- One row per chain that was ever followed: our tip, rows, tokens due for an analysis at $now_s (Unix
+-- seconds), and tokens whose transfers are stored from the first on.
 select
     checkpoint.chain_id,
     checkpoint.number as tip,
@@ -15,7 +15,7 @@ select
         from task
         where
             task.kind = 'refresh' and task.chain_id = checkpoint.chain_id
-            and (task.is_due = 1 or task.due_s <= unixepoch())
+            and (task.is_due = 1 or task.due_s <= $now_s)
     ) as queue,
     (
         select count(*)
