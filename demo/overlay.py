@@ -38,7 +38,12 @@ def render_settings(outside_url: str) -> str:
         "geckoterminal_url": at(GECKOTERMINAL),
         "defillama_url": at(DEFILLAMA),
     }
-    sources: dict[str, object] = {"sourcify_url": at(SOURCIFY), "etherscan_url": ""}
+    sources: dict[str, object] = {
+        "sourcify_url": at(SOURCIFY),
+        # Our own service needs no consideration, and a new demo judges dozens of tokens at once.
+        "sourcify_per_minute": 6000,
+        "etherscan_url": "",
+    }
     return _section("[market_data]", market_data) + _section("[sources]", sources)
 
 
