@@ -89,7 +89,7 @@ def table_names(store: Store) -> list[str]:
         query = "select tablename::text from pg_tables where schemaname = 'public'"
     else:
         query = "select name from sqlite_master where type = 'table'"
-    of_one = {"chain_writer", "schema_version", "sqlite_sequence"}
+    of_one = {"chain_writer", "lease", "schema_version", "sqlite_sequence"}
     return sorted({str(name) for (name,) in read_rows(store, query)} - of_one)
 
 
@@ -102,7 +102,13 @@ class StoredColumn(msgspec.Struct, frozen=True, kw_only=True):
     is_nullable: bool
 
 
-_SQLITE_TYPES = {"bigint": "INTEGER", "bytea": "BLOB", "text": "TEXT", "double precision": "REAL"}
+_SQLITE_TYPES = {
+    "bigint": "INTEGER",
+    "bytea": "BLOB",
+    "text": "TEXT",
+    "double precision": "REAL",
+    "timestamp with time zone": "TEXT",
+}
 
 
 def described_table(store: Store, table: str) -> list[StoredColumn]:
