@@ -9,8 +9,8 @@ import psycopg
 from psycopg.raw_cursor import RawCursor
 
 from core.primitives import Address
+from harness.parts.postgres_store import connect_store
 from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.postgres_store import connect_store
 from sql.postgres.statement_text import number_parameters
 from sql.store import Store
 from sql.store_files import StoreFiles
@@ -89,7 +89,7 @@ def table_names(store: Store) -> list[str]:
         query = "select tablename::text from pg_tables where schemaname = 'public'"
     else:
         query = "select name from sqlite_master where type = 'table'"
-    of_one = {"chain_writer", "schema_version", "sqlite_sequence"}
+    of_one = {"chain_writer", "lease", "schema_version", "sqlite_sequence"}
     return sorted({str(name) for (name,) in read_rows(store, query)} - of_one)
 
 
@@ -102,7 +102,13 @@ class StoredColumn(msgspec.Struct, frozen=True, kw_only=True):
     is_nullable: bool
 
 
-_SQLITE_TYPES = {"bigint": "INTEGER", "bytea": "BLOB", "text": "TEXT", "double precision": "REAL"}
+_SQLITE_TYPES = {
+    "bigint": "INTEGER",
+    "bytea": "BLOB",
+    "text": "TEXT",
+    "double precision": "REAL",
+    "timestamp with time zone": "TEXT",
+}
 
 
 def described_table(store: Store, table: str) -> list[StoredColumn]:
