@@ -1,4 +1,4 @@
-"""Empty stores and ledgers in PostgreSQL databases, which are emptied and used again: quicker than new ones."""
+"""Empty stores and ledgers in PostgreSQL databases, emptied and used again: that is quicker."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -267,8 +267,7 @@ def test_a_count_that_was_told_survives_a_kill(ledger: Ledger, ledger_place: str
     count(ledger, key_id, NOON_S)
 
 
-def test_a_locked_ledger_is_an_error_after_a_bounded_wait(ledger_file: Ledger, path: Path) -> None:
-    ledger = ledger_file
+def test_a_locked_ledger_is_an_error_after_a_bounded_wait(path: Path) -> None:
     file = SqliteFile(path, LEDGER_LAYOUT, wait_s=0.1)
     impatient = Ledger(file)
     key = impatient.create_key(PLANS["pro"], "", NOON_S)
