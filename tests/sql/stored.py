@@ -18,7 +18,10 @@ from sql.store_files import StoreFiles
 Cells = tuple[object, ...]
 
 OF_ONE_ENGINE = frozenset(
-    {"chain_writer", "ledger_writer", "ledger_version", "schema_version", "sqlite_sequence"}
+    {
+        *("chain_writer", "lease", "ledger_writer", "ledger_version", "schema_version"),
+        "sqlite_sequence",
+    }
 )
 OF_LEDGER = frozenset(
     {"account", "account_key", "api_key", "attempt", "key_revision", "session", "trial", "usage"}
@@ -109,7 +112,13 @@ class StoredColumn(msgspec.Struct, frozen=True, kw_only=True):
     is_nullable: bool
 
 
-_SQLITE_TYPES = {"bigint": "INTEGER", "bytea": "BLOB", "text": "TEXT", "double precision": "REAL"}
+_SQLITE_TYPES = {
+    "bigint": "INTEGER",
+    "bytea": "BLOB",
+    "text": "TEXT",
+    "double precision": "REAL",
+    "timestamp with time zone": "TEXT",
+}
 
 
 def described_table(store: Store, table: str) -> list[StoredColumn]:
