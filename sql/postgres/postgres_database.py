@@ -173,12 +173,18 @@ class PostgresDatabase:
         schema: Path,
         queries: Path,
         limits: ConnectionLimits | None = None,
+        session: str = "assay",
     ) -> None:
-        """Connect, and migrate to the newest schema. Raises StoreError, which never has the URL's
-        password."""
+        """Connect, and migrate to the newest schema.
+
+        `session`: how the server calls the connections. Raises StoreError, which never has the
+        URL's password.
+        """
         self.name = shown_url(url)
         self._queries = queries
-        self._pool = ConnectionPool(url, name=self.name, limits=limits or ConnectionLimits())
+        self._pool = ConnectionPool(
+            url, name=self.name, limits=limits or ConnectionLimits(), session=session
+        )
         self._own = threading.local()
         try:
             with translated(self.name, doing="migrate"):
