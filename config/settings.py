@@ -28,6 +28,7 @@ from config.settings_model import (
     SqlSettings,
 )
 from config.sign_in import load_oidc_client
+from config.store_address import LAKE_VARIABLE, read_address
 from config.toml import decode, load_toml, walk
 from config.watch_settings import WatchSettings
 from core.errors import ConfigError
@@ -106,8 +107,10 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         if error.source != ENVIRONMENT or not row or not row.env:
             raise
         raise ConfigError(source=ENVIRONMENT, key=row.env, reason=error.reason) from error
+    lake = env.get(LAKE_VARIABLE) or None
     return Settings(
-        store=Path(files.store),
+        store=read_address(files.store, lake, source=origin["store"]),
+        lake=lake,
         overlay=overlay,
         host=files.host,
         port=files.port,
@@ -211,12 +214,6 @@ def _nest(flat: Mapping[str, object]) -> dict[str, object]:
 
 def _check(files: _Files, origin: Mapping[str, str]) -> None:
     """Check the constraints that types cannot express."""
-    if "://" in files.store:
-        raise ConfigError(
-            source=origin["store"],
-            key="store",
-            reason="is a URL; this release keeps its store in a file (PostgreSQL: docs/fleet.md)",
-        )
     if files.indexer.initial_log_range > files.indexer.max_log_range:
         raise ConfigError(
             source=origin["indexer.initial_log_range"],

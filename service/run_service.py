@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, aclosing, closing
 from functools import partial
 
 import structlog
+from prometheus_client.registry import Collector
 
 from analysis.background.job_work import JobPlace
 from analysis.background.round_share import RoundShare
@@ -35,6 +36,7 @@ from config.job_check import JobLimits
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.settings_model import Settings
+from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.errors import ConfigError, UpstreamError
 from core.report import Report
 from core.rpc.client import RpcClient
@@ -86,11 +88,11 @@ async def run_service(
     async with AsyncExitStack() as stack:
         limits = job_limits(settings.jobs, chains)
         store = await _open_store(stack, settings, chains, limits)
-        ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
+        ledger = stack.enter_context(closing(Ledger.of_store(settings.store)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
         for chain, _ in clients:
-            stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
+            stack.enter_context(following(StoreFiles(prefix=settings.store.prefix), chain.id))
             metrics.analyses.begin(chain.slug)
             metrics.watches.begin(chain.slug)
         outside = await stack.enter_async_context(connect_services(settings))
@@ -159,7 +161,7 @@ async def run_service(
             WatchCollector(chains, statuses, comparisons.watches),
             QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
             JobCollector(store, metrics.jobs, now_s=time.time),
-            StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
+            *_file_metrics(settings.store),
             DeliveryCollector(store, now_s=time.time),
         )
         stack.enter_context(_served_apart(metrics, settings))
@@ -218,15 +220,16 @@ async def run_service(
             group.create_task(comparisons.run(stop))
             for step in report_steps(store, judge, settings.analysis):
                 group.create_task(work_through_reports(step, stop))
-            group.create_task(
-                keep_compacting(
-                    [chain for chain, _ in clients],
-                    store,
-                    settings.indexer,
-                    stop=stop,
-                    observe=metrics.compaction.observe,
+            if isinstance(settings.store, FileAddress):
+                group.create_task(
+                    keep_compacting(
+                        [chain for chain, _ in clients],
+                        store,
+                        settings.indexer,
+                        stop=stop,
+                        observe=metrics.compaction.observe,
+                    )
                 )
-            )
             group.create_task(
                 keep_delivering(
                     store,
@@ -238,6 +241,13 @@ async def run_service(
                 )
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+def _file_metrics(address: StoreAddress) -> list[Collector]:
+    """Measures files where the store has any: those of a database are its server's business."""
+    if isinstance(address, PostgresAddress):
+        return []
+    return [StoreFilesCollector(StoreFiles(prefix=address.path), address.ledger)]
 
 
 def _served_apart(

@@ -9,8 +9,8 @@ import psycopg
 from psycopg.sql import SQL, Composed, Identifier
 
 from harness.parts.postgres_server import PostgresServer
+from harness.parts.postgres_store import connect_store
 from sql.postgres.connection_limits import ConnectionLimits
-from sql.postgres.postgres_store import connect_store
 from sql.store import Store
 
 _KEPT = ("schema_version", "store_identity", "import_progress", "watch_revision")

@@ -1,10 +1,9 @@
 """A PostgreSQL database as the holder of a lease writes it: for as long as the lease is its own."""
 
-from pathlib import Path
-
 from psycopg.raw_cursor import RawCursor
 
 from core.errors import StoreError
+from sql.database_layout import DatabaseLayout
 from sql.postgres.connection_limits import ConnectionLimits, PostgresConnection
 from sql.postgres.leases import CHECK, LeaseTerm
 from sql.postgres.postgres_database import PostgresDatabase
@@ -25,14 +24,13 @@ class FencedDatabase(PostgresDatabase):
         self,
         url: str,
         term: LeaseTerm,
+        layout: DatabaseLayout,
         *,
-        schema: Path,
-        queries: Path,
         limits: ConnectionLimits = FENCED_LIMITS,
     ) -> None:
         """Connect in sessions that a take-over ends. Raises StoreError."""
         self._term = term
-        super().__init__(url, schema=schema, queries=queries, limits=limits, session=term.session)
+        super().__init__(url, layout, limits=limits, session=term.session)
 
     def _take_turn(self, connection: PostgresConnection, chain_id: int | None) -> None:
         super()._take_turn(connection, chain_id)

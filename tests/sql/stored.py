@@ -9,8 +9,8 @@ import psycopg
 from psycopg.raw_cursor import RawCursor
 
 from core.primitives import Address
+from harness.parts.postgres_store import connect_store
 from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.postgres_store import connect_store
 from sql.postgres.statement_text import number_parameters
 from sql.store import Store
 from sql.store_files import StoreFiles

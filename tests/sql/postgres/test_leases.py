@@ -16,9 +16,8 @@ from harness.parts.tcp_proxy import proxied
 from sql.blocks import read_checkpoint, write_checkpoint
 from sql.postgres.fenced_database import FencedDatabase, LostLeaseError
 from sql.postgres.leases import Leases, LeaseTerm
-from sql.postgres.postgres_store import SCHEMA
 from sql.rows import CheckpointRow
-from sql.statements import QUERIES
+from sql.store import SERVING
 from tests.examples import one_in
 
 NAME = "follow:1"
@@ -38,7 +37,7 @@ def leases(url: str) -> Iterator[Leases]:
 
 
 def fenced(url: str, term: LeaseTerm) -> FencedDatabase:
-    return FencedDatabase(url, term, schema=SCHEMA, queries=QUERIES)
+    return FencedDatabase(url, term, SERVING)
 
 
 def taken(leases: Leases, name: str = NAME) -> LeaseTerm:

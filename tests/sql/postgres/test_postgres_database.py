@@ -16,14 +16,15 @@ from psycopg.conninfo import make_conninfo
 from core.errors import StoreError
 from harness.parts.empty_databases import EmptyDatabases
 from harness.parts.postgres_server import PostgresServer, running_postgres
+from harness.parts.postgres_store import address_of, connect_store
 from harness.parts.tcp_proxy import TcpProxy, proxied
 from sql.blocks import list_blocks
+from sql.database_layout import DatabaseLayout
 from sql.postgres.connection_limits import ConnectionLimits
 from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.postgres_store import SCHEMA, connect_store
 from sql.postgres.postgres_url import shown_url
-from sql.statements import QUERIES, load_migrations
-from sql.store import Store
+from sql.statements import POSTGRES_SCHEMA, load_migrations
+from sql.store import SERVING, Store
 from sql.tokens import newest_token_id, pack_places, track_tokens
 from tests.sql.samples import address, block
 from tests.sql.stored import read_rows, write_rows
@@ -239,6 +240,11 @@ class One(msgspec.Struct, frozen=True):
     number: int
 
 
+def with_queries(folder: Path) -> DatabaseLayout:
+    """The serving state with statements of the tests' own."""
+    return msgspec.structs.replace(SERVING, queries=folder)
+
+
 @pytest.fixture
 def own_statements(tmp_path: Path, empty_databases: EmptyDatabases) -> Iterator[PostgresDatabase]:
     """A database with statements of the tests' own."""
@@ -251,7 +257,7 @@ def own_statements(tmp_path: Path, empty_databases: EmptyDatabases) -> Iterator[
         (tmp_path / f"{name}.sql").write_text(text)
     with (
         empty_databases.lent() as url,
-        closing(PostgresDatabase(url, schema=SCHEMA, queries=tmp_path, limits=HASTY)) as database,
+        closing(PostgresDatabase(url, with_queries(tmp_path), limits=HASTY)) as database,
     ):
         yield database
 
@@ -288,7 +294,7 @@ def own_text(
     (folder / "echo.sql").write_text("select $text as text")
     with (
         empty_databases.lent() as url,
-        closing(PostgresDatabase(url, schema=SCHEMA, queries=folder)) as database,
+        closing(PostgresDatabase(url, with_queries(folder))) as database,
     ):
         yield database
 
@@ -297,11 +303,11 @@ def own_text(
 
 
 def open_at(url: str) -> None:
-    PostgresDatabase(url, schema=SCHEMA, queries=QUERIES, limits=HASTY).close()
+    PostgresDatabase(url, SERVING, limits=HASTY).close()
 
 
 def test_a_newer_database_is_refused(empty_databases: EmptyDatabases) -> None:
-    newest = len(load_migrations(SCHEMA))
+    newest = len(load_migrations(POSTGRES_SCHEMA))
     url = empty_databases.create_bare()
     open_at(url)
     with psycopg.connect(url) as connection:
@@ -328,6 +334,14 @@ def test_a_database_that_is_not_in_utf8_is_refused(
         admin.execute("create database latin encoding 'LATIN1' template template0")
     with pytest.raises(StoreError, match="its encoding is LATIN1"):
         open_at(postgres_server.url("latin"))
+
+
+def test_a_database_without_tables_is_no_store_yet(empty_databases: EmptyDatabases) -> None:
+    address = address_of(empty_databases.create_bare())
+    with pytest.raises(StoreError, match="there is no such store"):
+        Store.open(address, must_exist=True)
+    Store.open(address).close()
+    Store.open(address, must_exist=True).close()
 
 
 def test_two_that_open_a_new_database_at_once_make_one_schema(
