@@ -364,7 +364,7 @@ def test_two_that_open_a_new_database_at_once_make_one_schema(
     assert not failed
     with closing(connect_store(url, path=Path("files"))) as store:
         versions = read_rows(store, "select version from schema_version order by version")
-    assert versions == [(step.version,) for step in load_migrations(SCHEMA)]
+    assert versions == [(step.version,) for step in load_migrations(POSTGRES_SCHEMA)]
 
 
 secrets = st.text("abcXYZ019!$&'()*+,;=-._~ %/?#@:", min_size=6)
