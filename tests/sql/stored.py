@@ -89,7 +89,14 @@ def table_names(store: Store) -> list[str]:
         query = "select tablename::text from pg_tables where schemaname = 'public'"
     else:
         query = "select name from sqlite_master where type = 'table'"
-    of_one = {"chain_writer", "lease", "schema_version", "sqlite_sequence"}
+    of_one = {
+        "analysis_run",
+        "chain_writer",
+        "lease",
+        "report_change",
+        "schema_version",
+        "sqlite_sequence",
+    }
     return sorted({str(name) for (name,) in read_rows(store, query)} - of_one)
 
 
@@ -108,6 +115,7 @@ _SQLITE_TYPES = {
     "text": "TEXT",
     "double precision": "REAL",
     "timestamp with time zone": "TEXT",
+    "boolean": "BOOLEAN",
 }
 
 

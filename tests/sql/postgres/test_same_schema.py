@@ -73,6 +73,9 @@ def test_texts_compare_byte_by_byte(postgres_store: Store) -> None:
     assert others == []
 
 
-@pytest.mark.parametrize("table", ["chain_writer", "lease", "schema_version"])
+TABLES = ["analysis_run", "chain_writer", "lease", "report_change", "schema_version"]
+
+
+@pytest.mark.parametrize("table", TABLES)
 def test_the_tables_that_only_postgresql_has_are_there(table: str, postgres_store: Store) -> None:
     assert described_table(postgres_store, table)
