@@ -27,6 +27,7 @@ from sql.postgres.connection_pool import ConnectionPool, is_lost
 from sql.postgres.migrations import migrate, read_primary_keys
 from sql.postgres.postgres_url import shown_url
 from sql.postgres.statement_text import NumberedStatement, load_numbered
+from sql.postgres.write_guard import check_guard
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -251,6 +252,7 @@ class PostgresDatabase:
             self._own.is_writing = True
             try:
                 self._take_turn(connection, chain_id)
+                check_guard(connection)
                 yield PostgresTransaction(
                     connection, self._pool, name=self.name, queries=self._queries, keys=self._keys
                 )
