@@ -173,10 +173,12 @@ class PostgresDatabase:
         *,
         limits: ConnectionLimits | None = None,
         must_exist: bool = False,
+        may_be_moving: bool = False,
     ) -> None:
         """Connect, and migrate to the newest schema.
 
-        `must_exist`: create nothing. Raises StoreError, which never has the URL's password.
+        `must_exist`: create nothing. `may_be_moving`: also while a store is moved into it.
+        Raises StoreError, which never has the URL's password.
         """
         self.name = shown_url(url)
         self._queries = layout.queries
@@ -186,7 +188,13 @@ class PostgresDatabase:
         try:
             with translated(self.name, doing="migrate"):
                 with self._pool.lent() as connection:
-                    migrate(connection, layout, name=self.name, must_exist=must_exist)
+                    migrate(
+                        connection,
+                        layout,
+                        name=self.name,
+                        must_exist=must_exist,
+                        may_be_moving=may_be_moving,
+                    )
                 with self._pool.lent() as connection:
                     self._keys = read_primary_keys(connection)
         except BaseException:
