@@ -19,7 +19,8 @@ Cells = tuple[object, ...]
 
 OF_ONE_ENGINE = frozenset(
     {
-        *("chain_writer", "lease", "ledger_writer", "ledger_version", "schema_version"),
+        *("analysis_run", "chain_writer", "lease", "ledger_writer", "ledger_version"),
+        *("report_change", "schema_version"),
         "sqlite_sequence",
     }
 )
@@ -118,6 +119,7 @@ _SQLITE_TYPES = {
     "text": "TEXT",
     "double precision": "REAL",
     "timestamp with time zone": "TEXT",
+    "boolean": "BOOLEAN",
 }
 
 

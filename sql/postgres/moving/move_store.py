@@ -23,7 +23,7 @@ from sql.store_files import StoreFiles
 ROWS_AT_ONCE: Final = 5_000
 """Rows of one transaction."""
 
-ShowProgress = Callable[[str, int, int], None]
+ShowMove = Callable[[str, int, int], None]
 """Receives what is being done, rows done and rows in all."""
 
 
@@ -38,7 +38,7 @@ class MoveResult(msgspec.Struct, frozen=True, kw_only=True):
 def move_store(
     source: FileAddress,
     target: PostgresAddress,
-    show: ShowProgress,
+    show: ShowMove,
     *,
     with_lake: bool = True,
     rows_at_once: int = ROWS_AT_ONCE,
@@ -72,7 +72,7 @@ def move_store(
 
 
 def _copy(
-    file: SourceFile, database: TargetDatabase, table: str, show: ShowProgress, at_once: int
+    file: SourceFile, database: TargetDatabase, table: str, show: ShowMove, at_once: int
 ) -> int:
     """Copy what is not there yet; return the rows that are there then."""
     columns, total = database.columns(table), file.count(table)

@@ -52,7 +52,7 @@ _SUM_OF_HASHES = (
 )
 
 
-class Column(msgspec.Struct, frozen=True):
+class TargetColumn(msgspec.Struct, frozen=True):
     """A column of a table."""
 
     name: str
@@ -92,16 +92,20 @@ class TargetDatabase:
         ordered = list(TopologicalSorter(graph).static_order())
         return sorted(ordered, key=lambda table: table in SINGLETONS)
 
-    def columns(self, table: str) -> list[Column]:
+    def columns(self, table: str) -> list[TargetColumn]:
         """Return the columns of a table in order."""
-        return [Column(*row) for row in self._connection.execute(_COLUMNS, (table,)).fetchall()]
+        return [
+            TargetColumn(*row) for row in self._connection.execute(_COLUMNS, (table,)).fetchall()
+        ]
 
     def done(self, table: str) -> int:
         """Return how many rows of a table there are already."""
         found = self._connection.execute(_NOTED, (table,)).fetchone()
         return 0 if found is None else int(found[0])
 
-    def write(self, table: str, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> int:
+    def write(
+        self, table: str, columns: Sequence[TargetColumn], rows: Sequence[Sequence[object]]
+    ) -> int:
         """Add rows to a table, with the note, in one transaction. Return the rows that are there.
 
         Of a singleton these are all that stay.
@@ -130,7 +134,7 @@ class TargetDatabase:
                 (table, column, max(newest, last) + 1),
             )
 
-    def sums(self, table: str, columns: Sequence[Column]) -> TableSums:
+    def sums(self, table: str, columns: Sequence[TargetColumn]) -> TableSums:
         """Return the sums of a table."""
         each = [_sum_of(column) for column in columns]
         query = SQL("select count(*), {} from {}").format(SQL(", ").join(each), Identifier(table))
@@ -138,7 +142,7 @@ class TargetDatabase:
         return TableSums(rows=int(row[0]), sums=tuple(int(value) for value in row[1:]))
 
     def _copy(
-        self, table: str, columns: Sequence[Column], rows: Sequence[Sequence[object]]
+        self, table: str, columns: Sequence[TargetColumn], rows: Sequence[Sequence[object]]
     ) -> None:
         names = SQL(", ").join(Identifier(column.name) for column in columns)
         statement = SQL("copy {} ({}) from stdin (format binary)").format(Identifier(table), names)
@@ -155,7 +159,7 @@ class TargetDatabase:
                 raise StoreError(path=self._name, reason=reason)
 
 
-def _sum_of(column: Column) -> Composed:
+def _sum_of(column: TargetColumn) -> Composed:
     if column.sql_type == "bigint":
         return SQL("coalesce(sum({}), 0)").format(Identifier(column.name))
     value = SQL(_HASHES[column.sql_type]).format(column=Identifier(column.name))
