@@ -87,6 +87,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
             "mcp_server",
             "openapi",
             "routes",
+            "status_app",
             "app",
         ),
     ),
