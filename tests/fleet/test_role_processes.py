@@ -80,11 +80,7 @@ def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
             started(stack, fleet, role) for role in ("follow", "analyse", "api")
         )
         for member in (follower, worker, server):
-<<<<<<< HEAD
-            until(partial(is_ready, member))
-=======
             member.until_ready()
->>>>>>> 44ff196b7fedce83760dcbbeabed859db483d3a9
         until(lambda: follower.leases() == {"follow:1"} or None)
         until(lambda: worker.leases() >= {"delivery", "jobs", "reports"} or None)
         assert server.leases() == set()
@@ -94,11 +90,7 @@ def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
         assert answer.json()["error_code"] == "not_a_contract", answer.text
 
         other = started(stack, fleet, "follow")
-<<<<<<< HEAD
-        until(partial(is_ready, other))
-=======
         other.until_ready()
->>>>>>> 44ff196b7fedce83760dcbbeabed859db483d3a9
         assert other.leases() == set()
         follower.process.send_signal(signal.SIGTERM)
         until(lambda: other.leases() == {"follow:1"} or None)
