@@ -173,15 +173,19 @@ class PostgresDatabase:
         *,
         limits: ConnectionLimits | None = None,
         must_exist: bool = False,
+        session: str = "assay",
     ) -> None:
         """Connect, and migrate to the newest schema.
 
-        `must_exist`: create nothing. Raises StoreError, which never has the URL's password.
+        `must_exist`: create nothing. `session`: how the server calls the connections. Raises
+        StoreError, which never has the URL's password.
         """
         self.name = shown_url(url)
         self._queries = layout.queries
         self._lock_all = f"lock table {layout.turns} in exclusive mode"
-        self._pool = ConnectionPool(url, name=self.name, limits=limits or ConnectionLimits())
+        self._pool = ConnectionPool(
+            url, name=self.name, limits=limits or ConnectionLimits(), session=session
+        )
         self._own = threading.local()
         try:
             with translated(self.name, doing="migrate"):
