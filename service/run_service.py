@@ -36,7 +36,7 @@ from config.job_check import JobLimits
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.settings_model import Settings
-from config.store_address import FileAddress, PostgresAddress, StoreAddress
+from config.store_address import PostgresAddress, StoreAddress
 from core.errors import ConfigError, UpstreamError
 from core.report import Report
 from core.rpc.client import RpcClient
@@ -220,16 +220,15 @@ async def run_service(
             group.create_task(comparisons.run(stop))
             for step in report_steps(store, judge, settings.analysis):
                 group.create_task(work_through_reports(step, stop))
-            if isinstance(settings.store, FileAddress):
-                group.create_task(
-                    keep_compacting(
-                        [chain for chain, _ in clients],
-                        store,
-                        settings.indexer,
-                        stop=stop,
-                        observe=metrics.compaction.observe,
-                    )
+            group.create_task(
+                keep_compacting(
+                    [chain for chain, _ in clients],
+                    store,
+                    settings.indexer,
+                    stop=stop,
+                    observe=metrics.compaction.observe,
                 )
+            )
             group.create_task(
                 keep_delivering(
                     store,
