@@ -64,6 +64,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     store: Annotated[str, msgspec.Meta(min_length=1)]
     host: Annotated[str, msgspec.Meta(min_length=1)]
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)]
+    drain_s: Annotated[int, msgspec.Meta(ge=0, le=300)]
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings
@@ -117,6 +118,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         overlay=overlay,
         host=files.host,
         port=files.port,
+        drain_s=files.drain_s,
         billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
         redis_url=_redis_url(env),
         etherscan_key=_secret(env, "ASSAY_ETHERSCAN_KEY"),

@@ -314,6 +314,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: Annotated[str, Setting("Address the API listens on", env="ASSAY_HOST")] = "127.0.0.1"
     port: Annotated[int, Setting("Port the API listens on", env="ASSAY_PORT")] = 8000
     """0: any free one."""
+    drain_s: Annotated[
+        int,
+        Setting(
+            "Seconds for which requests are still taken after SIGTERM, while /ready says no",
+            env="ASSAY_DRAIN_S",
+        ),
+    ] = 0
     overlay: Annotated[
         Path | None,
         Setting(

@@ -28,7 +28,7 @@ from sql.postgres.postgres_url import shown_url
 from sql.statements import Engine
 from sql.store import SERVING, Store
 
-COMPACTION: Final = "lake"
+COMPACTION: Final = "lake compaction"
 """Lease of the process that moves, merges and deletes."""
 
 APPENDING: Final = "lake append"

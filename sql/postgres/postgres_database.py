@@ -27,6 +27,7 @@ from sql.postgres.connection_pool import ConnectionPool, is_lost
 from sql.postgres.migrations import migrate, read_primary_keys
 from sql.postgres.postgres_url import shown_url
 from sql.postgres.statement_text import NumberedStatement, load_numbered
+from sql.postgres.write_guard import check_guard
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -173,12 +174,14 @@ class PostgresDatabase:
         *,
         limits: ConnectionLimits | None = None,
         must_exist: bool = False,
+        may_be_moving: bool = False,
         session: str = "assay",
     ) -> None:
         """Connect, and migrate to the newest schema.
 
-        `must_exist`: create nothing. `session`: how the server calls the connections. Raises
-        StoreError, which never has the URL's password.
+        `must_exist`: create nothing. `may_be_moving`: also while a store is moved into it.
+        `session`: how the server calls the connections. Raises StoreError, which never has the
+        URL's password.
         """
         self.name = shown_url(url)
         self._queries = layout.queries
@@ -190,7 +193,13 @@ class PostgresDatabase:
         try:
             with translated(self.name, doing="migrate"):
                 with self._pool.lent() as connection:
-                    migrate(connection, layout, name=self.name, must_exist=must_exist)
+                    migrate(
+                        connection,
+                        layout,
+                        name=self.name,
+                        must_exist=must_exist,
+                        may_be_moving=may_be_moving,
+                    )
                 with self._pool.lent() as connection:
                     self._keys = read_primary_keys(connection)
         except BaseException:
@@ -251,6 +260,7 @@ class PostgresDatabase:
             self._own.is_writing = True
             try:
                 self._take_turn(connection, chain_id)
+                check_guard(connection)
                 yield PostgresTransaction(
                     connection, self._pool, name=self.name, queries=self._queries, keys=self._keys
                 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sql.lake.final_batches import SERVING_QUERIES
+from sql.lake.lake_statements import LAKE_QUERIES, LAKE_SCANS
 from sql.statements import (
     LEDGER_QUERIES,
     LEDGER_SCHEMA,
@@ -34,10 +35,13 @@ FOLDERS = {
     for name in list_statements(folder)
 }
 NOT_BOTH_UNDERSTAND = {
+    "accuracy/list_pools",  # lists as parameters
+    "accuracy/list_transfers",
     "add_calls",  # tables of JSON
     "filled/put_span",  # max of two values
     "find_usage",  # tables of JSON
     "messages/note_forgotten",  # max of two values
+    "messages/take_turn",  # writers of other chains
     "pools/insert_first_sides",  # writers of other chains
     "pools/insert_second_sides",
     "pools/list_by_key",  # lists as parameters
@@ -47,6 +51,12 @@ NOT_BOTH_UNDERSTAND = {
     "tokens/find_newest",  # writers of other chains
     "tokens/list_places",  # rows joined to one text
     "tokens/track_token",  # ids are not used up by tokens that have one
+    "lake/count_launches",  # parameters that may be null
+    "lake/list_closed",
+    "lake/count_rows",  # no bound as null, not as -1
+    *("lake/copy_launches", "lake/copy_pools"),  # a function of DuckDB for each engine
+    *("lake/move_trades", "lake/move_transfers"),
+    *("lake/launches", "lake/new_pools", "lake/pools", "lake/tokens"),  # bytes as text
 }
 """Statements with a text for each engine, and why."""
 CODE = python_files("sql", "indexer", "analysis", "watching", "api", *WIRING)
@@ -127,6 +137,8 @@ def test_a_statement_opens_by_saying_what_one_row_is(folder: Path) -> None:
 
 def test_a_statement_differs_between_the_engines_only_where_it_has_to() -> None:
     found = {*list_postgres_statements(), *list_postgres_statements(LEDGER_QUERIES)}
+    for folder in (SERVING_QUERIES, LAKE_QUERIES, LAKE_SCANS):
+        found |= {f"lake/{name}" for name in list_postgres_statements(folder)}
     assert found == NOT_BOTH_UNDERSTAND
 
 
@@ -233,12 +245,14 @@ READS_A_CHAIN = {
     "watched/list_tokens": "lists the watched tokens",
 }
 SORTS = {
+    "accuracy/add_up": "the counts of the blocks that have become final since the last time",
+    "accuracy/list_counts": "the days within the retention, some hundred rows each",
     "launches/list_of_token": "a row for each platform of one token",
     "pools/list_of_token": "ranks the pools of one token",
     "search/list_namesakes": "the few namesakes of one page",
     "tokens/list_tracked": "lists all tokens of a chain",
 }
-LISTS = ("others", "pool_keys")
+LISTS = ("others", "pool_keys", "pools", "tokens")
 """Parameters that are JSON arrays."""
 
 SCANNED = re.compile(r"SCAN (?!json_each|ranked|known|(un)?marked|due|\(subquery|CONSTANT)(\w+)")
