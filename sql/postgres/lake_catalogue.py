@@ -46,7 +46,7 @@ for each row execute function {schema}.check_lease()
 """
 
 
-class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
+class LakeCatalogue(msgspec.Struct, frozen=True, kw_only=True):
     """What of a store is in a database."""
 
     serving: str
@@ -59,14 +59,14 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
     """None: there is no serving state."""
 
 
-def find_catalogue(url: str) -> Catalogue:
+def find_catalogue(url: str) -> LakeCatalogue:
     """Return what there is. Raises StoreError."""
     with translated(shown_url(url), doing="find the lake"), _connected(url) as connection:
         serving, has_serving, has_lake = connection.execute(_FIND, (_SUFFIX,)).fetchone() or ()
         found = None
         if has_serving:
             found = connection.execute("select store_id from store_identity").fetchone()
-        return Catalogue(
+        return LakeCatalogue(
             serving=str(serving),
             lake=f"{serving}{_SUFFIX}",
             has_serving=bool(has_serving),
@@ -75,14 +75,14 @@ def find_catalogue(url: str) -> Catalogue:
         )
 
 
-def make_schema(url: str, catalogue: Catalogue) -> None:
+def make_schema(url: str, catalogue: LakeCatalogue) -> None:
     """Make the catalogue's schema if it is not there. Raises StoreError."""
     statement = SQL("create schema if not exists {}").format(Identifier(catalogue.lake))
     with translated(shown_url(url), doing="make the lake"), _connected(url) as connection:
         connection.execute(statement)
 
 
-def fence_catalogue(url: str, catalogue: Catalogue) -> None:
+def fence_catalogue(url: str, catalogue: LakeCatalogue) -> None:
     """Let the catalogue refuse commits that name no lease, or an old one. Raises StoreError."""
     names = {"schema": Identifier(catalogue.lake), "leases": Identifier(catalogue.serving)}
     with translated(shown_url(url), doing="fence the lake"), _connected(url) as connection:

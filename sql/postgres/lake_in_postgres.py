@@ -21,7 +21,7 @@ from sql.lake.lake_place import LakePlace, StreamingDatabase, Turn
 from sql.postgres.connection_limits import ConnectionLimits
 from sql.postgres.fenced_database import FencedDatabase
 from sql.postgres.held_lease import held_lease
-from sql.postgres.lake_catalogue import Catalogue, fence_catalogue, find_catalogue, make_schema
+from sql.postgres.lake_catalogue import LakeCatalogue, fence_catalogue, find_catalogue, make_schema
 from sql.postgres.leases import LeaseTerm
 from sql.postgres.postgres_database import PostgresDatabase
 from sql.postgres.postgres_url import shown_url
@@ -53,7 +53,7 @@ class DatabasePlace(LakePlace):
         self._url = address.url.value
         self._name = shown_url(self._url)
         self._dsn = _connection_text(self._url)
-        self._found: Catalogue | None = None
+        self._found: LakeCatalogue | None = None
 
     @property
     def name(self) -> str:
@@ -195,7 +195,7 @@ class DatabasePlace(LakePlace):
                 fence=f"{term.name}:{term.token}", lease=(term.name, term.holder, term.token)
             )
 
-    def _catalogue(self, *, again: bool = False) -> Catalogue:
+    def _catalogue(self, *, again: bool = False) -> LakeCatalogue:
         if self._found is None or again:
             self._found = find_catalogue(self._url)
         return self._found
