@@ -14,7 +14,7 @@ from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.settings import load_settings
 from config.settings_model import Settings
-from config.store_address import FileAddress, PostgresAddress, StoreAddress
+from config.store_address import FileAddress
 from core.errors import UpstreamError
 from sql.chain_progress import ChainCounts, read_counts
 from sql.lake.lake_size import LakeSize, measure_lake
@@ -40,7 +40,7 @@ def run_status() -> None:
     chains = choose_enabled(load_chains(settings.overlay), settings)
     with closing(Store.open(settings.store, must_exist=True)) as store:
         counts = read_counts(store)
-    lake = _lake_of(settings.store)
+    lake = measure_lake(settings.store, now_s=time.time())
     table = Table(*_COLUMNS)
     is_stale = False
     for chain in chains:
@@ -64,13 +64,6 @@ def run_status() -> None:
         OUT.print(f"serving state: {_megabytes(size)} MB, of all chains")
     if is_stale:
         sys.exit(_EXIT_STALE)
-
-
-def _lake_of(address: StoreAddress) -> LakeSize:
-    """Return what the lake takes; nothing of one in PostgreSQL, which has no lake yet."""
-    if isinstance(address, PostgresAddress):
-        return LakeSize(tables=(), growth=())
-    return measure_lake(StoreFiles(prefix=address.path), now_s=time.time())
 
 
 def _rows(found: ChainCounts | None, lake: LakeSize, chain_id: int) -> tuple[object, ...]:

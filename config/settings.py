@@ -16,6 +16,7 @@ from config.external_settings import MarketDataSettings, SourceSettings
 from config.job_definition import JobDefinition
 from config.job_settings import JobSettings
 from config.metrics_settings import MetricsSettings
+from config.object_store import read_object_store
 from config.setting import SettingRow, rows_of
 from config.settings_model import (
     AnalysisSettings,
@@ -110,7 +111,9 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         raise ConfigError(source=ENVIRONMENT, key=row.env, reason=error.reason) from error
     lake = env.get(LAKE_VARIABLE) or None
     return Settings(
-        store=read_address(files.store, lake, source=origin["store"]),
+        store=read_address(
+            files.store, lake, source=origin["store"], objects=read_object_store(env)
+        ),
         lake=lake,
         overlay=overlay,
         host=files.host,

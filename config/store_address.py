@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from config.object_store import ObjectStoreKeys
 from core.errors import ConfigError, StoreError
 from core.secret import Secret
 
@@ -49,6 +50,8 @@ class PostgresAddress(msgspec.Struct, frozen=True, kw_only=True):
     """postgresql://, with user and password."""
     lake: str
     """Where the lake's Parquet files are: a folder, or s3://bucket/prefix."""
+    objects: ObjectStoreKeys | None = None
+    """Of a lake in an object store. None: it is asked without."""
     prefix: Path
     """What the names of this machine's files of the store begin with: locks between processes of
     one machine, and what sorts spill. Nothing there has to be kept."""
@@ -72,10 +75,13 @@ def is_url(text: str) -> bool:
     return "://" in text
 
 
-def read_address(store: str, lake: str | None, *, source: str) -> StoreAddress:
+def read_address(
+    store: str, lake: str | None, *, source: str, objects: ObjectStoreKeys | None = None
+) -> StoreAddress:
     """Return the address that `ASSAY_STORE` and `ASSAY_LAKE` name.
 
-    `source`: where `store` was set. Raises ConfigError, which never repeats a URL.
+    `source`: where `store` was set. `objects`: for a lake in an object store. Raises ConfigError,
+    which never repeats a URL.
     """
     if not is_url(store):
         if lake is None:
@@ -87,7 +93,9 @@ def read_address(store: str, lake: str | None, *, source: str) -> StoreAddress:
         reason = "a store in PostgreSQL needs it: a folder, or s3://bucket/prefix, for its lake"
         raise ConfigError(source=_ENVIRONMENT, key=LAKE_VARIABLE, reason=reason)
     _check_lake(lake)
-    return PostgresAddress(url=Secret(store), lake=lake, prefix=_local_prefix(store))
+    return PostgresAddress(
+        url=Secret(store), lake=lake, objects=objects, prefix=_local_prefix(store)
+    )
 
 
 def need_files(address: StoreAddress, *, what: str) -> FileAddress:

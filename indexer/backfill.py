@@ -29,7 +29,6 @@ from sql.database import Transaction
 from sql.lake.final_events import FinalEvents
 from sql.rows import BlockRow
 from sql.store import Readable, Store
-from sql.store_files import StoreFiles
 
 _FETCHES_AT_ONCE = 4
 _BLOCKS_AT_ONCE = 32
@@ -169,7 +168,7 @@ class _Run:
         self._from = from_block
         self._to = to_block
         self._stream = f"{BACKFILL}{from_block}:{to_block}"
-        self._final = FinalEvents(StoreFiles(prefix=store.path))
+        self._final = FinalEvents(store.address)
         self._bulk = BulkWriter(chain, store, self._ingest, self._final, stream=self._stream)
         self.written = WrittenSpan()
         self.done_to = from_block - 1

@@ -21,7 +21,6 @@ from sql.lake.bulk_append import BulkRange, append_transfers
 from sql.lake.final_batches import FinalBatches
 from sql.lake.final_events import FinalEvents
 from sql.store import Store
-from sql.store_files import StoreFiles
 
 LEAST_LOGS: Final = 50_000
 """Logs of a piece from which on a file of its own in the lake is worth it."""
@@ -37,7 +36,6 @@ class BulkWriter:
         self._store = store
         self._ingest = ingest
         self._stream = stream
-        self._files = StoreFiles(prefix=store.path)
         self._final = final
 
     def write(self, gathered: GatheredSpan, *, check: Callable[[Transaction], None]) -> WrittenSpan:
@@ -69,7 +67,7 @@ class BulkWriter:
         return msgspec.structs.replace(written, transfers=new)
 
     def _append(self, piece: BlockSpan, columns: LakeTransfers) -> int:
-        with closing(FinalBatches.open(self._files)) as stored:
+        with closing(FinalBatches.open(self._store.address)) as stored:
             note = append_transfers(
                 self._final.opened_lake(),
                 BulkRange(

@@ -51,7 +51,7 @@ async def keep_compacting(
         started_s = time.perf_counter()
         try:
             result = await asyncio.to_thread(
-                run_compaction, store.path, request, is_stopped=stop.is_set
+                run_compaction, store.address, request, is_stopped=stop.is_set
             )
         except (StoreError, OSError) as error:
             # The log may be on the disk that is full.

@@ -39,7 +39,6 @@ from sql.history_tables import DueHistory, read_due_history, write_history
 from sql.lake.final_events import FinalEvents
 from sql.rows import HistoryRow, UndecodedRow
 from sql.store import Store
-from sql.store_files import StoreFiles
 from sql.task_queue import drop_task, put_task, take_tasks
 from sql.tokens import read_token, set_transfers_from
 from sql.transfer_tables import insert_undecoded
@@ -247,7 +246,7 @@ class Histories:
         chains have no back-fill."""
         if not undecoded or not has_backfill(tx, chain_id=self._chain.id):
             return undecoded
-        with closing(FinalEvents(StoreFiles(prefix=self._store.path))) as final:
+        with closing(FinalEvents(self._store.address)) as final:
             return final.without_stored(tx, "undecoded", undecoded, chain_id=self._chain.id)
 
     def _is_whole(self, tx: Transaction, due: DueHistory, turn: _Turn) -> bool:

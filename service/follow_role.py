@@ -6,7 +6,6 @@ from typing import Final
 
 from analysis.background.state_watch_loop import StateComparisons
 from config.chains import Chain
-from config.store_address import FileAddress
 from core.rpc.client import RpcClient
 from indexer.compaction_job import keep_compacting
 from indexer.follower_status import FollowStatus
@@ -43,9 +42,8 @@ def begin_following(group: asyncio.TaskGroup, parts: SharedParts) -> None:
                 stop=parts.stop,
             )
         )
-    if isinstance(parts.settings.store, FileAddress):
-        compacting = parts.leadership.lead(LAKE_LEASE, partial(_compact, parts), stop=parts.stop)
-        group.create_task(compacting)
+    compacting = parts.leadership.lead(LAKE_LEASE, partial(_compact, parts), stop=parts.stop)
+    group.create_task(compacting)
 
 
 async def _compact(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:

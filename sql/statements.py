@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -13,6 +14,9 @@ POSTGRES_SCHEMA = HERE / "postgres" / "schema"
 LEDGER_QUERIES = HERE / "ledger_queries"
 LEDGER_SCHEMA = HERE / "ledger_schema"
 POSTGRES_LEDGER_SCHEMA = HERE / "postgres" / "ledger_schema"
+
+Engine = Literal["sqlite", "postgres"]
+"""What holds the serving state."""
 
 _POSTGRES_SUFFIX = ".postgres.sql"
 _MIGRATION_NAME = re.compile(r"(\d{3})_[a-z_]+")

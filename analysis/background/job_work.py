@@ -13,7 +13,6 @@ from config.chains import Chain
 from config.job_definition import JobDefinition, JobToken, parse_tokens, tokens_of_rows
 from config.job_settings import JobSettings
 from config.settings_model import SqlSettings
-from config.store_address import need_files
 from core.errors import AssayError, TokenRefusedError
 from sql.analyst.bounds import Bounds
 from sql.analyst.export_runner import run_export
@@ -85,7 +84,7 @@ class JobWork:
         place = self._place
         target = Path(place.jobs.export_folder) / (self._job.folder or "")
         rows = run_export(
-            need_files(place.store.address, what="an export").path,
+            place.store.address,
             target,
             self._job.views,
             is_stopped=self._is_cancelled.is_set,
@@ -115,7 +114,7 @@ class JobWork:
             max_bytes=_BYTES_A_TOKEN * (place.jobs.max_tokens + 1),
         )
         found = run_sql(
-            need_files(place.store.address, what="a selection by SQL").path,
+            place.store.address,
             self._job.sql,
             bounds,
             is_stopped=self._is_cancelled.is_set,

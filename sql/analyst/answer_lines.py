@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 
 from core.errors import QueryLimit
+from sql.lake.find_place import StoreMessage
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that a query process is told."""
 
-    prefix: str
-    """Path that names the store; see StoreFiles."""
+    store: StoreMessage
     sql: str
     parquet: str | None = None
     """Absolute path of the file that gets the rows, with DuckDB's own types. None: they are sent as

@@ -28,10 +28,10 @@ from sql.analyst.export_manifest import (
 from sql.analyst.open_store import attach_store, load_views
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import sql_text
+from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import connect_duckdb
-from sql.lake.store_identity import read_serving_id
+from sql.lake.lake_place import LakePlace
 from sql.process_lock import held_alone
-from sql.store_files import StoreFiles
 
 EVENT_VIEWS: Final = {"v_transfers": "symbol, amount", "v_trades": ""}
 """Views of final events, with the columns that are left out, as later reports change them."""
@@ -60,7 +60,7 @@ class _Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_views(
-    files: StoreFiles,
+    owner: LakeOwner,
     target: Path,
     views: Sequence[str],
     *,
@@ -72,6 +72,7 @@ def export_views(
     Raises StoreError: an unknown view, an export of another store, one that is under way, or files
     that cannot be read or written.
     """
+    place = place_of(owner)
     for view in views:
         if view not in load_views():
             raise StoreError(path=view, reason="there is no such view")
@@ -79,10 +80,10 @@ def export_views(
     lock = target / ".lock"
     with (
         held_alone(lock, store=target, doing="exports there"),
-        _translated(target),
-        _opened(files, target) as connection,
+        _translated(place, target),
+        _opened(place, target) as connection,
     ):
-        store_id = read_serving_id(files)
+        store_id = place.read_serving_id()
         for view in views:
             made = (
                 _export_events(connection, target / view, store_id, rows_at_once)
@@ -180,23 +181,23 @@ def _copied(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
 
 
 @contextmanager
-def _opened(files: StoreFiles, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def _opened(place: LakePlace, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield the store opened for reading, in a transaction that sees one state of it."""
     spill = _empty_folder(target / ".spill")
     with closing(
-        connect_duckdb(memory_mb=_MEMORY_MB, spill=str(spill), preserve_order=False)
+        connect_duckdb(memory_mb=_MEMORY_MB, spill=str(spill), preserve_order=False, place=place)
     ) as connection:
-        attach_store(connection, files)
+        attach_store(connection, place)
         yield connection
     shutil.rmtree(spill)
 
 
 @contextmanager
-def _translated(target: Path) -> Iterator[None]:
+def _translated(place: LakePlace, target: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, duckdb.Error) as error:
-        raise StoreError(path=str(target), reason=str(error)) from error
+        raise StoreError(path=str(target), reason=place.masked(str(error))) from None
 
 
 def _files_in(folder: Path) -> Iterator[ExportedFile]:

@@ -2,12 +2,13 @@
 
 import msgspec
 
+from sql.lake.find_place import StoreMessage
+
 
 class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that an export process is told."""
 
-    prefix: str
-    """Path that names the store; see StoreFiles."""
+    store: StoreMessage
     target: str
     """Folder that is written to."""
     views: tuple[str, ...]

@@ -14,7 +14,6 @@ from sql.analyst.export import export_views
 from sql.analyst.export_messages import ExportAnswer, ExportEnd, ExportFailure, ExportRequest
 from sql.analyst.open_store import load_views
 from sql.child_process import end_with_starter
-from sql.store_files import StoreFiles
 
 
 def main() -> None:
@@ -22,11 +21,12 @@ def main() -> None:
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=ExportRequest)
     if not end_with_starter(request.starter):
         return
-    files = StoreFiles(prefix=Path(request.prefix))
     answer: ExportAnswer
     try:
         views = request.views or tuple(load_views())
-        answer = ExportEnd(rows=export_views(files, Path(request.target), views).rows)
+        answer = ExportEnd(
+            rows=export_views(request.store.address(), Path(request.target), views).rows
+        )
     except StoreError as error:
         answer = ExportFailure(path=error.path, reason=error.reason)
     sys.stdout.buffer.write(msgspec.json.encode(answer))

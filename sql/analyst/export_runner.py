@@ -10,12 +10,13 @@ from core.errors import StoreError
 from core.low_priority import ANALYST
 from sql.analyst.export_messages import ExportAnswer, ExportFailure, ExportRequest
 from sql.child_process import child_of, read_some
+from sql.lake.find_place import LakeOwner, message_of, place_of
 
 _LOOK_EVERY_S = 0.2
 
 
 def run_export(
-    store: Path, target: Path, views: Sequence[str], *, is_stopped: Callable[[], bool]
+    store: LakeOwner, target: Path, views: Sequence[str], *, is_stopped: Callable[[], bool]
 ) -> dict[str, int] | None:
     """Export these views, none: all, of a store that this process keeps open; return rows by view.
 
@@ -24,7 +25,7 @@ def run_export(
     exports there.
     """
     request = ExportRequest(
-        prefix=str(store.absolute()),
+        store=message_of(place_of(store)),
         target=str(target.absolute()),
         views=tuple(views),
         starter=os.getpid(),

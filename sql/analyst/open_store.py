@@ -10,15 +10,17 @@ from pathlib import Path
 
 import duckdb
 
+from config.store_address import FileAddress
 from core.errors import StoreError
-from sql.lake.extensions import extension_paths, sql_text
-from sql.lake.lake_file import connect_duckdb, data_path_option
+from sql.lake.extensions import sql_text
+from sql.lake.find_place import LakeOwner, place_of
+from sql.lake.lake_file import connect_duckdb
+from sql.lake.lake_place import FilePlace, LakePlace
 from sql.lake.lake_statements import load_lake_migrations
 from sql.lake.store_identity import check_lake
 from sql.store_files import StoreFiles
 
 _VIEWS = Path(__file__).parent / "views"
-_BUSY_MS = 5_000
 _ON_VIEWS = re.compile(r"\b(?:from|join) v_")
 
 
@@ -30,7 +32,7 @@ def load_views() -> dict[str, str]:
 
 
 def open_to_read(
-    files: StoreFiles, *, memory_mb: int, writes: Sequence[Path] = ()
+    owner: LakeOwner, *, memory_mb: int, writes: Sequence[Path] = ()
 ) -> duckdb.DuckDBPyConnection:
     """Open a store for reading, with its views, in a transaction that sees one state of it.
 
@@ -38,13 +40,12 @@ def open_to_read(
     Raises
     StoreError when there is no serving state; duckdb.Error when a file cannot be read.
     """
-    if not files.serving.exists():
-        raise StoreError(path=str(files.serving), reason="there is no such file")
-    connection = connect_duckdb(memory_mb=memory_mb, spill=None)
+    place = place_of(owner)
+    check_is_there(place)
+    connection = connect_duckdb(memory_mb=memory_mb, spill=None, place=place)
     try:
-        _attach(connection, files)
-        folder = f"{files.lake_data.resolve()}/"
-        connection.execute(f"set allowed_directories = [{sql_text(folder)}]")
+        _attach(connection, place)
+        connection.execute(f"set allowed_directories = [{sql_text(place.data_folder())}]")
         if writes:
             paths = ", ".join(sql_text(path) for path in writes)
             connection.execute(f"set allowed_paths = [{paths}]")
@@ -57,23 +58,28 @@ def open_to_read(
     return connection
 
 
-def attach_store(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+def check_is_there(place: LakePlace) -> None:
+    """Raise StoreError where there is no serving state."""
+    if not place.has_serving():
+        raise StoreError(path=place.serving_name, reason="there is no such file")
+
+
+def attach_store(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None:
     """Attach a store for reading, with its views, and begin a transaction that sees one state.
 
     What else it may do is left to the caller. Raises StoreError when there is no serving state;
     duckdb.Error when a file cannot be read.
     """
-    if not files.serving.exists():
-        raise StoreError(path=str(files.serving), reason="there is no such file")
-    _attach(connection, files)
+    check_is_there(place)
+    _attach(connection, place)
     _begin(connection)
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
-    for statement in _attachments(files):
+def _attach(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None:
+    for statement in _attachments(place):
         connection.execute(statement)
-    _make_views(connection, files)
-    check_lake(connection, files)
+    _make_views(connection, place)
+    check_lake(connection, place)
 
 
 def _begin(connection: duckdb.DuckDBPyConnection) -> None:
@@ -83,13 +89,13 @@ def _begin(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("select batch from lake.moved limit 1").fetchall()
 
 
-def _make_views(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+def _make_views(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None:
     try:
         for view in load_views().values():
             connection.execute(view)
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         reason = f"another release wrote it; start the service of this one once ({error})"
-        raise StoreError(path=str(files.serving), reason=reason) from error
+        raise StoreError(path=place.serving_name, reason=reason) from error
 
 
 def write_open_script(files: StoreFiles) -> None:
@@ -97,11 +103,12 @@ def write_open_script(files: StoreFiles) -> None:
 
     Raises OSError.
     """
+    place = FilePlace(FileAddress(files.prefix))
     lines = [
         "-- Opens this store read-only, also while the service runs. The views begin with v_.",
         f"-- DuckDB must have version {duckdb.__version__}. Written by Assay at each compaction.",
-        *(f"load {sql_text(path)};" for path in extension_paths()),
-        *(f"{statement.rstrip(';')};" for statement in _attachments(files)),
+        *(f"load {sql_text(path)};" for path in place.list_extensions()),
+        *(f"{statement.rstrip(';')};" for statement in _attachments(place)),
         *load_views().values(),
     ]
     text = "\n".join(lines) + "\n"
@@ -112,15 +119,9 @@ def write_open_script(files: StoreFiles) -> None:
     unfinished.replace(files.open_script)
 
 
-def _attachments(files: StoreFiles) -> list[str]:
+def _attachments(place: LakePlace) -> list[str]:
     """Return the statements that attach both parts; a lake not there yet is an empty one."""
-    serving = f"attach {sql_text(files.serving.resolve())} as serving (type sqlite, read_only)"
-    if not files.lake.exists():
-        empty = [migration.text for migration in load_lake_migrations()]
-        return [serving, "attach ':memory:' as lake", *empty]
-    url = f"ducklake:sqlite:{files.lake.resolve()}"
-    return [
-        serving,
-        f"attach {sql_text(url)} as lake (read_only, {data_path_option(files)}, "
-        f"meta_busy_timeout {_BUSY_MS})",
-    ]
+    if place.has_lake():
+        return [place.attach_serving(), place.attach_lake(is_read_only=True)]
+    empty = [migration.text for migration in load_lake_migrations()]
+    return [place.attach_serving(), "attach ':memory:' as lake", *empty]

@@ -27,7 +27,8 @@ from sql.analyst.answer_lines import (
 from sql.analyst.open_store import open_to_read
 from sql.analyst.plain_values import plain_value
 from sql.analyst.statement_check import check_statement
-from sql.store_files import StoreFiles
+from sql.lake.find_place import place_of
+from sql.lake.lake_place import LakePlace
 
 _ROWS_AT_ONCE = 100
 
@@ -52,28 +53,29 @@ _MB = 1 << 20
 def main() -> None:
     """Answer the request on standard input."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=QueryRequest)
+    place = place_of(request.store.address())
     try:
-        connection = _open(request)
+        connection = _open(place, request)
     except (StoreError, duckdb.Error) as error:
         reason = error.reason if isinstance(error, StoreError) else str(error)
-        _tell(Failure(error=reason, is_query=False))
+        _tell(Failure(error=place.masked(reason), is_query=False))
         return
     _tell(Ready())
     try:
-        _answer(connection, request)
+        _answer(connection, request, only_views=place.engine == "postgres")
     except QueryError as error:
-        _tell(Failure(error=error.reason, is_query=True, limit=error.limit))
+        _tell(Failure(error=place.masked(error.reason), is_query=True, limit=error.limit))
     except (duckdb.Error, MemoryError) as error:
-        _tell(_failure_of(error, request))
+        failure = _failure_of(error, request)
+        _tell(msgspec.structs.replace(failure, error=place.masked(failure.error)))
 
 
-def _open(request: QueryRequest) -> duckdb.DuckDBPyConnection:
+def _open(place: LakePlace, request: QueryRequest) -> duckdb.DuckDBPyConnection:
     """Open the store, then bound what this process may take: nobody's statement has run so far."""
     signal.alarm(_START_S)
-    files = StoreFiles(prefix=Path(request.prefix))
     path = _path_of(request)
     connection = open_to_read(
-        files,
+        place,
         memory_mb=int(request.memory_mb * _BUFFERS_SHARE),
         writes=() if path is None else (path, first_rows(path)),
     )
@@ -81,8 +83,10 @@ def _open(request: QueryRequest) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, request: QueryRequest) -> None:
-    statement = check_statement(connection, request.sql)
+def _answer(
+    connection: duckdb.DuckDBPyConnection, request: QueryRequest, *, only_views: bool
+) -> None:
+    statement = check_statement(connection, request.sql, only_views=only_views)
     path = _path_of(request)
     if path is not None:
         _answer_in_parquet(connection, statement, path, request)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from config.store_address import FileAddress, StoreAddress
+from config.store_address import StoreAddress
 from core.errors import QueryError, StoreError
 from core.low_priority import ANALYST
 from sql.analyst.answer_lines import (
@@ -26,9 +26,10 @@ from sql.analyst.answer_lines import (
     first_rows,
 )
 from sql.analyst.bounds import Bounds, QueryResult
+from sql.analyst.open_store import check_is_there
 from sql.analyst.query_turns import query_turn
 from sql.child_process import child_of, read_some
-from sql.store_files import StoreFiles
+from sql.lake.find_place import LakeOwner, message_of, place_of
 
 _START_S = 30.0
 """Seconds until a process has opened the store."""
@@ -37,7 +38,7 @@ _LOOK_EVERY_S = 0.2
 
 
 def run_sql(
-    store: Path,
+    store: LakeOwner,
     sql: str,
     bounds: Bounds | None = None,
     *,
@@ -62,13 +63,13 @@ def check_opens(address: StoreAddress) -> None:
 
     In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
     """
-    if isinstance(address, FileAddress) and StoreFiles(prefix=address.path).lake.exists():
-        run_sql(address.path, "select 1")
+    if place_of(address).has_lake():
+        run_sql(address, "select 1")
 
 
 @contextmanager
 def open_result(
-    store: Path,
+    store: LakeOwner,
     sql: str,
     bounds: Bounds,
     *,
@@ -80,8 +81,9 @@ def open_result(
     `parquet`: the file that gets the rows, which is whole once `finish` returns. None: `rows` has
     them. Blocks. Raises as `run_sql`, also while the result is read.
     """
+    place = place_of(store)
     request = QueryRequest(
-        prefix=str(store.absolute()),
+        store=message_of(place),
         sql=sql,
         parquet=None if parquet is None else str(parquet.absolute()),
         max_rows=bounds.max_rows,
@@ -90,18 +92,16 @@ def open_result(
         memory_mb=bounds.memory_mb,
         max_file_bytes=bounds.max_bytes,
     )
-    files = StoreFiles(prefix=store)
-    if not files.serving.exists():
-        raise StoreError(path=str(files.serving), reason="there is no such file")
+    check_is_there(place)
     message = msgspec.json.encode(request)
     with (
-        query_turn(files) as turn,
+        query_turn(place.files) as turn,
         child_of(
             "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
         ) as process,
     ):
         try:
-            yield OpenResult(_Answer(store, bounds, is_stopped).lines(process))
+            yield OpenResult(_Answer(place.serving_name, bounds, is_stopped).lines(process))
         finally:
             if parquet is not None:
                 process.kill()
@@ -143,7 +143,7 @@ class OpenResult:
 class _Answer:
     """What comes from a process."""
 
-    def __init__(self, store: Path, bounds: Bounds, is_stopped: Callable[[], bool]) -> None:
+    def __init__(self, store: str, bounds: Bounds, is_stopped: Callable[[], bool]) -> None:
         self._store = store
         self._bounds = bounds
         self._is_stopped = is_stopped
@@ -181,7 +181,7 @@ class _Answer:
             left_s = self._until_s - time.monotonic()
             some = read_some(process, wait_s=min(max(0.0, left_s), _LOOK_EVERY_S))
             if self._is_stopped():
-                raise StoreError(path=str(self._store), reason="the statement was stopped")
+                raise StoreError(path=self._store, reason="the statement was stopped")
             if some == b"":
                 return
             if some:
@@ -198,12 +198,12 @@ class _Answer:
     def _error_of(self, failure: Failure) -> QueryError | StoreError:
         if failure.is_query:
             return QueryError(reason=failure.error, limit=failure.limit)
-        return StoreError(path=str(self._store), reason=failure.error)
+        return StoreError(path=self._store, reason=failure.error)
 
     def _broken_off(self, exit_code: int) -> QueryError | StoreError:
         if not self._is_ready:
             reason = f"the query process ended with {exit_code} before it had opened the store"
-            return StoreError(path=str(self._store), reason=reason)
+            return StoreError(path=self._store, reason=reason)
         # Where memory ends, DuckDB or the allocator may abort instead of failing.
         reason = f"needs more memory than {self._bounds.memory_mb} MB: its process broke off"
         return QueryError(reason=reason, limit="memory")
@@ -211,6 +211,6 @@ class _Answer:
     def _lateness(self) -> QueryError | StoreError:
         if not self._is_ready:
             reason = f"could not be opened within {_START_S:g} s"
-            return StoreError(path=str(self._store), reason=reason)
+            return StoreError(path=self._store, reason=reason)
         reason = f"took longer than {self._bounds.time_limit_s:g} s"
         return QueryError(reason=reason, limit="time")

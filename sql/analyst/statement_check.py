@@ -3,13 +3,14 @@
 The statement is parsed by DuckDB and judged by its tree, not by its text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Final
 
 import duckdb
 import msgspec
 
 from core.errors import QueryError
+from sql.analyst.open_store import load_views
 
 TABLE_FUNCTIONS: Final = frozenset(
     {
@@ -40,6 +41,11 @@ REFUSED_TABLES: Final = frozenset({"watch"})
 """Tables with what their owners alone may know: addresses of webhooks, and what signs messages."""
 
 
+_SHOW: Final = "SHOW_REF"
+_TABLES: Final = frozenset({"BASE_TABLE", _SHOW})
+"""Nodes that name a table."""
+
+
 class _Parsed(msgspec.Struct, frozen=True, kw_only=True):
     error: bool
     error_type: str = ""
@@ -47,8 +53,21 @@ class _Parsed(msgspec.Struct, frozen=True, kw_only=True):
     statements: list[object] = []
 
 
-def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
-    """Return the one statement of a text, if it may run. Raises QueryError."""
+VIEWS_ONLY_FUNCTIONS: Final = TABLE_FUNCTIONS - {"duckdb_tables", "pragma_table_info", "summary"}
+"""Of those, the ones for who may read views alone; what they list are names."""
+
+_BUILT_IN: Final = "select distinct lower(view_name) from duckdb_views() where internal"
+
+
+def check_statement(
+    connection: duckdb.DuckDBPyConnection, sql: str, *, only_views: bool = False
+) -> duckdb.Statement:
+    """Return the one statement of a text, if it may run.
+
+    only_views: it reads nothing but views of ours, and names that it defines itself. The database
+    that a store in PostgreSQL is in holds keys as well, and DuckDB's own lists of what is attached
+    have the password. Raises QueryError.
+    """
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         raise QueryError(reason=f"one statement at a time; there are {len(statements)}")
@@ -58,12 +77,15 @@ def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.S
     parsed = msgspec.json.decode(found[0] if found else "", type=_Parsed)
     if parsed.error:
         raise QueryError(reason=parsed.error_message or parsed.error_type)
+    allowed = VIEWS_ONLY_FUNCTIONS if only_views else TABLE_FUNCTIONS
     for node in _nodes(parsed.statements):
-        _check_node(node)
+        _check_node(node, allowed)
+    if only_views:
+        _check_names(connection, parsed.statements)
     return statements[0]
 
 
-def _check_node(node: dict[str, object]) -> None:
+def _check_node(node: dict[str, object], allowed: Set[str]) -> None:
     name = str(node.get("function_name", "")).lower()
     if name in REFUSED_FUNCTIONS:
         raise QueryError(reason=f"the function {name} cannot be used here")
@@ -73,8 +95,36 @@ def _check_node(node: dict[str, object]) -> None:
     if node.get("type") == "TABLE_FUNCTION":
         function = node.get("function")
         called = str(function.get("function_name", "")) if isinstance(function, dict) else ""
-        if called.lower() not in TABLE_FUNCTIONS:
+        if called.lower() not in allowed:
             raise QueryError(reason=f"the function {called} cannot be used here")
+
+
+def _check_names(connection: duckdb.DuckDBPyConnection, statements: list[object]) -> None:
+    """Refuse what a table's name may mean beyond our views and the statement's own names.
+
+    A name is looked up where it stands, so one that the statement defines may mean another thing
+    outside: DuckDB's own are refused everywhere, and those with a schema as well.
+    """
+    built_in = {str(name) for (name,) in connection.execute(_BUILT_IN).fetchall()}
+    own = {name for node in _nodes(statements) for name in _defined(node)}
+    for node in _nodes(statements):
+        if "table_name" not in node or node.get("type") not in _TABLES:
+            continue
+        name = str(node["table_name"]).lower()
+        if not name and node["type"] == _SHOW and isinstance(node.get("query"), dict):
+            continue  # of a query, whose tables are other nodes
+        is_plain = not node.get("schema_name") and not node.get("catalog_name")
+        if not is_plain or name in built_in or (name not in load_views() and name not in own):
+            raise QueryError(reason=f"only the views can be read here, not {name}")
+
+
+def _defined(node: dict[str, object]) -> Iterator[str]:
+    """Yield the names that a node gives to queries of the statement."""
+    named = node.get("cte_map")
+    entries = named.get("map") if isinstance(named, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            yield str(entry.get("key", "")).lower()
 
 
 def _nodes(tree: object) -> Iterator[dict[str, object]]:

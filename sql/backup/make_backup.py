@@ -27,7 +27,7 @@ from sql.backup.manifest import (
 from sql.backup.sqlite_copy import copy_sqlite
 from sql.lake.compaction_lock import without_compaction
 from sql.lake.durable import put_on_disk
-from sql.lake.lake_file import locked
+from sql.lake.find_place import place_of
 from sql.store_files import StoreFiles
 
 _COMPACTION_WITHIN_S = 600.0
@@ -76,7 +76,7 @@ def make_backup(
 
 def _copy_all(files: StoreFiles, ledger: Path, into: Path, progress: Progress) -> None:
     parquet: list[Path] = []
-    with locked(files):
+    with place_of(files).alone():
         if files.lake.exists():
             copy_sqlite(files.lake, into / LAKE, progress=_named(progress, "lake's catalogue"))
             parquet = sorted(files.lake_data.rglob("*.parquet"))

@@ -5,7 +5,6 @@ not come: who fills ranges reads `list_bulks` after a crash.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -13,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import StoreError
-from sql.lake.durable import put_on_disk
 from sql.lake.final_batches import FinalBatches
-from sql.lake.lake_file import Lake, LakeTransaction, locked
+from sql.lake.lake_file import Lake, LakeTransaction
 
 TRANSFER_COLUMNS_IN: Final = (
     *("block_number", "log_index", "token_id"),
@@ -98,7 +96,7 @@ def append_transfers(
     # First the serving state, then the lake: what moves meanwhile is seen in one or in both.
     waiting = [] if stored is None else stored.list_keys(**numbers)
     # Numbers are given out one by one, also between processes.
-    with locked(lake.files), lake.transaction() as tx, tx.frames(frames):
+    with lake.alone(), lake.transaction() as tx, tx.frames(frames):
         expected = _check(tx, lake, bulk)
         (found,) = tx.fetch("find_in_lake", _There, **numbers)
         (next_bulk,) = tx.fetch("next_bulk", _Number)
@@ -111,7 +109,7 @@ def append_transfers(
             rows = tx.insert("append_transfers", batch=batch, chain_id=bulk.chain_id)
         if rows:
             files = tx.fetch("list_files_of_bulk", _File, batch=batch, chain_id=bulk.chain_id)
-            put_on_disk(Path(each.filename) for each in files)
+            lake.place.put_on_disk(each.filename for each in files)
         tx.execute("insert_bulk", batch=batch, stream=stream, rows=rows, **numbers)
     return BulkNote(batch=batch, rows=rows, stream=stream, **numbers)
 
@@ -123,7 +121,7 @@ def _check(tx: LakeTransaction, lake: Lake, bulk: BulkRange) -> int:
     last = bulk.to_block if found.last_block is None else found.last_block
     if first < bulk.from_block or last > bulk.to_block:
         reason = f"transfers of blocks {first} to {last} are not of {bulk}"
-        raise StoreError(path=str(lake.files.lake), reason=reason)
+        raise StoreError(path=lake.place.name, reason=reason)
     return found.rows
 
 

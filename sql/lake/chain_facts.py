@@ -29,7 +29,9 @@ def _copy_pools(batches: FinalBatches, lake: Lake, chain_id: int) -> None:
     to = batches.last_final_pool(chain_id)
     (last,) = lake.fetch("find_last_pool", _Pool, chain_id=chain_id)
     if to > last.pool_no:
-        scan = scan_text("new_pools", chain_id=chain_id, above=last.pool_no, to=to)
+        scan = scan_text(
+            "new_pools", lake.place.engine, chain_id=chain_id, above=last.pool_no, to=to
+        )
         lake.execute("copy_pools", chain_id=chain_id, scan=scan)
 
 
@@ -43,5 +45,11 @@ def _copy_launches(batches: FinalBatches, lake: Lake, chain_id: int) -> None:
         if here.launches >= wanted:
             return
         first = here.block_number if from_block is None else from_block
-        scan = scan_text("launches", chain_id=chain_id, from_block=max(0, first), to_block=to_block)
+        scan = scan_text(
+            "launches",
+            lake.place.engine,
+            chain_id=chain_id,
+            from_block=max(0, first),
+            to_block=to_block,
+        )
         lake.execute("copy_launches", chain_id=chain_id, scan=scan)

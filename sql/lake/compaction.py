@@ -13,15 +13,14 @@ from config.settings_model import IndexerSettings
 from sql.analyst.open_store import write_open_script
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.chain_facts import copy_facts
-from sql.lake.compaction_lock import without_compaction
 from sql.lake.final_batches import FinalBatches
+from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import Lake
+from sql.lake.lake_place import FilePlace, LakePlace, Turn
 from sql.lake.lake_size import LakeSize, measure_lake
 from sql.lake.lake_upkeep import clean, merge_small_files
 from sql.lake.mover import close_batch, count_closed, move_closed
 from sql.lake.retention import apply_budget, drop_old_trades
-from sql.store import Store
-from sql.store_files import StoreFiles
 
 _GB = 10**9
 
@@ -72,19 +71,22 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
 
 
 def compact(
-    files: StoreFiles,
+    owner: LakeOwner,
     request: CompactionRequest,
     *,
     now_s: float,
     progress: Callable[[CompactionProgress], None] = lambda _: None,
 ) -> CompactionResult:
     """Do one round. Raises StoreError, also when another process is doing one."""
+    place = place_of(owner)
+    spill = place.files.compaction_spill
     with (
-        _alone(files),
-        closing(FinalBatches.open(files)) as batches,
-        closing(Lake.open(files, spill=files.compaction_spill)) as lake,
+        _alone(place) as turn,
+        closing(FinalBatches.open(place, turn)) as batches,
+        closing(Lake.open(place, spill=spill, turn=turn)) as lake,
     ):
-        write_open_script(files)
+        if isinstance(place, FilePlace):
+            write_open_script(place.files)
         for chain in request.chains:
             close_batch(batches, lake, chain.chain_id, now_s=now_s, is_forced=request.is_forced)
         total, done = 2 * count_closed(batches), 0
@@ -95,7 +97,7 @@ def compact(
             progress(CompactionProgress(done=done, total=total))
 
         moved = move_closed(batches, lake, now_s=int(now_s), progress=note)
-        with closing(Store.open(files.prefix)) as store:
+        with closing(place.open_store(turn)) as store:
             fold_bulks(lake, store)
         dropped = {}
         for chain in request.chains:
@@ -109,7 +111,7 @@ def compact(
         moved_rows=moved,
         merged_files=merged,
         dropped=dropped,
-        lake=measure_lake(files, now_s=now_s),
+        lake=measure_lake(place, now_s=now_s),
     )
 
 
@@ -122,10 +124,11 @@ def _bound(lake: Lake, chain: ChainBounds, now_s: float) -> int | None:
 
 
 @contextmanager
-def _alone(files: StoreFiles) -> Iterator[None]:
+def _alone(place: LakePlace) -> Iterator[Turn]:
     """Keep other processes from compacting the same store; it ends with this process."""
-    with without_compaction(files):
+    spill = place.files.compaction_spill
+    with place.compacting() as turn:
         # What a killed round spilled is nobody's any more.
-        shutil.rmtree(files.compaction_spill, ignore_errors=True)
-        yield
-        shutil.rmtree(files.compaction_spill, ignore_errors=True)
+        shutil.rmtree(spill, ignore_errors=True)
+        yield turn
+        shutil.rmtree(spill, ignore_errors=True)

@@ -2,18 +2,14 @@
 
 from contextlib import AbstractContextManager
 
-from sql.process_lock import held_alone
-from sql.store_files import StoreFiles
+from sql.lake.find_place import LakeOwner, place_of
+from sql.lake.lake_place import Turn
 
 
-def without_compaction(files: StoreFiles, *, within_s: float = 0.0) -> AbstractContextManager[None]:
-    """Keep other processes from compacting or backing up the store; it ends with this process.
+def without_compaction(store: LakeOwner, *, within_s: float = 0.0) -> AbstractContextManager[Turn]:
+    """Keep other processes from compacting or backing up the store, until this process ends or, in
+    PostgreSQL, is silent for a while.
 
     `within_s`: how long to wait for one that does. Raises StoreError if it still does then.
     """
-    return held_alone(
-        files.compaction_lock,
-        store=files.prefix,
-        doing="is compacting or backing it up",
-        within_s=within_s,
-    )
+    return place_of(store).compacting(within_s=within_s)

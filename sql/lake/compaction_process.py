@@ -6,7 +6,6 @@ DuckDB ends it alone.
 
 import sys
 import time
-from pathlib import Path
 
 import msgspec
 
@@ -18,14 +17,13 @@ from sql.lake.compaction import (
     CompactionResult,
     compact,
 )
-from sql.store_files import StoreFiles
+from sql.lake.find_place import StoreMessage
 
 
 class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
     """All that a compaction process is told."""
 
-    prefix: str
-    """Path that names the store; see StoreFiles."""
+    store: StoreMessage
     request: CompactionRequest
     starter: int | None = None
     """Process that keeps the serving state open. None: nobody else uses it."""
@@ -46,9 +44,8 @@ def main() -> None:
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
     if not end_with_starter(order.starter):
         return
-    files = StoreFiles(prefix=Path(order.prefix))
     try:
-        _tell(compact(files, order.request, now_s=time.time(), progress=_tell))
+        _tell(compact(order.store.address(), order.request, now_s=time.time(), progress=_tell))
     except StoreError as error:
         _tell(CompactionFailure(path=error.path, reason=error.reason))
 

@@ -5,7 +5,6 @@ import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import msgspec
 
@@ -13,14 +12,15 @@ from core.errors import StoreError
 from sql.child_process import child_of, read_some
 from sql.lake.compaction import CompactionProgress, CompactionRequest, CompactionResult
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
-from sql.store_files import StoreFiles
+from sql.lake.find_place import LakeOwner, message_of, place_of
+from sql.lake.lake_place import FilePlace, LakePlace
 
 _LOOK_EVERY_S = 0.2
 _NICENESS = 19
 
 
 def run_compaction(
-    store: Path,
+    store: LakeOwner,
     request: CompactionRequest,
     *,
     progress: Callable[[CompactionProgress], None] = lambda _: None,
@@ -31,10 +31,11 @@ def run_compaction(
     `is_stopped` is asked a few times a second; once it says so the process is ended, and the next
     round goes on. Returns None then. Raises StoreError, also when another process is compacting.
     """
-    order = CompactionOrder(prefix=str(store.absolute()), request=request, starter=os.getpid())
+    place = place_of(store)
+    order = CompactionOrder(store=message_of(place), request=request, starter=os.getpid())
     message = msgspec.json.encode(order)
     with (
-        _kept_open(StoreFiles(prefix=store)),
+        _kept_open(place),
         child_of("sql.lake.compaction_process", message, niceness=_NICENESS) as process,
     ):
         for line in _lines(process, is_stopped):
@@ -48,19 +49,20 @@ def run_compaction(
         if is_stopped():
             return None
         reason = f"the compaction process broke off with {process.wait()}"
-        raise StoreError(path=str(store), reason=reason)
+        raise StoreError(path=place.name, reason=reason)
 
 
 @contextmanager
-def _kept_open(files: StoreFiles) -> Iterator[None]:
+def _kept_open(place: LakePlace) -> Iterator[None]:
     """Keep the serving state open in this process.
 
     The child has it open in SQLite and in DuckDB, which has a SQLite of its own: where that closes
     the file, the system ends all locks that the child has on it. Whoever else closes it then takes
     itself for the last, and removes the write-ahead log that the child goes on writing.
     """
-    if not files.serving.exists():
-        yield  # the child says so
+    files = place.files
+    if not isinstance(place, FilePlace) or not place.has_serving():
+        yield  # where it is to be there, the child says that it is not
         return
     try:
         with closing(sqlite3.connect(files.serving)) as keeper:

@@ -17,9 +17,14 @@ def extension_paths() -> tuple[Path, Path]:
     Raises StoreError when a package is for another version of duckdb.
     """
     return (
-        _path(duckdb_extension_sqlite_scanner, "sqlite_scanner"),
-        _path(duckdb_extension_ducklake, "ducklake"),
+        extension_path(duckdb_extension_sqlite_scanner, "sqlite_scanner"),
+        ducklake_path(),
     )
+
+
+def ducklake_path() -> Path:
+    """Return the file of ducklake. Raises StoreError."""
+    return extension_path(duckdb_extension_ducklake, "ducklake")
 
 
 def sql_text(text: Path | str) -> str:
@@ -27,7 +32,9 @@ def sql_text(text: Path | str) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def _path(package: ModuleType, name: str) -> Path:
+def extension_path(package: ModuleType, name: str) -> Path:
+    """Return the file of an extension in its package. Raises StoreError when that is for another
+    version of duckdb."""
     inside = f"extensions/v{duckdb.__version__}/{name}.duckdb_extension"
     path = Path(str(files(package))) / inside
     if not path.is_file():

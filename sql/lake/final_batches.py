@@ -12,20 +12,13 @@ import msgspec
 from core.errors import StoreError
 from sql.exact_numbers import from_blob
 from sql.lake.batch_sums import BatchSums
-from sql.sqlite_file import FileLayout, SqliteFile
-from sql.statements import SCHEMA
-from sql.store_files import StoreFiles
+from sql.lake.find_place import LakeOwner, place_of
+from sql.lake.lake_place import ALONE, StreamingDatabase, Turn
 
 SERVING_QUERIES: Final = Path(__file__).parent / "serving_queries"
 
 DELETED_AT_ONCE: Final = 2_000
 """Rows in one transaction of a deletion."""
-
-# A commit here puts all earlier ones of other connections on disk too.
-_LAYOUT = FileLayout(schema=SCHEMA, queries=SERVING_QUERIES, synchronous="full")
-
-_WAIT_S = 30.0
-"""Seconds to wait for the write lock."""
 
 _FETCHED_AT_ONCE = 5_000
 
@@ -40,33 +33,37 @@ class ClosedBatch(msgspec.Struct, frozen=True, kw_only=True):
 class FinalBatches:
     """The batches of one serving state, over connections of its own."""
 
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+    def __init__(self, database: StreamingDatabase, *, name: str) -> None:
+        """`name`: how errors call the serving state."""
+        self._database = database
+        self._name = name
 
     @classmethod
-    def open(cls, files: StoreFiles) -> "FinalBatches":
-        """Connect to the serving state. Raises StoreError, also when there is no such file."""
-        return cls(SqliteFile(files.serving, _LAYOUT, wait_s=_WAIT_S, must_exist=True))
+    def open(cls, owner: LakeOwner, turn: Turn = ALONE) -> "FinalBatches":
+        """Connect to the serving state. `turn`: what its statements are under. Raises StoreError,
+        also when there is none."""
+        place = place_of(owner)
+        return cls(place.open_batches(SERVING_QUERIES, turn), name=place.serving_name)
 
     def close(self) -> None:
         """Close the connections."""
-        self._file.close()
+        self._database.close()
 
     def list_chains(self) -> list[int]:
         """Return the chains that have a batch, in order."""
-        return [chain_id for (chain_id,) in self._file.fetch_tuples("list_chains")]
+        return [chain_id for (chain_id,) in self._database.fetch_tuples("list_chains")]
 
     def count_open(self, chain_id: int, *, at_most: int) -> int:
         """Return how many rows the open batch of a chain has, each kind counted to `at_most`."""
-        found = self._file.fetch_tuples("find_open", chain_id=chain_id)
+        found = self._database.fetch_tuples("find_open", chain_id=chain_id)
         if not found:
             return 0
-        (counts,) = self._file.fetch_tuples("count_rows", batch=found[0][0], at_most=at_most)
+        (counts,) = self._database.fetch_tuples("count_rows", batch=found[0][0], at_most=at_most)
         return sum(counts)
 
     def close_open(self, chain_id: int) -> int | None:
         """Close the open batch of a chain and open the next. None: there was none."""
-        with self._file.transaction() as tx:
+        with self._database.transaction(chain_id=chain_id) as tx:
             closed = tx.fetch_tuples("close_open", chain_id=chain_id)
             if not closed:
                 return None
@@ -75,17 +72,17 @@ class FinalBatches:
 
     def list_closed(self, chain_id: int | None = None) -> list[ClosedBatch]:
         """Return the closed batches of a chain, oldest first. None: of all chains."""
-        return self._file.fetch("list_closed", ClosedBatch, chain_id=chain_id)
+        return self._database.fetch("list_closed", ClosedBatch, chain_id=chain_id)
 
     def put_on_disk(self, batch: int) -> None:
         """Make sure that a power cut takes back neither the rows nor the closing of a batch.
 
         Raises StoreError when the batch is not closed.
         """
-        with self._file.transaction() as tx:
+        with self._database.transaction() as tx:
             if not tx.fetch_tuples("confirm_closed", batch=batch):
                 reason = f"batch {batch} is not closed"
-                raise StoreError(path=str(self._file.path), reason=reason)
+                raise StoreError(path=self._name, reason=reason)
 
     def count_rows(self, batch: int) -> int:
         """Return how many rows a batch has."""
@@ -95,7 +92,7 @@ class FinalBatches:
         """Add up the rows of a batch, number by number: independently of how the lake has them."""
         transfers, trades, undecoded = self._counts(batch)
         amounts = senders = recipients = 0
-        for some in self._file.stream("list_numbers", at_once=_FETCHED_AT_ONCE, batch=batch):
+        for some in self._database.stream("list_numbers", at_once=_FETCHED_AT_ONCE, batch=batch):
             amounts += sum(from_blob(row[0]) for row in some)
             senders += sum(int.from_bytes(row[1]) for row in some)
             recipients += sum(int.from_bytes(row[2]) for row in some)
@@ -110,17 +107,17 @@ class FinalBatches:
 
     def last_final_pool(self, chain_id: int) -> int:
         """Return the number up to which all pools of a chain are final; 0: there is none."""
-        ((number,),) = self._file.fetch_tuples("find_last_final_pool", chain_id=chain_id)
+        ((number,),) = self._database.fetch_tuples("find_last_final_pool", chain_id=chain_id)
         return int(number or 0)
 
     def first_moving_block(self, chain_id: int) -> int | None:
         """Return the first block that may still be reorganised away. None: none is known."""
-        ((number,),) = self._file.fetch_tuples("find_first_moving_block", chain_id=chain_id)
+        ((number,),) = self._database.fetch_tuples("find_first_moving_block", chain_id=chain_id)
         return None if number is None else int(number)
 
     def count_launches(self, chain_id: int, *, below: int | None) -> int:
         """Return the number of launches below a block. None: of all."""
-        ((count,),) = self._file.fetch_tuples("count_launches", chain_id=chain_id, below=below)
+        ((count,),) = self._database.fetch_tuples("count_launches", chain_id=chain_id, below=below)
         return int(count)
 
     def list_keys(self, chain_id: int, from_block: int, to_block: int) -> list[tuple[int, int]]:
@@ -128,7 +125,7 @@ class FinalBatches:
 
         Those that are not yet final, and those that wait for the lake.
         """
-        rows = self._file.fetch_tuples(
+        rows = self._database.fetch_tuples(
             "list_transfer_keys", chain_id=chain_id, from_block=from_block, to_block=to_block
         )
         return [(block_number, log_index) for block_number, log_index in rows]
@@ -138,7 +135,7 @@ class FinalBatches:
     ) -> list[tuple[int, int]]:
         """Return block and log index of the final trades, or undecoded logs, of a chain in a range
         that wait for the lake; both ends included."""
-        rows = self._file.fetch_tuples(
+        rows = self._database.fetch_tuples(
             f"list_waiting_{kind}", chain_id=chain_id, from_block=from_block, to_block=to_block
         )
         return [(block_number, log_index) for block_number, log_index in rows]
@@ -148,15 +145,15 @@ class FinalBatches:
         for statement in ("delete_transfers", "delete_trades", "delete_undecoded"):
             deleted = DELETED_AT_ONCE
             while deleted == DELETED_AT_ONCE:
-                with self._file.transaction() as tx:
+                with self._database.transaction() as tx:
                     deleted = tx.execute(statement, batch=batch, at_most=DELETED_AT_ONCE)
                 yield deleted
-        with self._file.transaction() as tx:
+        with self._database.transaction() as tx:
             tx.execute("delete_batch", batch=batch)
 
     def _counts(self, batch: int) -> tuple[int, int, int]:
         """Return the transfers, trades and undecoded logs of a batch."""
-        ((transfers, trades, undecoded),) = self._file.fetch_tuples(
+        ((transfers, trades, undecoded),) = self._database.fetch_tuples(
             "count_rows", batch=batch, at_most=-1
         )
         return transfers, trades, undecoded

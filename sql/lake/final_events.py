@@ -9,9 +9,9 @@ import msgspec
 
 from sql.blocks import FINAL, read_checkpoint
 from sql.lake.final_batches import FinalBatches
+from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import Lake
 from sql.store import Readable
-from sql.store_files import StoreFiles
 
 _MEMORY_MB = 200
 
@@ -36,8 +36,8 @@ T = TypeVar("T", bound=_Placed)
 class FinalEvents:
     """What waits for the lake of a store, and what is in it. Not for concurrent use."""
 
-    def __init__(self, files: StoreFiles) -> None:
-        self._files = files
+    def __init__(self, owner: LakeOwner) -> None:
+        self._place = place_of(owner)
         self._lake: Lake | None = None
         self._batches: FinalBatches | None = None
 
@@ -45,15 +45,15 @@ class FinalEvents:
         """Open what there is, if it is not open: it takes a while, and a transaction should not
         have to wait for it. Raises StoreError."""
         if self._batches is None:
-            self._batches = FinalBatches.open(self._files)
-        if self._lake is None and self._files.lake.exists():
+            self._batches = FinalBatches.open(self._place)
+        if self._lake is None and self._place.has_lake():
             self.opened_lake()
 
     def opened_lake(self) -> Lake:
         """Return the lake, created if needed. Raises StoreError."""
         if self._lake is None:
             self._lake = Lake.open(
-                self._files, memory_mb=_MEMORY_MB, sees_serving=False, preserve_order=True
+                self._place, memory_mb=_MEMORY_MB, sees_serving=False, preserve_order=True
             )
         return self._lake
 

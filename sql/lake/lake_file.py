@@ -1,6 +1,5 @@
 """The lake opened for writing: one DuckDB connection with the serving state attached beside it."""
 
-import fcntl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -12,45 +11,53 @@ import msgspec
 
 from core.errors import StoreError
 from sql.lake.extensions import extension_paths, sql_text
+from sql.lake.find_place import LakeOwner, place_of
+from sql.lake.lake_place import ALONE, LakePlace, Turn
 from sql.lake.lake_statements import (
     load_lake_migrations,
     load_lake_statement,
     load_layout,
     load_options,
 )
-from sql.lake.store_identity import read_serving_id, tie_lake
-from sql.store_files import StoreFiles
+from sql.lake.store_identity import tie_lake
+from sql.statements import Engine
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 MEMORY_MB = 300
 """Memory for DuckDB's buffers; a sort of more spills to disk. The process takes 150 more."""
 
-_BUSY_MS = 10_000
-"""Milliseconds a commit waits for another writer of the catalogue."""
-
 
 class Lake:
     """The lake of one store, for one thread at a time."""
 
     def __init__(
-        self, files: StoreFiles, connection: duckdb.DuckDBPyConnection, *, sees_serving: bool
+        self,
+        place: LakePlace,
+        connection: duckdb.DuckDBPyConnection,
+        *,
+        sees_serving: bool,
+        turn: Turn = ALONE,
     ) -> None:
-        self.files = files
+        self.place = place
+        self.files = place.files
+        """Of this machine."""
         self.sees_serving = sees_serving
         """Whether `serving` is attached."""
         self._connection = connection
+        self._fence = turn.fence
         self._turn = threading.Lock()
 
     @classmethod
     def open(
         cls,
-        files: StoreFiles,
+        owner: LakeOwner,
         *,
         memory_mb: int = MEMORY_MB,
         spill: Path | None = None,
         preserve_order: bool = False,
         sees_serving: bool = True,
+        turn: Turn = ALONE,
     ) -> "Lake":
         """Open the lake of a store, creating it if needed.
 
@@ -58,36 +65,35 @@ class Lake:
         preserve_order: rows are inserted in the order in which they come.
         sees_serving: the serving state is attached as well, read-only, if there is one. Not for a
         process that writes it, too: DuckDB has a SQLite of its own, and where that closes a file,
-        this process loses its locks on it. Raises StoreError, also for a lake that a newer release
-        wrote, or that is another store's.
+        this process loses its locks on it. turn: what the caller has while it holds others off.
+        Raises StoreError, also for a lake that a newer release wrote, or that is another store's.
         """
-        serving_id = read_serving_id(files)
-        with _translated(files):
-            files.lake_data.mkdir(parents=True, exist_ok=True)
+        place = place_of(owner)
+        serving_id = place.read_serving_id()
+        with _translated(place):
+            place.prepare()
             connection = connect_duckdb(
                 memory_mb=memory_mb,
-                spill=str(spill or files.lake_spill),
+                spill=str(spill or place.files.lake_spill),
                 preserve_order=preserve_order,
+                place=place,
             )
             try:
-                sees_serving = sees_serving and files.serving.exists()
+                sees_serving = sees_serving and place.has_serving()
                 if sees_serving:
-                    connection.execute(
-                        f"attach {sql_text(files.serving)} as serving (type sqlite, read_only)"
-                    )
+                    connection.execute(place.attach_serving())
                 # Two processes that make the catalogue at once would both try to fill it.
-                with locked(files):
-                    is_new = not files.lake.exists()
-                    connection.execute(
-                        f"attach {sql_text(_lake_url(files))} as lake ({data_path_option(files)}, "
-                        f"meta_journal_mode 'WAL', meta_busy_timeout {_BUSY_MS})"
-                    )
-                    _migrate(connection, files, is_new=is_new)
-                    tie_lake(connection, files, serving_id)
+                with place.alone() as first:
+                    is_new = not place.has_lake()
+                    connection.execute(place.attach_lake(is_read_only=False))
+                    place.protect()
+                    _migrate(connection, place, first, is_new=is_new)
+                    with _transaction(connection, first.fence):
+                        tie_lake(connection, place, serving_id)
             except BaseException:
                 connection.close()
                 raise
-        return cls(files, connection, sees_serving=sees_serving)
+        return cls(place, connection, sees_serving=sees_serving, turn=turn)
 
     def close(self) -> None:
         """Close the lake; a second call does nothing."""
@@ -100,13 +106,31 @@ class Lake:
 
         Raises StoreError, also for any DuckDB error in the block.
         """
-        with self._turn, _translated(self.files), _transaction(self._connection):
-            yield LakeTransaction(self._connection)
+        with (
+            self._turn,
+            _translated(self.place),
+            _transaction(self._connection, self._fence),
+        ):
+            yield LakeTransaction(self._connection, self.place.engine)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep others from appending to the lake in a block; what is committed there says so.
+
+        Blocks until nobody does. Raises StoreError.
+        """
+        with self.place.alone() as turn:
+            before = self._fence
+            self._fence = turn.fence
+            try:
+                yield
+            finally:
+                self._fence = before
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return all rows of a statement as structs. Raises StoreError."""
-        with self._turn, _translated(self.files):
-            return LakeTransaction(self._connection).fetch(query, row, **params)
+        with self.transaction() as tx:
+            return tx.fetch(query, row, **params)
 
     def stream(
         self, query: str, /, *, at_once: int, **params: object
@@ -115,26 +139,27 @@ class Lake:
 
         All of them see the state at the first piece. Raises StoreError.
         """
-        with _translated(self.files), closing(self._connection.cursor()) as cursor:
-            result = cursor.execute(load_lake_statement(query), params or None)
+        with _translated(self.place), closing(self._connection.cursor()) as cursor:
+            result = cursor.execute(load_lake_statement(query, self.place.engine), params or None)
             while rows := result.fetchmany(at_once):
                 yield rows
 
     def execute(self, query: str, /, **params: object) -> None:
         """Run a statement for its effect, in a transaction of its own. Raises StoreError."""
-        with self._turn, _translated(self.files):
-            LakeTransaction(self._connection).execute(query, **params)
+        with self.transaction() as tx:
+            tx.execute(query, **params)
 
 
 class LakeTransaction:
     """Statements on one open transaction."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, engine: Engine) -> None:
         self._connection = connection
+        self._engine: Engine = engine
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return all rows of statement `verb_noun` as structs, matching columns by name."""
-        result = self._connection.execute(load_lake_statement(query), params or None)
+        result = self._connection.execute(load_lake_statement(query, self._engine), params or None)
         names = [column[0] for column in result.description or ()]
         return [
             msgspec.convert(dict(zip(names, values, strict=True)), row)
@@ -143,11 +168,13 @@ class LakeTransaction:
 
     def execute(self, query: str, /, **params: object) -> None:
         """Run a statement for its effect."""
-        self._connection.execute(load_lake_statement(query), params or None)
+        self._connection.execute(load_lake_statement(query, self._engine), params or None)
 
     def insert(self, query: str, /, **params: object) -> int:
         """Run a statement that inserts. Returns the number of rows."""
-        found = self._connection.execute(load_lake_statement(query), params or None).fetchone()
+        found = self._connection.execute(
+            load_lake_statement(query, self._engine), params or None
+        ).fetchone()
         return int(found[0]) if found else 0
 
     @contextmanager
@@ -163,11 +190,16 @@ class LakeTransaction:
 
 
 def connect_duckdb(
-    *, memory_mb: int, spill: str | None, preserve_order: bool = True
+    *,
+    memory_mb: int,
+    spill: str | None,
+    preserve_order: bool = True,
+    place: LakePlace | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Return a database in memory with one thread, both extensions loaded and no other to load.
+    """Return a database in memory with one thread, the extensions loaded and no other to load.
 
-    spill: folder for what does not fit into memory. None: it is an error then.
+    spill: folder for what does not fit into memory. None: it is an error then. place: what is to be
+    attached. None: files.
     """
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
@@ -184,8 +216,10 @@ def connect_duckdb(
     try:
         connection.execute("set enable_progress_bar = false")  # no option of the database itself
         connection.execute("set timezone = 'UTC'")
-        for path in extension_paths():
+        for path in extension_paths() if place is None else place.list_extensions():
             connection.execute(f"load {sql_text(path)}")
+        for secret in () if place is None else place.list_secrets():
+            connection.execute(secret)
     except BaseException:
         connection.close()
         raise
@@ -193,22 +227,11 @@ def connect_duckdb(
 
 
 @contextmanager
-def locked(files: StoreFiles) -> Iterator[None]:
-    """Hold the lock of the lake's writers against other processes and threads.
-
-    Blocks until it is free; it ends with the process that holds it.
-    """
-    # Whoever may open the file may hold the lock, so it is nobody else's.
-    files.lake_lock.touch(mode=0o600, exist_ok=True)
-    with files.lake_lock.open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def _transaction(connection: duckdb.DuckDBPyConnection, fence: str | None = None) -> Iterator[None]:
     connection.begin()
     try:
+        if fence is not None:
+            connection.execute(load_lake_statement("name_lease"), {"lease": fence})
         yield
         connection.commit()
     except BaseException:
@@ -218,35 +241,24 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         raise
 
 
-def data_path_option(files: StoreFiles) -> str:
-    """Return the option of ATTACH that names the folder of the Parquet files.
-
-    The catalogue has the one that it was made with, relative to the folder in which that process
-    was started; a store may be moved, or opened from elsewhere.
-    """
-    return f"data_path {sql_text(files.lake_data.resolve())}, override_data_path true"
-
-
-def _lake_url(files: StoreFiles) -> str:
-    return f"ducklake:sqlite:{files.lake}"
-
-
-def _migrate(connection: duckdb.DuckDBPyConnection, files: StoreFiles, *, is_new: bool) -> None:
+def _migrate(
+    connection: duckdb.DuckDBPyConnection, place: LakePlace, turn: Turn, *, is_new: bool
+) -> None:
     known = load_lake_migrations()
     version = 0 if is_new else _read_version(connection)
     if version > len(known):
         reason = f"a newer release wrote it (schema {version}; this one knows {len(known)})"
-        raise StoreError(path=str(files.lake), reason=reason)
+        raise StoreError(path=place.name, reason=reason)
     if version == len(known):
         return
     # Options cannot be set in the transaction that makes their table. Where a process ends before
     # the version is written, the next one does all of it again, which changes nothing. One by one,
     # each of the forty statements would be a commit to the catalogue, and read all of it anew.
-    with _transaction(connection):
+    with _transaction(connection, turn.fence):
         for migration in known[version:]:
             connection.execute(migration.text)
         connection.execute(load_layout())
-    with _transaction(connection):
+    with _transaction(connection, turn.fence):
         connection.execute(load_options())
         connection.execute(load_lake_statement("write_version"), {"version": len(known)})
 
@@ -262,10 +274,11 @@ def _read_version(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 @contextmanager
-def _translated(files: StoreFiles) -> Iterator[None]:
+def _translated(place: LakePlace) -> Iterator[None]:
     try:
         yield
-    except duckdb.Error as error:
-        raise StoreError(path=str(files.lake), reason=str(error)) from error
-    except OSError as error:
-        raise StoreError(path=str(files.lake), reason=str(error)) from error
+    except (duckdb.Error, OSError) as error:
+        shown = place.masked(str(error))
+        # The words of the first error may have a password.
+        cause = error if shown == str(error) else None
+        raise StoreError(path=place.name, reason=shown) from cause

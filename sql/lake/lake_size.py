@@ -7,8 +7,8 @@ import msgspec
 
 from core.errors import StoreError
 from sql.analyst.open_store import open_to_read
+from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_statements import load_lake_statement
-from sql.store_files import StoreFiles
 
 _MEMORY_MB = 200
 _DAY_S = 86_400
@@ -50,20 +50,21 @@ class LakeSize(msgspec.Struct, frozen=True, kw_only=True):
         return came * self.bytes_of(chain_id) // rows if rows else 0
 
 
-def measure_lake(files: StoreFiles, *, now_s: float) -> LakeSize:
+def measure_lake(owner: LakeOwner, *, now_s: float) -> LakeSize:
     """Measure the lake of a store, also while others write it. A store without one has none.
 
     Reads its catalogue and notes, no rows. Raises StoreError.
     """
-    if not files.lake.exists():
+    place = place_of(owner)
+    if not place.has_lake():
         return LakeSize(tables=(), growth=())
     try:
-        with closing(open_to_read(files, memory_mb=_MEMORY_MB)) as store:
+        with closing(open_to_read(place, memory_mb=_MEMORY_MB)) as store:
             tables = store.execute(load_lake_statement("list_sizes")).fetchall()
             since = {"since_s": int(now_s) - _DAY_S}
             growth = store.execute(load_lake_statement("list_growth"), since).fetchall()
     except duckdb.Error as error:
-        raise StoreError(path=str(files.lake), reason=str(error)) from error
+        raise StoreError(path=place.name, reason=place.masked(str(error))) from None
     return LakeSize(
         tables=tuple(
             TableSize(chain_id=row[0], table=row[1], files=row[2], rows=row[3], bytes=row[4])

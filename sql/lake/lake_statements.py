@@ -3,10 +3,17 @@
 from functools import cache
 from pathlib import Path
 
-from sql.statements import Migration, load_migrations, load_statement
+from sql.statements import (
+    Engine,
+    Migration,
+    load_migrations,
+    load_postgres_statement,
+    load_statement,
+)
 
 _HERE = Path(__file__).parent
 LAKE_QUERIES = _HERE / "queries"
+LAKE_SCANS = _HERE / "scans"
 LAKE_SCHEMA = _HERE / "schema"
 
 
@@ -15,22 +22,20 @@ def load_lake_migrations() -> tuple[Migration, ...]:
     return load_migrations(LAKE_SCHEMA)
 
 
-def load_lake_statement(query: str) -> str:
-    """Return the text of `verb_noun`. Raises FileNotFoundError: a misspelt name is a bug."""
-    return load_statement(query, LAKE_QUERIES)
-
-
 @cache
-def _load_scan(name: str) -> str:
-    return (_HERE / "scans" / f"{name}.sql").read_text(encoding="utf-8")
+def load_lake_statement(query: str, engine: Engine = "sqlite") -> str:
+    """Return the text of `verb_noun` for a serving state of an engine. Raises FileNotFoundError: a
+    misspelt name is a bug."""
+    return _loaded(query, LAKE_QUERIES, engine)
 
 
-def scan_text(name: str, **numbers: int) -> str:
-    """Return a statement for SQLite with its numbers filled in.
+def scan_text(name: str, engine: Engine, /, **numbers: int) -> str:
+    """Return a statement that the serving state's engine runs itself, with its numbers filled in.
 
     DuckDB hands it over as text, so it can have no parameters.
     """
-    return _load_scan(name).format(**{key: int(value) for key, value in numbers.items()})
+    text = _loaded(name, LAKE_SCANS, engine)
+    return text.format(**{key: int(value) for key, value in numbers.items()})
 
 
 @cache
@@ -43,3 +48,8 @@ def load_layout() -> str:
 def load_options() -> str:
     """Return the script that says how files of a new lake are written."""
     return (_HERE / "options.sql").read_text(encoding="utf-8")
+
+
+def _loaded(name: str, folder: Path, engine: Engine) -> str:
+    load = load_statement if engine == "sqlite" else load_postgres_statement
+    return load(name, folder)

@@ -8,16 +8,15 @@ this process in between.
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
 from core.errors import StoreError
 from sql.lake.batch_sums import BatchSums, WordSums
-from sql.lake.durable import put_on_disk
 from sql.lake.final_batches import ClosedBatch, FinalBatches
 from sql.lake.lake_file import Lake, LakeTransaction
 from sql.lake.lake_statements import scan_text
+from sql.statements import Engine
 
 CLOSE_AT_ROWS = 1_000_000
 """Rows at which an open batch is closed whatever its age."""
@@ -113,10 +112,10 @@ def _write(
     batches.put_on_disk(closed.batch)
     expected = batches.sum_batch(closed.batch)
     with lake.transaction() as tx:
-        _insert(tx, closed, expected, progress)
+        _insert(tx, lake.place.engine, closed, expected, progress)
         _compare(lake, closed, expected=expected, found=_sums_of(tx, closed))
         files = tx.fetch("list_files_of_batch", _File, **msgspec.structs.asdict(closed))
-        put_on_disk(Path(file.filename) for file in files)
+        lake.place.put_on_disk(file.filename for file in files)
         tx.execute(
             "insert_moved",
             **msgspec.structs.asdict(closed),
@@ -132,15 +131,21 @@ def _write(
 
 
 def _insert(
-    tx: LakeTransaction, closed: ClosedBatch, expected: BatchSums, progress: Report
+    tx: LakeTransaction,
+    engine: Engine,
+    closed: ClosedBatch,
+    expected: BatchSums,
+    progress: Report,
 ) -> None:
     """Write the rows of each kind that the batch has: no rows would make an empty file."""
     numbers = msgspec.structs.asdict(closed)
     if expected.transfers:
-        tx.execute("move_transfers", **numbers, scan=scan_text("tokens", batch=closed.batch))
+        tx.execute(
+            "move_transfers", **numbers, scan=scan_text("tokens", engine, batch=closed.batch)
+        )
         progress(expected.transfers)
     if expected.trades:
-        tx.execute("move_trades", **numbers, scan=scan_text("pools", batch=closed.batch))
+        tx.execute("move_trades", **numbers, scan=scan_text("pools", engine, batch=closed.batch))
         progress(expected.trades)
     if expected.undecoded:
         tx.execute("move_undecoded", **numbers)
@@ -155,4 +160,4 @@ def _sums_of(tx: LakeTransaction, closed: ClosedBatch) -> BatchSums:
 def _compare(lake: Lake, closed: ClosedBatch, *, expected: BatchSums, found: BatchSums) -> None:
     if found != expected:
         reason = f"batch {closed.batch} does not add up: {expected} here, {found} in the lake"
-        raise StoreError(path=str(lake.files.lake), reason=reason)
+        raise StoreError(path=lake.place.name, reason=reason)

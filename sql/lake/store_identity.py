@@ -4,34 +4,15 @@ Without it a lake beside a serving state of another store would be read and writ
 numbers, token numbers and notes of moves were those of one store.
 """
 
-import sqlite3
-from contextlib import closing
-
 import duckdb
 
 from core.errors import StoreError
+from sql.lake.lake_place import LakePlace
 from sql.lake.lake_statements import load_lake_statement
-from sql.store_files import StoreFiles
-
-
-def read_serving_id(files: StoreFiles) -> str | None:
-    """Return the id of the serving state. None: there is no such file, or an earlier release has
-    written it last. Raises StoreError."""
-    if not files.serving.exists():
-        return None
-    try:
-        with closing(sqlite3.connect(files.serving)) as connection:
-            tables = "select 1 from sqlite_schema where name = 'store_identity'"
-            if connection.execute(tables).fetchone() is None:
-                return None
-            found = connection.execute("select store_id from store_identity").fetchone()
-    except sqlite3.Error as error:
-        raise StoreError(path=str(files.serving), reason=str(error)) from error
-    return None if found is None else str(found[0])
 
 
 def tie_lake(
-    connection: duckdb.DuckDBPyConnection, files: StoreFiles, serving_id: str | None
+    connection: duckdb.DuckDBPyConnection, place: LakePlace, serving_id: str | None
 ) -> None:
     """Give a lake without an id that of the serving state beside it. Raises StoreError where it has
     another, duckdb.Error where it cannot be read."""
@@ -42,10 +23,10 @@ def tie_lake(
         text = load_lake_statement("write_store_id")
         connection.execute(text, {"store_id": serving_id})
     else:
-        _compare(files, serving_id, str(found[0]))
+        _compare(place, serving_id, str(found[0]))
 
 
-def check_lake(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+def check_lake(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None:
     """Check that `serving` and `lake`, attached for reading, are of one store; where an earlier
     release has written one of them last, it cannot be told. Raises StoreError, duckdb.Error."""
     try:
@@ -53,14 +34,15 @@ def check_lake(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None
     except duckdb.CatalogException:
         return
     if found and None not in found:
-        _compare(files, *found)
+        _compare(place, *found)
 
 
-def _compare(files: StoreFiles, serving_id: str, lake_id: str) -> None:
+def _compare(place: LakePlace, serving_id: str, lake_id: str) -> None:
     if serving_id != lake_id:
         reason = (
-            f"this lake is of store {lake_id}, and {files.serving} of store {serving_id}. Put back "
-            "the files of one store, both from one back-up; or, if the serving state is a new one, "
-            f"move {files.lake} and {files.lake_data} away as well"
+            f"this lake is of store {lake_id}, and {place.serving_name} of store {serving_id}. "
+            "Put back the files of one store, both from one back-up; or, if the serving state is "
+            "a new one, "
+            f"move {place.name} and {place.data_folder().rstrip('/')} away as well"
         )
-        raise StoreError(path=str(files.lake), reason=reason)
+        raise StoreError(path=place.name, reason=reason)

@@ -93,7 +93,7 @@ def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
         other.until_ready()
         assert other.leases() == set()
         follower.process.send_signal(signal.SIGTERM)
-        until(lambda: other.leases() == {"follow:1"} or None)
+        until(lambda: other.leases() == {"follow:1", "lake"} or None)
         until(lambda: server.readiness() == 200 or None)
 
         server.process.send_signal(signal.SIGTERM)

@@ -7,7 +7,7 @@ and (block_number, log_index) <= (
         where batch = :batch
         order by block_number, log_index
         limit :at_most
-    )
+    ) as first_rows
     order by block_number desc, log_index desc
     limit 1
 )

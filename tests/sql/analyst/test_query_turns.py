@@ -15,6 +15,7 @@ from sql.analyst import query_turns
 from sql.analyst.answer_lines import QueryRequest
 from sql.analyst.query_turns import AT_ONCE, query_turn
 from sql.child_process import child_of, read_some
+from sql.lake.find_place import StoreMessage
 from sql.store_files import StoreFiles
 from tests.house.sources import ROOT
 
@@ -74,7 +75,7 @@ def test_a_folder_that_cannot_be_written_is_the_stores_fault(files: StoreFiles) 
 
 def test_a_statement_runs_at_the_priority_it_was_given(files: StoreFiles) -> None:
     request = QueryRequest(
-        prefix=str(files.prefix),
+        store=StoreMessage(prefix=str(files.prefix)),
         sql="select 1",
         max_rows=1,
         cuts_rows=True,

@@ -1,46 +1,67 @@
 """One store for all examples of a test module: each example writes a batch of its own."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
+from config.store_address import PostgresAddress
+from harness.parts.empty_databases import EmptyDatabases
 from sql.lake.final_batches import FinalBatches
+from sql.lake.find_place import place_of
 from sql.lake.lake_file import Lake
+from sql.lake.lake_place import ALONE
 from sql.store_files import StoreFiles
-from tests.sql.lake.serving_files import Onlooker, new_serving
+from tests.sql.conftest import ENGINES
+from tests.sql.lake.serving_files import (
+    Onlooker,
+    Serving,
+    connect_serving,
+    new_postgres_serving,
+    new_serving,
+)
+
+Owner = StoreFiles | PostgresAddress
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def owner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Owner:
+    """The store, once in files and once in PostgreSQL."""
+    folder = tmp_path_factory.mktemp("store")
+    if request.param == "file":
+        return new_serving(folder / "assay")
+    databases: EmptyDatabases = request.getfixturevalue("empty_databases")
+    url = databases.create_bare()
+    return new_postgres_serving(url, lake=str(folder / "lake"), prefix=folder / "local" / "assay")
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> StoreFiles:
-    return new_serving(tmp_path_factory.mktemp("store") / "assay")
-
-
-@pytest.fixture(scope="module")
-def serving(files: StoreFiles) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(files.serving, isolation_level=None)) as connection:
+def serving(owner: Owner) -> Iterator[Serving]:
+    with closing(connect_serving(owner)) as connection:
         yield connection
 
 
 @pytest.fixture(scope="module")
-def lake(files: StoreFiles) -> Iterator[Lake]:
-    with closing(Lake.open(files)) as opened:
+def lake(owner: Owner) -> Iterator[Lake]:
+    place = place_of(owner)
+    # As a round of compaction has it.
+    turn = place.compacting() if isinstance(owner, PostgresAddress) else nullcontext(ALONE)
+    with turn as held, closing(Lake.open(place, turn=held)) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def batches(files: StoreFiles) -> Iterator[FinalBatches]:
-    with closing(FinalBatches.open(files)) as opened:
+def batches(owner: Owner) -> Iterator[FinalBatches]:
+    with closing(FinalBatches.open(owner)) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def onlooker(files: StoreFiles, lake: Lake) -> Iterator[Onlooker]:
+def onlooker(owner: Owner, lake: Lake) -> Iterator[Onlooker]:
     """Of the module's store; the lake has been made before."""
-    assert lake.files == files
-    with closing(Onlooker(files)) as reader:
+    assert lake.files.prefix == owner.prefix
+    with closing(Onlooker(owner)) as reader:
         yield reader
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sql.lake.lake_file import LakeTransaction
+from sql.postgres.postgres_database import PostgresReader
 from sql.sqlite_file import SqliteReader, SqliteTransaction
 
 
@@ -23,6 +24,8 @@ def crash_before(statement: int) -> Iterator[None]:
         (SqliteReader, "_run"),
         (SqliteReader, "stream"),
         (SqliteTransaction, "execute"),
+        (PostgresReader, "_execute"),
+        (PostgresReader, "stream"),
     ]
     kept = [(owner, name, getattr(owner, name)) for owner, name in hooked]
 

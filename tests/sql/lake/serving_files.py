@@ -2,16 +2,24 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
+import psycopg
 from hypothesis import strategies as st
+from psycopg.raw_cursor import RawCursor
 
+from config.store_address import PostgresAddress
+from core.secret import Secret
+from sql.lake.find_place import place_of
 from sql.lake.lake_file import connect_duckdb
+from sql.postgres.statement_text import number_parameters
 from sql.statements import SCHEMA, load_migrations
+from sql.store import Store
 from sql.store_files import StoreFiles
 
 EDGE_AMOUNTS = (0, 1, 127, 128, 255, 2**64 - 1, 2**64, 2**128, 2**255, 2**256 - 1)
@@ -49,29 +57,76 @@ def new_serving(path: Path, *, migrations: int | None = None) -> StoreFiles:
         for migration in known:
             serving.executescript(migration.text)
         serving.execute(f"pragma user_version = {len(known)}")
-        for at in range(1, TOKENS + 1):
-            serving.execute(
-                "insert into token (chain_id, address, tracked_because, first_seen_block)"
-                " values (1, ?, 'pool', 0)",
-                [token_address(at)],
-            )
-        for at in range(1, POOLS + 1):
-            serving.execute(
-                "insert into pool (chain_id, pool_key, pool, dex, kind, factory, token0, token1,"
-                " fee, stable, block_number, log_index)"
-                " values (1, ?, ?, 'a dex', 'AmmV2', x'01', ?, ?, 30, 1, ?, 0)",
-                [bytes([at]) * 20, bytes([at]) * 20, token_address(1), token_address(2), at],
-            )
+        _write_tokens_and_pools(serving)
     return files
 
 
-def write_batch(serving: sqlite3.Connection, events: Iterable[Event]) -> int:
+class PostgresServing:
+    """A serving state in PostgreSQL by the calls of sqlite3 that the tests make."""
+
+    def __init__(self, address: PostgresAddress) -> None:
+        self._connection = psycopg.connect(address.url.value, autocommit=True)
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> Any:
+        """Run a statement with plain parameters."""
+        numbered = number_parameters(statement).text
+        return RawCursor(self._connection).execute(numbered, values, binary=True)
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement for each row."""
+        RawCursor(self._connection).executemany(number_parameters(statement).text, rows)
+
+    def executescript(self, script: str) -> None:
+        """Run statements without parameters."""
+        self._connection.execute(script.encode())
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+Serving = sqlite3.Connection | PostgresServing
+
+
+def new_postgres_serving(url: str, *, lake: str, prefix: Path) -> PostgresAddress:
+    """Make the same serving state in an empty database."""
+    address = PostgresAddress(url=Secret(url), lake=lake, prefix=prefix)
+    Store.open(address).close()
+    with closing(PostgresServing(address)) as serving:
+        _write_tokens_and_pools(serving)
+    return address
+
+
+def connect_serving(owner: StoreFiles | PostgresAddress) -> Serving:
+    """A connection to the serving state, each statement a transaction."""
+    if isinstance(owner, PostgresAddress):
+        return PostgresServing(owner)
+    return sqlite3.connect(owner.serving, isolation_level=None)
+
+
+def _write_tokens_and_pools(serving: Serving) -> None:
+    for at in range(1, TOKENS + 1):
+        serving.execute(
+            "insert into token (chain_id, address, tracked_because, first_seen_block)"
+            " values (1, ?, 'pool', 0)",
+            [token_address(at)],
+        )
+    for at in range(1, POOLS + 1):
+        serving.execute(
+            "insert into pool (chain_id, pool_key, pool, dex, kind, factory, token0, token1,"
+            " fee, stable, block_number, log_index)"
+            " values (1, ?, ?, 'a dex', 'AmmV2', ?, ?, ?, 30, 1, ?, 0)",
+            [*[bytes([at]) * 20] * 2, b"\1", token_address(1), token_address(2), at],
+        )
+
+
+def write_batch(serving: Serving, events: Iterable[Event]) -> int:
     """Put events into the open batch of chain 1, which is made if needed; return its number."""
     found = serving.execute("select batch from batch where chain_id = 1 and is_closed = 0")
     row = found.fetchone()
     if row is None:
-        serving.execute("insert into batch (chain_id) values (1)")
-        row = serving.execute("select last_insert_rowid()").fetchone()
+        added = serving.execute("insert into batch (chain_id) values (1) returning batch")
+        row = added.fetchone()
     batch = int(row[0])
     serving.execute("begin")
     serving.executemany(
@@ -82,7 +137,7 @@ def write_batch(serving: sqlite3.Connection, events: Iterable[Event]) -> int:
     return batch
 
 
-def write_hot(serving: sqlite3.Connection, events: Iterable[Event]) -> None:
+def write_hot(serving: Serving, events: Iterable[Event]) -> None:
     """Put events where those are that are not final yet."""
     serving.executemany(
         "insert into transfer values (1, ?, ?, ?, ?, ?, ?, ?)",
@@ -121,7 +176,7 @@ def events_of_lake(lake: duckdb.DuckDBPyConnection) -> Counter[Event]:
     return found
 
 
-def events_of_serving(serving: sqlite3.Connection, moved: set[int]) -> Counter[Event]:
+def events_of_serving(serving: Serving, moved: set[int]) -> Counter[Event]:
     """Transfers of the serving state, hot ones included, without those of moved batches."""
     hot = serving.execute("select 0, * from transfer").fetchall()
     waiting = serving.execute(
@@ -147,10 +202,13 @@ def events_of_serving(serving: sqlite3.Connection, moved: set[int]) -> Counter[E
 class Onlooker:
     """A reader of a store, over connections of its own."""
 
-    def __init__(self, files: StoreFiles) -> None:
-        self._serving = sqlite3.connect(files.serving, isolation_level=None)
-        self._lake = connect_duckdb(memory_mb=300, spill=None)
-        self._lake.execute(f"attach 'ducklake:sqlite:{files.lake}' as lake (read_only)")
+    def __init__(self, owner: StoreFiles | PostgresAddress) -> None:
+        place = place_of(owner)
+        self._serving = connect_serving(owner)
+        is_file = isinstance(owner, StoreFiles)
+        self._begin = "begin" if is_file else "begin isolation level repeatable read"
+        self._lake = connect_duckdb(memory_mb=300, spill=None, place=place)
+        self._lake.execute(place.attach_lake(is_read_only=True))
 
     def close(self) -> None:
         """Close the connections."""
@@ -159,7 +217,7 @@ class Onlooker:
 
     def look(self) -> Counter[Event]:
         """Return every transfer of the store as a reader must see it: first the serving state."""
-        self._serving.execute("begin")
+        self._serving.execute(self._begin)
         self._serving.execute("select 1 from batch").fetchall()
         self._lake.begin()
         try:

@@ -1,6 +1,5 @@
 """Protects back-filled rows: each is in the lake once, and counts in balances exactly."""
 
-import sqlite3
 from collections import Counter, defaultdict
 from contextlib import closing
 
@@ -21,6 +20,7 @@ from tests.sql.lake.crashes import crash_before
 from tests.sql.lake.serving_files import (
     Event,
     Onlooker,
+    Serving,
     event_lists,
     many_events,
     token_address,
@@ -48,7 +48,7 @@ def key_of(event: Event) -> tuple[int, int]:
 @given(data=event_lists, cuts=st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)))
 def test_what_is_stored_anywhere_is_left_out(
     onlooker: Onlooker,
-    serving: sqlite3.Connection,
+    serving: Serving,
     lake: Lake,
     batches: FinalBatches,
     data: list[Event],
@@ -75,7 +75,7 @@ def test_what_is_stored_anywhere_is_left_out(
 @given(data=event_lists, statement=st.integers(0, 8))
 def test_a_crash_leaves_rows_and_note_or_neither(
     onlooker: Onlooker,
-    serving: sqlite3.Connection,
+    serving: Serving,
     lake: Lake,
     batches: FinalBatches,
     data: list[Event],
@@ -94,7 +94,7 @@ def test_a_crash_leaves_rows_and_note_or_neither(
 @settings(max_examples=8)
 @given(data=event_lists)
 def test_changes_of_balances_are_exact_and_in_order(
-    serving: sqlite3.Connection, lake: Lake, batches: FinalBatches, data: list[Event]
+    serving: Serving, lake: Lake, batches: FinalBatches, data: list[Event]
 ) -> None:
     forget(serving, lake)
     other = [event for event in many_events(40) if key_of(event) not in set(map(key_of, data))]
@@ -115,7 +115,7 @@ def test_changes_of_balances_are_exact_and_in_order(
 
 
 def test_others_use_the_lake_between_two_pieces(
-    serving: sqlite3.Connection, lake: Lake, batches: FinalBatches, monkeypatch: pytest.MonkeyPatch
+    serving: Serving, lake: Lake, batches: FinalBatches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sql.lake.bulk_deltas.DELTAS_AT_ONCE", 3)
     forget(serving, lake)
@@ -128,7 +128,7 @@ def test_others_use_the_lake_between_two_pieces(
 
 
 def test_rows_that_do_not_belong_are_refused(
-    serving: sqlite3.Connection, lake: Lake, batches: FinalBatches
+    serving: Serving, lake: Lake, batches: FinalBatches
 ) -> None:
     forget(serving, lake)
     before = list_bulks(lake)
@@ -141,9 +141,7 @@ def test_rows_that_do_not_belong_are_refused(
     assert list_bulks(lake) == before
 
 
-def test_a_chains_rows_are_no_others(
-    serving: sqlite3.Connection, lake: Lake, batches: FinalBatches
-) -> None:
+def test_a_chains_rows_are_no_others(serving: Serving, lake: Lake, batches: FinalBatches) -> None:
     forget(serving, lake)
     write_hot(serving, many_events(20))
     other = BulkRange(chain_id=2, stream="back-fill", from_block=0, to_block=50)

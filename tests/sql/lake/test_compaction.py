@@ -25,6 +25,7 @@ from sql.lake import compaction_process
 from sql.lake.compaction import ChainBounds, CompactionProgress, CompactionRequest, compact
 from sql.lake.compaction_lock import without_compaction
 from sql.lake.compaction_runner import run_compaction
+from sql.lake.find_place import message_of, place_of
 from sql.lake.lake_file import Lake
 from sql.store_files import StoreFiles
 from tests.sql.lake.serving_files import (
@@ -124,7 +125,7 @@ def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:
     closed_batches(fresh, 6, 4_000)
     with closing(Lake.open(fresh)):
         pass  # Onlooker needs one
-    order = compaction_process.CompactionOrder(prefix=str(fresh.prefix), request=CHAIN)
+    order = compaction_process.CompactionOrder(store=message_of(place_of(fresh)), request=CHAIN)
     with closing(Onlooker(fresh)) as onlooker:
         before = onlooker.look()
         dice = random.Random(7)  # noqa: S311 - a seed makes a failure repeatable

@@ -64,7 +64,7 @@ def test_a_statement_of_the_serving_state_uses_a_key(name: str, tmp_path: Path) 
     with closing(sqlite3.connect(files.serving)) as serving:
         plan = serving.execute(f"explain query plan {text}", nothing_for(text)).fetchall()
     scanned = [row[3] for row in plan if row[3].startswith("SCAN ")]
-    of_few = re.compile(r"SCAN (batch|CONSTANT ROW|\(subquery-\d+\))")
+    of_few = re.compile(r"SCAN (batch|CONSTANT ROW|first_rows|\(subquery-\d+\))")
     assert all(of_few.match(step) for step in scanned), plan
 
 

@@ -20,6 +20,7 @@ from tests.sql.lake.serving_files import (
     EDGE_AMOUNTS,
     Event,
     Onlooker,
+    Serving,
     event_lists,
     events,
     many_events,
@@ -35,7 +36,7 @@ class _Noted(msgspec.Struct, frozen=True, kw_only=True):
     transfers: int
 
 
-def forget(serving: sqlite3.Connection, lake: Lake) -> None:
+def forget(serving: Serving, lake: Lake) -> None:
     """Empty the store for the next example; batches keep counting."""
     serving.executescript(
         "delete from transfer; delete from final_transfer; delete from final_trade;"
@@ -56,7 +57,7 @@ def move(batches: FinalBatches, lake: Lake) -> None:
 @given(data=event_lists, hot=event_lists, crashes=st.lists(st.integers(0, STATEMENTS), max_size=4))
 def test_a_crash_before_any_statement_loses_and_doubles_nothing(
     onlooker: Onlooker,
-    serving: sqlite3.Connection,
+    serving: Serving,
     lake: Lake,
     batches: FinalBatches,
     data: list[Event],
@@ -78,7 +79,7 @@ def test_a_crash_before_any_statement_loses_and_doubles_nothing(
 
 
 def test_a_crash_before_each_statement_in_turn(
-    onlooker: Onlooker, serving: sqlite3.Connection, lake: Lake, batches: FinalBatches
+    onlooker: Onlooker, serving: Serving, lake: Lake, batches: FinalBatches
 ) -> None:
     """Some are before the lake's commit, some between it and the deletion, some within that."""
     seen = set()
@@ -98,7 +99,7 @@ def test_a_crash_before_each_statement_in_turn(
 
 
 def test_the_numbers_at_the_edges_arrive_as_they_are(
-    onlooker: Onlooker, serving: sqlite3.Connection, lake: Lake, batches: FinalBatches
+    onlooker: Onlooker, serving: Serving, lake: Lake, batches: FinalBatches
 ) -> None:
     forget(serving, lake)
     data = [
@@ -122,7 +123,7 @@ def test_the_numbers_at_the_edges_arrive_as_they_are(
 @given(data=st.lists(events, min_size=1, unique_by=lambda event: event.log_index))
 def test_rows_that_do_not_add_up_stay_where_they_are(
     onlooker: Onlooker,
-    serving: sqlite3.Connection,
+    serving: Serving,
     lake: Lake,
     batches: FinalBatches,
     data: list[Event],
@@ -131,8 +132,8 @@ def test_rows_that_do_not_add_up_stay_where_they_are(
     forget(serving, lake)
     batch = write_batch(serving, data)
     serving.execute(
-        "insert into final_transfer values (?, 99, 0, 1, zeroblob(20), zeroblob(20), x'ff', null)",
-        [batch],
+        "insert into final_transfer values (?, 99, 0, 1, ?, ?, ?, null)",
+        [batch, bytes(20), bytes(20), b"\xff"],
     )
     for _ in range(2):
         with pytest.raises(StoreError):
@@ -145,7 +146,7 @@ def test_rows_that_do_not_add_up_stay_where_they_are(
 
 
 def test_trades_and_undecoded_logs_go_along(
-    serving: sqlite3.Connection, lake: Lake, batches: FinalBatches
+    serving: Serving, lake: Lake, batches: FinalBatches
 ) -> None:
     forget(serving, lake)
     batch = write_batch(serving, [])
@@ -185,7 +186,7 @@ def test_trades_and_undecoded_logs_go_along(
 
 
 def test_a_batch_is_closed_by_age_or_size_and_never_without_rows(
-    serving: sqlite3.Connection, lake: Lake, batches: FinalBatches, monkeypatch: pytest.MonkeyPatch
+    serving: Serving, lake: Lake, batches: FinalBatches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget(serving, lake)
     write_batch(serving, [])

@@ -1,0 +1,266 @@
+"""Where a lake and the serving state beside it are, and what of the lake's work depends on that."""
+
+import fcntl
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from config.store_address import FileAddress, StoreAddress
+from core.errors import StoreError
+from sql.database import Database
+from sql.lake.durable import put_on_disk
+from sql.lake.extensions import extension_paths, sql_text
+from sql.process_lock import held_alone
+from sql.sqlite_file import FileLayout, SqliteFile
+from sql.statements import SCHEMA, Engine
+from sql.store import Store
+from sql.store_files import StoreFiles
+
+_BUSY_MS = 10_000
+"""Milliseconds a commit waits for another writer of the catalogue."""
+
+_READER_BUSY_MS = 5_000
+
+_WAIT_S = 30.0
+"""Seconds to wait for the write lock of the serving state."""
+
+
+class StreamingDatabase(Database, Protocol):
+    """A database that also gives the rows of a statement in pieces."""
+
+    def stream(
+        self, query: str, /, *, at_once: int, **params: object
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows as they are stored. Raises StoreError."""
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process has for as long as it works on a lake alone."""
+
+    fence: str | None = None
+    """What each of its commits has to say, so that one is refused once another process has taken
+    over. None: a lock keeps others out, which ends with the process alone."""
+    lease: tuple[str, str, int] | None = None
+    """Name, holder and token of the lease that it is by. None: by a lock."""
+
+
+ALONE = Turn()
+
+
+class LakePlace(ABC):
+    """The place of one store."""
+
+    engine: Engine
+
+    def __init__(self, address: StoreAddress) -> None:
+        self.address = address
+        self.files = StoreFiles(prefix=address.prefix)
+        """On this machine: all of the store, or locks and what sorts spill."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Return how errors call the lake."""
+
+    @property
+    @abstractmethod
+    def serving_name(self) -> str:
+        """Return how errors call the serving state."""
+
+    @abstractmethod
+    def masked(self, text: str) -> str:
+        """Return a text without the secrets by which the place is reached."""
+
+    @abstractmethod
+    def list_extensions(self) -> tuple[Path, ...]:
+        """Return the files of DuckDB's extensions, in the order in which they are loaded."""
+
+    @abstractmethod
+    def list_secrets(self) -> tuple[str, ...]:
+        """Return the statements by which DuckDB learns the keys of an object store."""
+
+    @abstractmethod
+    def has_serving(self) -> bool:
+        """Return whether there is a serving state. Raises StoreError."""
+
+    @abstractmethod
+    def has_lake(self) -> bool:
+        """Return whether there is a lake. Raises StoreError."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what a new lake is put in. Raises StoreError, OSError."""
+
+    @abstractmethod
+    def protect(self) -> None:
+        """See to it that the lake's catalogue refuses commits without a turn. Raises StoreError."""
+
+    @abstractmethod
+    def read_serving_id(self) -> str | None:
+        """Return the id of the serving state. None: there is none, or an earlier release has
+        written it last. Raises StoreError."""
+
+    @abstractmethod
+    def attach_serving(self) -> str:
+        """Return the statement that attaches `serving`, for reading."""
+
+    @abstractmethod
+    def attach_lake(self, *, is_read_only: bool) -> str:
+        """Return the statement that attaches `lake`."""
+
+    @abstractmethod
+    def data_folder(self) -> str:
+        """Return the folder of the Parquet files, with a slash at its end."""
+
+    @abstractmethod
+    def alone(self) -> AbstractContextManager[Turn]:
+        """Wait until no other process appends to the lake; yield the turn. Raises StoreError."""
+
+    @abstractmethod
+    def compacting(self, *, within_s: float = 0.0) -> AbstractContextManager[Turn]:
+        """Keep other processes from compacting.
+
+        `within_s`: how long to wait for one that does. Raises StoreError if it still does then.
+        """
+
+    @abstractmethod
+    def put_on_disk(self, names: Iterable[str]) -> None:
+        """Write Parquet files through to the disk. Raises OSError."""
+
+    @abstractmethod
+    def open_batches(self, queries: Path, turn: Turn) -> StreamingDatabase:
+        """Open the serving state for statements of a folder. Raises StoreError."""
+
+    @abstractmethod
+    def open_store(self, turn: Turn) -> Store:
+        """Open the serving state for a process that has a turn. Raises StoreError."""
+
+
+class FilePlace(LakePlace):
+    """A store in files."""
+
+    engine: Engine = "sqlite"
+
+    def __init__(self, address: FileAddress) -> None:
+        super().__init__(address)
+
+    @property
+    def name(self) -> str:
+        """Return the path of the catalogue."""
+        return str(self.files.lake)
+
+    @property
+    def serving_name(self) -> str:
+        """Return the path of the serving state."""
+        return str(self.files.serving)
+
+    def masked(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def list_extensions(self) -> tuple[Path, ...]:
+        """Return the files of sqlite_scanner and ducklake."""
+        return extension_paths()
+
+    def list_secrets(self) -> tuple[str, ...]:
+        """Return nothing: files need no keys."""
+        return ()
+
+    def has_serving(self) -> bool:
+        """Return whether its file is there."""
+        return self.files.serving.exists()
+
+    def has_lake(self) -> bool:
+        """Return whether the catalogue's file is there."""
+        return self.files.lake.exists()
+
+    def prepare(self) -> None:
+        """Make the folder of the Parquet files. Raises OSError."""
+        self.files.lake_data.mkdir(parents=True, exist_ok=True)
+
+    def protect(self) -> None:
+        """Do nothing: locks end with the process that has them."""
+
+    def read_serving_id(self) -> str | None:
+        """Return the id of the serving state, where its file has one. Raises StoreError."""
+        if not self.has_serving():
+            return None
+        try:
+            with closing(sqlite3.connect(self.files.serving)) as connection:
+                tables = "select 1 from sqlite_schema where name = 'store_identity'"
+                if connection.execute(tables).fetchone() is None:
+                    return None
+                found = connection.execute("select store_id from store_identity").fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(path=self.serving_name, reason=str(error)) from error
+        return None if found is None else str(found[0])
+
+    def attach_serving(self) -> str:
+        """Return the statement that attaches the SQLite file."""
+        return (
+            f"attach {sql_text(self.files.serving.resolve())} as serving (type sqlite, read_only)"
+        )
+
+    def attach_lake(self, *, is_read_only: bool) -> str:
+        """Return the statement that attaches the catalogue.
+
+        It has the folder of the files as it was made with, relative to the folder in which that
+        process was started; a store may be moved, or opened from elsewhere.
+        """
+        path = self.files.lake.resolve() if is_read_only else self.files.lake
+        options = [
+            *(["read_only"] if is_read_only else ["meta_journal_mode 'WAL'"]),
+            f"data_path {sql_text(self.files.lake_data.resolve())}, override_data_path true",
+            f"meta_busy_timeout {_READER_BUSY_MS if is_read_only else _BUSY_MS}",
+        ]
+        return f"attach {sql_text(f'ducklake:sqlite:{path}')} as lake ({', '.join(options)})"
+
+    def data_folder(self) -> str:
+        """Return the folder beside the catalogue."""
+        return f"{self.files.lake_data.resolve()}/"
+
+    @contextmanager
+    def alone(self) -> Iterator[Turn]:
+        """Hold the lock of the lake's writers against other processes and threads.
+
+        Blocks until it is free; it ends with the process that holds it.
+        """
+        # Whoever may open the file may hold the lock, so it is nobody else's.
+        self.files.lake_lock.touch(mode=0o600, exist_ok=True)
+        with self.files.lake_lock.open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield ALONE
+
+    @contextmanager
+    def compacting(self, *, within_s: float = 0.0) -> Iterator[Turn]:
+        """Hold the lock of whoever moves, merges or deletes files. Raises StoreError."""
+        with held_alone(
+            self.files.compaction_lock,
+            store=self.files.prefix,
+            doing="is compacting or backing it up",
+            within_s=within_s,
+        ):
+            yield ALONE
+
+    def put_on_disk(self, names: Iterable[str]) -> None:
+        """Write files through. Raises OSError."""
+        put_on_disk(map(Path, names))
+
+    def open_batches(self, queries: Path, turn: Turn) -> StreamingDatabase:
+        """Open the file; a commit here puts all earlier ones of other connections on disk too.
+
+        Raises StoreError, also when there is no such file.
+        """
+        del turn
+        layout = FileLayout(schema=SCHEMA, queries=queries, synchronous="full")
+        return SqliteFile(self.files.serving, layout, wait_s=_WAIT_S, must_exist=True)
+
+    def open_store(self, turn: Turn) -> Store:
+        """Open the file. Raises StoreError."""
+        del turn
+        return Store.open(self.address)
