@@ -29,6 +29,7 @@ EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
 COMMANDS: Final = {
+    "backtest": "Judge tokens as of the block before their first trade, and score what followed.",
     "backup": "Copy the store to a new FOLDER, also while the service runs.",
     "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
