@@ -70,13 +70,19 @@ class ConnectionPool:
         Kept connections that the server has ended meanwhile are replaced, where `begin` shows it.
         Raises StoreError, and what psycopg raises.
         """
+        with self.begun(begin) as (connection, _):
+            yield connection
+
+    @contextlib.contextmanager
+    def begun(self, begin: str) -> Iterator[tuple[PostgresConnection, str | None]]:
+        """Yield a connection as `lent`, and the value that the last statement of `begin` found."""
         if not self._free.acquire(timeout=self._limits.turn_s):
             reason = f"all {self._limits.connections} connections are in use"
             raise StoreError(path=self._name, reason=reason)
         try:
-            connection = self._begun(begin)
+            connection, found = self._begun(begin)
             try:
-                yield connection
+                yield connection, found
             finally:
                 self._take_back(connection)
         finally:
@@ -98,24 +104,24 @@ class ConnectionPool:
                 return
         connection.close()
 
-    def _begun(self, begin: str) -> PostgresConnection:
+    def _begun(self, begin: str) -> tuple[PostgresConnection, str | None]:
         """Return a connection on which `begin` has run, an idle one if that still answers."""
         while (connection := self._take_idle()) is not None:
             try:
-                self._run(connection, begin)
+                found = self._run(connection, begin)
             except psycopg.OperationalError as error:
                 connection.close()
                 if not is_lost(error):
                     raise
             else:
-                return connection
+                return connection, found
         connection = self._connect()
         try:
-            self._run(connection, begin)
+            found = self._run(connection, begin)
         except BaseException:
             connection.close()
             raise
-        return connection
+        return connection, found
 
     def _take_idle(self) -> PostgresConnection | None:
         with self._lock:
@@ -123,10 +129,15 @@ class ConnectionPool:
                 raise StoreError(path=self._name, reason="it has been closed")
             return self._idle.pop() if self._idle else None
 
-    def _run(self, connection: PostgresConnection, statement: str) -> None:
-        if statement:
-            with self.watch.over(connection):
-                connection.execute(statement)
+    def _run(self, connection: PostgresConnection, statement: str) -> str | None:
+        if not statement:
+            return None
+        with self.watch.over(connection):
+            cursor = connection.execute(statement)
+        while cursor.nextset():
+            pass
+        row = cursor.fetchone() if cursor.description else None
+        return None if row is None else str(row[0])
 
     def _connect(self) -> PostgresConnection:
         limits = self._limits

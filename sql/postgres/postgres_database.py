@@ -8,6 +8,7 @@ that each takes, they cannot wait for each other in a circle.
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,7 +34,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 _SNAPSHOT = "begin isolation level repeatable read, read only"
 _OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
-_WRITE = "begin isolation level read committed, read write"
+_WRITE = "begin isolation level read committed, read write; select pg_current_xact_id()::text"
+"""Finds the number by which the server knows later what became of the transaction."""
+
+_OUTCOME = "select pg_xact_status(%s::text::xid8)"
+_ASK_EVERY_S = 0.05
 _LOCK_CHAIN = "select 1 from chain_writer where chain_id = $1 for update"
 _ADD_CHAIN = "insert into chain_writer (chain_id) values ($1) on conflict do nothing"
 
@@ -186,9 +191,9 @@ class PostgresDatabase:
         self.name = shown_url(url)
         self._queries = layout.queries
         self._lock_all = f"lock table {layout.turns} in exclusive mode"
-        self._pool = ConnectionPool(
-            url, name=self.name, limits=limits or ConnectionLimits(), session=session
-        )
+        limits = limits or ConnectionLimits()
+        self._turn_s = limits.turn_s
+        self._pool = ConnectionPool(url, name=self.name, limits=limits, session=session)
         self._own = threading.local()
         try:
             with translated(self.name, doing="migrate"):
@@ -255,7 +260,7 @@ class PostgresDatabase:
             raise StoreError(path=self.name, reason="this thread is writing already")
         with (
             translated(self.name, doing="transaction"),
-            self._pool.lent(begin=_WRITE) as connection,
+            self._pool.begun(_WRITE) as (connection, number),
         ):
             self._own.is_writing = True
             try:
@@ -264,7 +269,7 @@ class PostgresDatabase:
                 yield PostgresTransaction(
                     connection, self._pool, name=self.name, queries=self._queries, keys=self._keys
                 )
-                self._commit(connection)
+                self._commit(connection, number)
             finally:
                 self._own.is_writing = False
                 self._roll_back(connection)
@@ -298,15 +303,34 @@ class PostgresDatabase:
                 cursor.execute(_ADD_CHAIN, (chain_id,))
                 cursor.execute(_LOCK_CHAIN, (chain_id,))
 
-    def _commit(self, connection: PostgresConnection) -> None:
+    def _commit(self, connection: PostgresConnection, number: str | None) -> None:
+        """Commit. Where the answer does not come, ask on another connection what became of it: a
+        caller that is told of a failure may do all again."""
         try:
             with self._pool.watch.over(connection):
                 connection.execute("commit")
         except psycopg.OperationalError as error:
-            if is_lost(error) or isinstance(error, OverdueError):
-                reason = f"whether a transaction was committed is not known: {_words_of(error)}"
-                raise StoreError(path=self.name, reason=reason) from error
-            raise
+            if not is_lost(error) and not isinstance(error, OverdueError):
+                raise
+            outcome = self._outcome(number)
+            if outcome == "committed":
+                return
+            if outcome == "aborted":
+                raise
+            reason = f"whether a transaction was committed is not known: {_words_of(error)}"
+            raise StoreError(path=self.name, reason=reason) from error
+
+    def _outcome(self, number: str | None) -> str | None:
+        """Return `committed` or `aborted`. None: the server cannot be asked, or does not know."""
+        until_s = time.monotonic() + self._turn_s
+        self._pool.drop_idle()
+        while time.monotonic() < until_s:
+            with contextlib.suppress(psycopg.Error, StoreError), self._pool.lent() as connection:
+                found = connection.execute(_OUTCOME, (number,)).fetchone()
+                if found is None or found[0] != "in progress":
+                    return None if found is None else found[0]
+            time.sleep(_ASK_EVERY_S)
+        return None
 
     def _roll_back(self, connection: PostgresConnection) -> None:
         """End what is still open; a connection that cannot is not used again."""

@@ -183,15 +183,49 @@ def test_a_wire_that_was_cut_while_idle_is_not_noticed(far: Store, wire: TcpProx
     assert block_numbers(far) == [1, 2]
 
 
-def test_a_wire_that_is_cut_before_the_commit_leaves_it_open_and_says_so(
-    far: Store, wire: TcpProxy
+def test_a_wire_that_is_cut_before_the_commit_leaves_nothing(far: Store, wire: TcpProxy) -> None:
+    with pytest.raises(StoreError), far.transaction(chain_id=1) as tx:
+        tx.insert("block", [block(1)])
+        wire.cut()
+    assert block_numbers(far) == []
+    add_block(far, 1)  # all again
+
+
+def test_a_commit_whose_answer_is_lost_is_a_commit(
+    empty_databases: EmptyDatabases, wire: TcpProxy
 ) -> None:
+    """Else a caller would do all again."""
+    with empty_databases.lent() as url:
+        beyond = make_conninfo(url, port=wire.port, host="127.0.0.1")
+        with (
+            closing(connect_store(beyond, path=Path("files"))) as far,
+            closing(connect_store(url, path=Path("files"))) as near,
+        ):
+
+            def cut_once_it_is_there() -> None:
+                while not block_numbers(near):
+                    pass
+                wire.cut()
+                wire.delay(0.0)
+
+            cutter = threading.Thread(target=cut_once_it_is_there)
+            with far.transaction(chain_id=1) as tx:
+                tx.insert("block", [block(1)])
+                wire.delay(0.5)  # each way: the answer is on its way when the row is there
+                cutter.start()
+            cutter.join()
+            assert block_numbers(far) == [1]
+
+
+def test_an_outcome_that_nobody_can_tell_is_said_so(far: Store, wire: TcpProxy) -> None:
     with (
         pytest.raises(StoreError, match="whether a transaction was committed is not known"),
         far.transaction(chain_id=1) as tx,
     ):
         tx.insert("block", [block(1)])
+        wire.refuse()
         wire.cut()
+    wire.refuse(is_refusing=False)
     assert block_numbers(far) == []
 
 
