@@ -22,7 +22,7 @@ MOST_POSITIONS: Final = 60
 
 _WORD_DIGITS: Final = 64
 _Key = tuple[Address, int, int, int]
-"""Holding contract, ticks, salt."""
+"""LiquidityHolding contract, ticks, salt."""
 
 
 class EntryPositions:

@@ -6,12 +6,13 @@ import msgspec
 
 from analysis.liquidity.entry_positions import EntryPositions
 from analysis.liquidity.holdings import HoldingReads, PoolHoldings
+from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
 from analysis.liquidity.locks import Lock, LockReads
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
-from analysis.liquidity.ownership import Ownership, Parties, judge_ownership
 from analysis.liquidity.position_value import valuation_of
 from analysis.market.venues.pool import Candidate, PoolState
+from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
@@ -20,10 +21,6 @@ from config.burn import BURN_ADDRESSES
 from config.chains import Chain
 from core.primitives import Address, BlockRef
 
-_PAIRS = ("AmmV2", "Solid")
-_MINTED = ("AmmV3", "SolidV3")
-_ENTRIES = "AmmV4"
-_BINS = "infinity_bin"
 _MOST_CODES = 40
 """Holders of one pool whose code is read, largest first."""
 
@@ -33,7 +30,7 @@ class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
 
     candidate: Candidate
     holdings: PoolHoldings
-    ownership: Ownership
+    ownership: LiquidityShares
     contracts: frozenset[Address]
     """Holders with code."""
 
@@ -110,7 +107,7 @@ def _owned(
     return OwnedPool(
         candidate=pool,
         holdings=found,
-        ownership=judge_ownership(found, known, now_s=now_s),
+        ownership=judge_shares(found, known, now_s=now_s),
         contracts=contracts,
     )
 
@@ -125,19 +122,16 @@ def _reader(
     block: BlockRef,
 ) -> HoldingReads | None:
     """Return the reader of the pool's family. None: there is none, or the price is not known."""
-    kind = pool.dex.kind
-    if kind in _PAIRS:
+    form = venue_of(pool.dex).liquidity_form(pool.dex)
+    if form == "lp_tokens":
         makers = (one for one in (parties.creator, parties.owner) if one is not None)
         known = (*sorted(BURN_ADDRESSES), *chain.locker_names, *makers)
         return LpBalances(pool, known, from_block=from_block, to_block=block.number)
     value = valuation_of(pool, state)
-    if value is None or pool.dex.variant == _BINS:
+    if form is None or value is None:
         return None
-    if kind in _MINTED:
-        return MintedPositions(pool, value, from_block=from_block, to_block=block.number)
-    if kind == _ENTRIES:
-        return EntryPositions(pool, value, from_block=from_block, to_block=block.number)
-    return None
+    positions = MintedPositions if form == "minted_positions" else EntryPositions
+    return positions(pool, value, from_block=from_block, to_block=block.number)
 
 
 class _HolderReads:
@@ -147,6 +141,7 @@ class _HolderReads:
         self, batch: ReadBatch, chain: Chain, pool: Candidate, found: PoolHoldings
     ) -> None:
         self._batch = batch
+        form = venue_of(pool.dex).liquidity_form(pool.dex)
         holders = [holding.holder for holding in found.holdings]
         self._codes = {
             holder: batch.code(holder, first_bytes=DELEGATION_BYTES)
@@ -157,7 +152,7 @@ class _HolderReads:
         self._locks = {
             at: LockReads(batch, locker.records, at, pool.pool)
             for locker in chain.lockers
-            if locker.records is not None and pool.dex.kind in _PAIRS
+            if locker.records is not None and form == "lp_tokens"
             for at in locker.contracts
             if at in holders
         }

@@ -23,7 +23,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     token."""
 
 
-class Holding(msgspec.Struct, frozen=True, kw_only=True):
+class LiquidityHolding(msgspec.Struct, frozen=True, kw_only=True):
     """What one address holds of one pool's liquidity."""
 
     holder: Address
@@ -36,7 +36,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
 class PoolHoldings(msgspec.Struct, frozen=True, kw_only=True):
     """All holdings of one pool that were found."""
 
-    holdings: tuple[Holding, ...] = ()
+    holdings: tuple[LiquidityHolding, ...] = ()
     """Largest first."""
     total: float = 0.0
     """Weight of all liquidity. 0: the pool has none, or it is not known."""
@@ -75,7 +75,7 @@ def gather(owned: Sequence[tuple[Address, float, Part]], *, total: float, gap: s
     largest = sorted(weights, key=lambda holder: (-weights[holder], holder))
     return PoolHoldings(
         holdings=tuple(
-            Holding(holder=holder, weight=weights[holder], parts=tuple(parts[holder]))
+            LiquidityHolding(holder=holder, weight=weights[holder], parts=tuple(parts[holder]))
             for holder in largest
             if weights[holder] > 0
         ),

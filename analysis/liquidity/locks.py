@@ -29,6 +29,10 @@ _PINKLOCK_2: Final = (
 )
 
 
+NEVER_S: Final = 2**40
+"""Latest time that is told: later ones are taken for it."""
+
+
 class Lock(msgspec.Struct, frozen=True, kw_only=True):
     """One lock of an LP token."""
 
@@ -73,7 +77,7 @@ def _read_uncx(reply: Reply, _token: Address) -> list[Lock]:
     if isinstance(reply, NoAnswer) or owner is None or len(reply) < _UNCX_WORDS * _WORD:
         return []
     words = [int.from_bytes(reply[at : at + _WORD]) for at in range(0, len(reply), _WORD)]
-    return [Lock(owner=owner, amount=words[_UNCX_AMOUNT], until_s=words[_UNCX_UNTIL])]
+    return [Lock(owner=owner, amount=words[_UNCX_AMOUNT], until_s=min(words[_UNCX_UNTIL], NEVER_S))]
 
 
 def _read_pinklock(reply: Reply, token: Address) -> list[Lock]:
@@ -98,7 +102,11 @@ def _rows(rows: object) -> list[tuple[object, ...]]:
 def _pinklock(row: tuple[object, ...]) -> Lock:
     amount, until = int(str(row[3])), int(str(row[5]))
     unlocked = int(str(row[9])) if len(row) > _UNCX_WORDS else 0
-    return Lock(owner=Address(str(row[2]).lower()), amount=max(0, amount - unlocked), until_s=until)
+    return Lock(
+        owner=Address(str(row[2]).lower()),
+        amount=max(0, amount - unlocked),
+        until_s=min(until, NEVER_S),
+    )
 
 
 _READERS: Final[Mapping[LockRecords, Callable[[Reply, Address], list[Lock]]]] = {

@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.liquidity.find_ownership import OwnedPool, TokenParties, find_ownership
 from analysis.liquidity.holdings import Part
-from analysis.liquidity.ownership import Ownership, Withdrawer
+from analysis.liquidity.liquidity_shares import LiquidityShares, Withdrawer
 from analysis.market.liquidity_value import Price
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import ValuedPool
@@ -78,7 +78,7 @@ class PoolLiquidity(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     quote: Address
     liquidity_usd: float
-    ownership: Ownership
+    ownership: LiquidityShares
     withdrawal: WithdrawalFindings | None
     reason: str
     """Why no withdrawal was simulated. Empty: one was."""

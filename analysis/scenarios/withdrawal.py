@@ -13,6 +13,7 @@ import msgspec
 from analysis.liquidity.holdings import Part
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import FOREVER_S
+from analysis.market.venues.venue_registry import venue_of
 from analysis.scenarios.token_calls import balance_call
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
@@ -30,8 +31,6 @@ from core.primitives import ZERO_ADDRESS, Address, RawAmount
 MOST_POSITIONS: Final = 10
 """Positions of one holder that are withdrawn."""
 
-_PAIRS: Final = ("AmmV2", "Solid")
-_ENTRIES: Final = "AmmV4"
 _MOST_COLLECTED: Final = 2**128 - 1
 _DECREASE, _TAKE_PAIR = 0x01, 0x11
 """Source: v4-periphery Actions; infinity-periphery has the same numbers."""
@@ -113,7 +112,8 @@ def read_withdrawal(written: Withdrawal, result: SimulationResult | NotSimulated
 def _acts(
     pool: Candidate, actor: Address, parts: Sequence[Part], receiver: Address, *, is_anybody: bool
 ) -> tuple[SimCall, ...]:
-    if pool.dex.kind in _PAIRS:
+    form = venue_of(pool.dex).liquidity_form(pool.dex)
+    if form == "lp_tokens":
         burn = _act(actor, pool.pool, "redeem", call_data("burn(address)", receiver))
         if is_anybody:
             return (burn,)
@@ -124,7 +124,7 @@ def _acts(
     tokens = [(part.token_id, part.amount) for part in parts if part.token_id is not None]
     if manager is None or not tokens:
         return ()
-    if pool.dex.kind == _ENTRIES:
+    if form == "entry_positions":
         data = _take_pair(pool, tokens[:MOST_POSITIONS], receiver)
         return (_act(actor, manager, "withdraw", data),)
     return tuple(

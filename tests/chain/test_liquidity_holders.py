@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.liquidity.ownership import HolderShare
+from analysis.liquidity.liquidity_shares import HolderShare
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.reads.node import Node

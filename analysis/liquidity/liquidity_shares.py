@@ -1,4 +1,5 @@
-"""Ownership of liquidity: what share of a pool is burnt, locked, free to be withdrawn, or unknown.
+"""Liquidity shares: what part of a pool is burnt, locked, free to be withdrawn, or unknown.
+
 Pure: no I/O.
 
 Burnt and locked are said only of burn addresses and of lockers whose records name the lock. What
@@ -10,12 +11,12 @@ from typing import Literal
 
 import msgspec
 
-from analysis.liquidity.holdings import Holding, PoolHoldings
+from analysis.liquidity.holdings import LiquidityHolding, PoolHoldings
 from analysis.liquidity.locks import Lock
 from config.burn import BURN_ADDRESSES
 from core.primitives import Address
 
-HolderKind = Literal["burn", "locker", "creator", "owner", "pool", "contract", "account"]
+LiquidityHolderKind = Literal["burn", "locker", "creator", "owner", "pool", "contract", "account"]
 """`pool`: LP tokens that lie in the pair itself, which whoever comes first can redeem."""
 
 MOST_NAMED = 10
@@ -52,7 +53,7 @@ class HolderShare(msgspec.Struct, frozen=True, kw_only=True):
     """What one address holds."""
 
     holder: Address
-    kind: HolderKind
+    kind: LiquidityHolderKind
     name: str
     """Of a known locker. Empty: none."""
     share: float
@@ -71,7 +72,7 @@ class Withdrawer(msgspec.Struct, frozen=True, kw_only=True):
     share: float
 
 
-class Ownership(msgspec.Struct, frozen=True, kw_only=True):
+class LiquidityShares(msgspec.Struct, frozen=True, kw_only=True):
     """Shares of one pool's liquidity, 0 to 1; the first five add up to 1, or to 0 where there is no
     liquidity."""
 
@@ -93,10 +94,10 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     """Largest first, at most five."""
 
 
-def judge_ownership(held: PoolHoldings, parties: Parties, *, now_s: int) -> Ownership:
+def judge_shares(held: PoolHoldings, parties: Parties, *, now_s: int) -> LiquidityShares:
     """Return the shares at a time."""
     if held.total <= 0:
-        return Ownership(gap=held.gap or "the pool has no liquidity")
+        return LiquidityShares(gap=held.gap or "the pool has no liquidity")
     tally = _Tally(parties, held.total, now_s=now_s)
     for holding in held.holdings:
         tally.add(holding)
@@ -115,7 +116,7 @@ class _Tally:
         self._free: dict[Address | None, float] = {}
         self._burnt = self._locked = 0.0
 
-    def add(self, holding: Holding) -> None:
+    def add(self, holding: LiquidityHolding) -> None:
         kind, share = self._kind(holding.holder), holding.weight / self._total
         held, free = 0.0, None
         if kind == "burn":
@@ -137,14 +138,14 @@ class _Tally:
             )
         )
 
-    def result(self, *, gap: str) -> Ownership:
+    def result(self, *, gap: str) -> LiquidityShares:
         free = sum(self._free.values())
         known = sum(holder.share for holder in self._holders)
         missing = max(0.0, 1 - known)
         if missing < _ROUNDING:
             missing = 0.0
         ranked = sorted(self._free.items(), key=lambda item: -item[1])
-        return Ownership(
+        return LiquidityShares(
             burnt_share=self._burnt,
             locked_share=self._locked,
             withdrawable_share=free,
@@ -159,9 +160,9 @@ class _Tally:
             ),
         )
 
-    def _kind(self, holder: Address) -> HolderKind:
+    def _kind(self, holder: Address) -> LiquidityHolderKind:
         parties = self._parties
-        kinds: tuple[tuple[HolderKind, bool], ...] = (
+        kinds: tuple[tuple[LiquidityHolderKind, bool], ...] = (
             ("burn", holder in BURN_ADDRESSES),
             ("pool", holder == parties.pool),
             ("locker", holder in parties.lockers),
@@ -171,7 +172,7 @@ class _Tally:
         )
         return next((kind for kind, fits in kinds if fits), "account")
 
-    def _add_locker(self, holding: Holding, share: float) -> tuple[float, float | None]:
+    def _add_locker(self, holding: LiquidityHolding, share: float) -> tuple[float, float | None]:
         """Return what is locked, and what is free: of the records no more than the balance. None:
         part of it is in no record."""
         left, locked, free = holding.weight, 0.0, 0.0
