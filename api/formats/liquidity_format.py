@@ -89,9 +89,11 @@ class LiquidityWithdrawal(Shape, frozen=True, kw_only=True):
     quote_raw: str | None
     """Smallest units of the other token that they get. None: not known."""
     is_part: bool
-    """True if they have more positions than were withdrawn."""
+    """Whether they have more positions than were withdrawn."""
     sale_before: LiquiditySale
+    """A sale as things are."""
     sale_after: LiquiditySale
+    """The same sale once they have withdrawn."""
 
 
 class LiquidityPool(Shape, frozen=True, kw_only=True):

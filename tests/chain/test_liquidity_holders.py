@@ -5,18 +5,20 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from eth_abi.abi import encode
 
 from analysis.liquidity.liquidity_shares import HolderShare
+from analysis.market.venues.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.reads.node import Node
 from analysis.simulation.simulate_v1 import Passed
 from config.chains import Locker, LockRecords
 from core.abi import call_data
-from core.primitives import Address, BlockRef
+from core.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.compile import compile_sources
-from demo.layout import FOR_EVER, VenueKey, ZooToken, positions_of
+from demo.layout import FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
 from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.quote_traps import place
@@ -24,13 +26,13 @@ from tests.chain.quote_traps import place
 DEAD = Address("0x000000000000000000000000000000000000dead")
 YEAR_S = 365 * 86_400
 _SOON_S = 90
-SOURCE = Path(__file__).parent / "lockers" / "Lockers.sol"
+SOURCES = Path(__file__).parent / "lockers"
 
 
 @pytest.fixture
 def chain(chain: Chain) -> Chain:
     """With lockers that can be deployed."""
-    made = compile_sources({SOURCE.name: SOURCE.read_text()})
+    made = compile_sources({one.name: one.read_text() for one in sorted(SOURCES.glob("*.sol"))})
     return Chain(chain.node, chain.world, chain.artifacts | made)
 
 
@@ -288,3 +290,68 @@ async def test_holders_that_no_event_names_are_unaccounted(
     pool = await found(silent, token, creator=token.owner)
     assert pool.ownership.unaccounted_share == pytest.approx(0.25)
     assert pool.ownership.gap
+
+
+async def test_positions_of_one_manager_are_their_owners(
+    chain: Chain, context: ChainContext
+) -> None:
+    """Against the native coin: a quarter is the owner's token, the rest another contract's."""
+    token = place(chain, venue="v4")
+    pool = token.pool
+    venues = chain.world.venues
+    manager = chain.deploy("EntryPositionManager", venues.v4.factory)
+    (shared,) = read_words(
+        chain, pool.address, "extsload(bytes32)", liquidity_slot_of(token, context)
+    )
+    held = shared // 3
+    key = (ZERO_ADDRESS, token.address, pool.fee, pool.tick_spacing, pool.hooks)
+    chain.approve(token.address, token.owner, manager)
+    minted = chain.send(
+        token.owner,
+        manager,
+        "mint((address,address,uint24,int24,address),int24,int24,int256)",
+        *(key, -_OUTERMOST, _OUTERMOST, held),
+        value_wei=native_worth(100_000),
+    )
+    assert minted.success
+    dexes = tuple(
+        msgspec.structs.replace(dex, position_manager=manager) if dex.kind == pool.kind else dex
+        for dex in context.chain.dexes
+    )
+    facts = msgspec.structs.replace(context.chain, dexes=dexes)
+    known = msgspec.structs.replace(context, chain=facts)
+    found_pool = await found(known, token)
+    assert found_pool.ownership.gap == ""
+    assert found_pool.ownership.withdrawable_share == pytest.approx(0.25, rel=1e-6)
+    assert found_pool.ownership.unknown_share == pytest.approx(0.75, rel=1e-6)
+    assert holder(found_pool, venues.liquidity_v4).kind == "contract"
+    predicted = found_pool.withdrawal
+    assert predicted is not None, found_pool.reason
+    assert isinstance(predicted.withdrawn.outcome, Passed)
+    assert isinstance(predicted.sale_after.outcome, Passed)
+    assert predicted.withdrawn.quote_raw
+    receiver = chain.fresh_account(native_wei=0)
+    data = take_pair((1, held), (ZERO_ADDRESS, token.address), receiver)
+    assert chain.send(
+        token.owner, manager, "modifyLiquidities(bytes,uint256)", data, FOR_EVER
+    ).success
+    coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
+    assert predicted.withdrawn.quote_raw == coins
+    assert predicted.withdrawn.token_raw == chain.balance(token.address, receiver)
+
+
+_OUTERMOST = 887_220
+
+
+def liquidity_slot_of(token: ZooToken, context: ChainContext) -> bytes:
+    dex = next(dex for dex in context.chain.dexes if dex.kind == token.pool.kind)
+    return liquidity_slot(str(token.pool.pool_id), dex)
+
+
+def take_pair(position: tuple[int, int], pair: tuple[Address, Address], to: Address) -> bytes:
+    """DECREASE_LIQUIDITY of one position, then TAKE_PAIR."""
+    decreased = encode(
+        ["uint256", "uint256", "uint128", "uint128", "bytes"], [*position, 0, 0, b""]
+    )
+    taken = encode(["address", "address", "address"], [*pair, to])
+    return encode(["bytes", "bytes[]"], [b"\x01\x11", [decreased, taken]])
