@@ -196,8 +196,8 @@ def main() -> None:
         }
         settings = load_settings(env)
         giants = [world.token(key) for key in GIANTS]
-        fill(settings.store, node, chain, giants)
-        with closing(Ledger.open(settings.ledger)) as ledger:
+        fill(settings.store.prefix, node, chain, giants)
+        with closing(Ledger.of_store(settings.store)) as ledger:
             key = ledger.create_key(load_plans()["admin"], "bench", time.time()).plaintext
         print(describe(f"tokens with {POOLS} V4 pools"))
         with serving(env, key) as service:

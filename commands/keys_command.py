@@ -27,7 +27,7 @@ def create(plan: str, label: str, operator: bool) -> None:
     plans = load_plans()
     if plan not in plans:
         raise click.BadParameter(f"one of {', '.join(plans)}", param_hint="--plan")  # noqa: TRY003
-    with closing(Ledger.open(load_settings(os.environ).ledger)) as ledger:
+    with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         new = ledger.create_key(
             plans[plan], label=label, now_s=int(time.time()), is_operator=operator
         )
@@ -37,7 +37,7 @@ def create(plan: str, label: str, operator: bool) -> None:
 @keys_command.command("list")
 def list_keys() -> None:
     """All keys, never their secrets. Example: assay keys list"""
-    with closing(Ledger.open(load_settings(os.environ).ledger)) as ledger:
+    with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         for row in ledger.list_keys():
             click.echo(printable(msgspec.json.encode(row).decode()))
 
@@ -46,7 +46,7 @@ def list_keys() -> None:
 @click.argument("key_id", type=int)
 def revoke(key_id: int) -> None:
     """End a key at once. Example: assay keys revoke 3"""
-    with closing(Ledger.open(load_settings(os.environ).ledger)) as ledger:
+    with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         if not ledger.revoke(key_id, now_s=int(time.time())):
             raise click.BadParameter(f"no live key {key_id}", param_hint="KEY_ID")  # noqa: TRY003
     click.echo(f"revoked {key_id}")
@@ -57,7 +57,7 @@ def revoke(key_id: int) -> None:
 @click.option("--off", is_flag=True, help="Make it an ordinary key again.")
 def operator(key_id: int, off: bool) -> None:
     """Let a key manage jobs, and the account it belongs to. Example: assay keys operator 3"""
-    with closing(Ledger.open(load_settings(os.environ).ledger)) as ledger:
+    with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         if not ledger.set_operator(key_id, now_s=int(time.time()), is_operator=not off):
             raise click.BadParameter(f"no live key {key_id}", param_hint="KEY_ID")  # noqa: TRY003
     click.echo(f"{key_id} is {'an ordinary key' if off else 'an operator key'}")

@@ -8,6 +8,7 @@ from commands.nodes import choose_chain
 from commands.progress import progress_bars
 from config.load import load_chains
 from config.settings import load_settings
+from config.store_address import need_files
 from sql.lake.compaction import CompactionProgress, CompactionRequest, bounds_of
 from sql.lake.compaction_runner import run_compaction
 
@@ -18,6 +19,7 @@ def run_compact(name: str | None) -> None:
     Raises BadParameter, ConfigError, StoreError.
     """
     settings = load_settings(os.environ)
+    files = need_files(settings.store, what="assay compact")
     known = load_chains(settings.overlay)
     chains = known if name is None else (choose_chain(known, name),)
     request = CompactionRequest(
@@ -28,7 +30,7 @@ def run_compact(name: str | None) -> None:
         def report(progress: CompactionProgress) -> None:
             show("moving final rows to the lake", progress.done, progress.total)
 
-        result = run_compaction(settings.store, request, progress=report)
+        result = run_compaction(files.path, request, progress=report)
     if result is None:
         return
     click.echo(f"{result.moved_rows} rows moved, {result.merged_files} files merged")

@@ -49,7 +49,7 @@ def run_demo(host: str, port: int) -> None:
             show("starting the service", len(STAGES), _STEPS)
             shared = _shared_settings(zoo, Path(folder))
             settings = load_settings({**shared, "ASSAY_BILLING_SECRET": secrets.token_urlsafe()})
-            with closing(Ledger.open(settings.ledger)) as ledger:
+            with closing(Ledger.of_store(settings.store)) as ledger:
                 plan = load_plans()["developer"]
                 key = ledger.create_key(plan, label="demo", now_s=int(time.time()))
 

@@ -8,6 +8,7 @@ import click
 
 from commands.progress import progress_bars
 from config.settings import load_settings
+from config.store_address import need_files
 from sql.analyst.export import export_views
 from sql.analyst.open_store import load_views
 from sql.store_files import StoreFiles
@@ -15,14 +16,14 @@ from sql.store_files import StoreFiles
 
 def run_export(target: Path, views: Sequence[str] | None) -> None:
     """Export these views; None: all of them. Raises BadParameter, ConfigError, StoreError."""
-    settings = load_settings(os.environ)
+    files = need_files(load_settings(os.environ).store, what="assay export")
     unknown = set(views or ()) - load_views().keys()
     if unknown:
         message = f"there is no view {', '.join(sorted(unknown))}"
         raise click.BadParameter(message, param_hint="--views")
     with progress_bars() as show:
         done = export_views(
-            StoreFiles(prefix=settings.store),
+            StoreFiles(prefix=files.path),
             target,
             views or tuple(load_views()),
             report=lambda view, rows: show(f"exporting {view}", rows, None),

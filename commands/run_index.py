@@ -14,6 +14,7 @@ from commands.stores import open_store
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
+from config.store_address import need_files
 from core.allocator import share_one_arena
 from core.rpc.client import RpcClient
 from core.stop_signals import stop_on_signals
@@ -54,13 +55,16 @@ def _check_range(first: int, last: int) -> None:
 async def _index(
     settings: Settings, chain: Chain, from_block: int | None, to_block: int | None
 ) -> None:
+    is_follower = from_block is None and to_block is None
+    if not is_follower:
+        need_files(settings.store, what="a back-fill")
     stop = asyncio.Event()
     stop_on_signals(stop)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(closing(open_store(settings.store)))
         write_quote_tokens(store, [chain])
         client = await connect(stack, chain, settings)
-        if from_block is None and to_block is None:
+        if is_follower:
             await _follow(chain, client, store, settings, stop)
             return
         head = await client.fetch_head()
@@ -91,7 +95,7 @@ async def _follow(
 ) -> None:
     from indexer.follow import follow  # noqa: PLC0415 - a back-fill starts without it
 
-    with following(StoreFiles(prefix=settings.store), chain.id):
+    with following(StoreFiles(prefix=settings.store.prefix), chain.id):
         _LOG.info("following", chain=chain.slug, store=str(settings.store))
         await follow(chain, client, store, settings.indexer, stop=stop)
 

@@ -13,6 +13,7 @@ from commands.progress import progress_steps
 from commands.sql_output import Output, replaced_when_whole, write_text
 from config.settings import load_settings
 from config.settings_model import SqlSettings
+from config.store_address import need_files
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import OpenResult, open_result
 
@@ -31,13 +32,14 @@ def run_sql(
     Raises QueryError, StoreError, ConfigError and click.FileError; a file is then left as it was.
     """
     settings = load_settings(os.environ)
+    files = need_files(settings.store, what="assay sql")
     chosen: Output = output or ("table" if path is None and sys.stdout.isatty() else "json")
     asked = _statement_of(statement, view)
     bounds = _bounds(settings.sql, limit)
     with (
         nullcontext() if path is None else _unfinished(path) as file,
         open_result(
-            settings.store, asked, bounds, parquet=file if chosen == "parquet" else None
+            files.path, asked, bounds, parquet=file if chosen == "parquet" else None
         ) as result,
     ):
         with progress_steps(is_kept=False) as show:

@@ -14,6 +14,7 @@ from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.settings import load_settings
 from config.settings_model import Settings
+from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.errors import UpstreamError
 from sql.chain_progress import ChainCounts, read_counts
 from sql.lake.lake_size import LakeSize, measure_lake
@@ -39,8 +40,7 @@ def run_status() -> None:
     chains = choose_enabled(load_chains(settings.overlay), settings)
     with closing(Store.open(settings.store, must_exist=True)) as store:
         counts = read_counts(store)
-    files = StoreFiles(prefix=settings.store)
-    lake = measure_lake(files, now_s=time.time())
+    lake = _lake_of(settings.store)
     table = Table(*_COLUMNS)
     is_stale = False
     for chain in chains:
@@ -59,9 +59,18 @@ def run_status() -> None:
         table.add_row(chain.slug, *map(cell_text, cells), cell_text(state))
     # A number cut short is no use, however narrow the terminal is.
     make_console(max(OUT.width, _LEAST_WIDTH)).print(table)
-    OUT.print(f"serving state: {_megabytes(files.serving.stat().st_size)} MB, of all chains")
+    if isinstance(settings.store, FileAddress):
+        size = StoreFiles(prefix=settings.store.path).serving.stat().st_size
+        OUT.print(f"serving state: {_megabytes(size)} MB, of all chains")
     if is_stale:
         sys.exit(_EXIT_STALE)
+
+
+def _lake_of(address: StoreAddress) -> LakeSize:
+    """Return what the lake takes; nothing of one in PostgreSQL, which has no lake yet."""
+    if isinstance(address, PostgresAddress):
+        return LakeSize(tables=(), growth=())
+    return measure_lake(StoreFiles(prefix=address.path), now_s=time.time())
 
 
 def _rows(found: ChainCounts | None, lake: LakeSize, chain_id: int) -> tuple[object, ...]:

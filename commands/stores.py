@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from commands.progress import progress_bars
+from config.store_address import FileAddress, StoreAddress
 from sql.analyst.query_runner import check_opens
 from sql.duckdb_import.old_file import is_old_store
 from sql.store import Store
@@ -10,17 +11,17 @@ from sql.store import Store
 _KEPT_SUFFIX = ".before-0.5"
 
 
-def open_store(path: Path) -> Store:
-    """Open the store, with what the DuckDB file of an earlier release at that path holds.
+def open_store(address: StoreAddress) -> Store:
+    """Open the store, with what the DuckDB file of an earlier release at its path holds.
 
     The take-over shows a progress bar, can be stopped and resumed, and leaves the file beside the
     new ones under another name. Raises StoreError, also for a lake that is another store's.
     """
-    store = Store.open(path)
+    store = Store.open(address)
     try:
-        check_opens(path)
-        if is_old_store(path):
-            _take_over(path, store)
+        check_opens(address)
+        if isinstance(address, FileAddress) and is_old_store(address.path):
+            _take_over(address.path, store)
     except BaseException:
         store.close()
         raise

@@ -6,6 +6,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import msgspec
 
+from config.store_address import FileAddress
+
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 NonNegativeSeconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -49,7 +51,8 @@ def _default_of(field: msgspec.structs.FieldInfo) -> Any:
     """Return the default as a file would have it."""
     if field.default is msgspec.NODEFAULT:
         return None
-    return str(field.default) if isinstance(field.default, Path) else field.default
+    is_text = isinstance(field.default, Path | FileAddress)
+    return str(field.default) if is_text else field.default
 
 
 def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:

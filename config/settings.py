@@ -28,6 +28,7 @@ from config.settings_model import (
     SqlSettings,
 )
 from config.sign_in import load_oidc_client
+from config.store_address import LAKE_VARIABLE, read_address
 from config.toml import decode, load_toml, walk
 from config.watch_settings import WatchSettings
 from core.errors import ConfigError
@@ -62,6 +63,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     store: Annotated[str, msgspec.Meta(min_length=1)]
     host: Annotated[str, msgspec.Meta(min_length=1)]
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)]
+    drain_s: Annotated[float, msgspec.Meta(ge=0, le=300)]
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings
@@ -106,11 +108,14 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         if error.source != ENVIRONMENT or not row or not row.env:
             raise
         raise ConfigError(source=ENVIRONMENT, key=row.env, reason=error.reason) from error
+    lake = env.get(LAKE_VARIABLE) or None
     return Settings(
-        store=Path(files.store),
+        store=read_address(files.store, lake, source=origin["store"]),
+        lake=lake,
         overlay=overlay,
         host=files.host,
         port=files.port,
+        drain_s=files.drain_s,
         billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
         redis_url=_redis_url(env),
         etherscan_key=_secret(env, "ASSAY_ETHERSCAN_KEY"),
@@ -211,12 +216,6 @@ def _nest(flat: Mapping[str, object]) -> dict[str, object]:
 
 def _check(files: _Files, origin: Mapping[str, str]) -> None:
     """Check the constraints that types cannot express."""
-    if "://" in files.store:
-        raise ConfigError(
-            source=origin["store"],
-            key="store",
-            reason="is a URL; this release keeps its store in a file (PostgreSQL: docs/fleet.md)",
-        )
     if files.indexer.initial_log_range > files.indexer.max_log_range:
         raise ConfigError(
             source=origin["indexer.initial_log_range"],

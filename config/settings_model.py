@@ -11,6 +11,7 @@ from config.job_settings import JobSettings
 from config.metrics_settings import MetricsSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
+from config.store_address import LAKE_VARIABLE, STORE_VARIABLE, FileAddress, StoreAddress
 from config.watch_settings import WatchSettings
 from core.rpc.limits import RpcLimits
 from core.secret import Secret, mask_url
@@ -295,16 +296,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings of a deployment, except chain facts."""
 
     store: Annotated[
-        Path,
+        StoreAddress,
         Setting(
             "What the names of the store's files begin with: serving state, lake and ledger lie "
-            "beside one another",
-            env="ASSAY_STORE",
+            "beside one another; or a database, postgresql://..., for all three",
+            env=STORE_VARIABLE,
         ),
-    ] = Path("assay.duckdb")
+    ] = FileAddress(Path("assay.duckdb"))
+    lake: Annotated[
+        str | None,
+        Setting(
+            "Where a store in PostgreSQL keeps the files of its lake: a folder, or s3://bucket/prefix",
+            env=LAKE_VARIABLE,
+        ),
+    ] = None
+    """None: the store is in files, and its lake beside them. `store` has it otherwise."""
     host: Annotated[str, Setting("Address the API listens on", env="ASSAY_HOST")] = "127.0.0.1"
     port: Annotated[int, Setting("Port the API listens on", env="ASSAY_PORT")] = 8000
     """0: any free one."""
+    drain_s: Annotated[
+        float,
+        Setting(
+            "Seconds for which requests are still taken after SIGTERM, while /ready says no",
+            env="ASSAY_DRAIN_S",
+        ),
+    ] = 0.0
     overlay: Annotated[
         Path | None,
         Setting(
@@ -374,11 +390,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     """None: GET /metrics needs no token."""
-
-    @property
-    def ledger(self) -> Path:
-        """Return the path of the ledger of keys and usage, beside the store."""
-        return self.store.with_name(f"{self.store.name}.ledger.sqlite")
 
     def __repr__(self) -> str:
         """Return the usual repr, with the endpoints' paths and queries masked."""

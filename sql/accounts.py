@@ -89,7 +89,7 @@ class Accounts:
         `instead_of` is the token of the browser's previous session, which is deleted.
         """
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        with self._ledger.file.transaction() as write:
+        with self._ledger.database.transaction() as write:
             (account,) = write.fetch(
                 "insert_account",
                 _AccountId,
@@ -117,21 +117,21 @@ class Accounts:
     def find_session(self, token: str, *, issuer: str, now_s: float) -> Session | None:
         """Return the live session, or None if unknown, expired, or of another issuer than the
         configured one."""
-        found = self._ledger.file.fetch(
+        found = self._ledger.database.fetch(
             "find_session", Session, digest=digest_of(token), issuer=issuer, now_s=int(now_s)
         )
         return found[0] if found else None
 
     def sign_out(self, token: str) -> None:
         """Delete the session, if there is one."""
-        with self._ledger.file.transaction() as write:
+        with self._ledger.database.transaction() as write:
             write.execute("delete_session", digest=digest_of(token))
 
     def create_key(
         self, account_id: int, plan: Plan, label: str, now_s: float
     ) -> NewKey | TooManyKeys | TooManyNewKeys:
         """Create a key of the account. The limits also hold for concurrent calls."""
-        with self._ledger.file.transaction() as write:
+        with self._ledger.database.transaction() as write:
             (counts,) = write.fetch(
                 "count_account_keys",
                 _Counts,
@@ -156,7 +156,7 @@ class Accounts:
     def list_keys(self, account_id: int, now_s: float) -> list[AccountKey]:
         """Return the account's keys, live ones first, each kind newest first; at most
         `LISTED_KEYS`."""
-        return self._ledger.file.fetch(
+        return self._ledger.database.fetch(
             "list_account_keys",
             AccountKey,
             account_id=account_id,
@@ -166,7 +166,7 @@ class Accounts:
 
     def is_operator(self, account_id: int, now_s: float) -> bool:
         """True if the account has a live key that is an operator's."""
-        found = self._ledger.file.fetch(
+        found = self._ledger.database.fetch(
             "find_operator_key", _KeyId, account_id=account_id, now_s=int(now_s)
         )
         return bool(found)
@@ -178,7 +178,7 @@ class Accounts:
 
     def revoke(self, account_id: int, key_id: int, now_s: float) -> bool:
         """Revoke one of the account's keys at once. Return False if it has no such live key."""
-        with self._ledger.file.transaction() as write:
+        with self._ledger.database.transaction() as write:
             ended = write.fetch(
                 "revoke_account_key",
                 KeyRow,

@@ -9,12 +9,21 @@ from pathlib import Path
 import msgspec
 
 from config.plans import Plan
-from sql.database import Transaction
+from config.store_address import FileAddress, StoreAddress
+from sql.database import Database, Transaction
+from sql.database_layout import DatabaseLayout
+from sql.fleet_database import connect
 from sql.rows import KeyRow
 from sql.sqlite_file import FileLayout, SqliteFile
-from sql.statements import LEDGER_QUERIES, LEDGER_SCHEMA
+from sql.statements import LEDGER_QUERIES, LEDGER_SCHEMA, POSTGRES_LEDGER_SCHEMA
 
 LEDGER_LAYOUT = FileLayout(schema=LEDGER_SCHEMA, queries=LEDGER_QUERIES, synchronous="full")
+LEDGER = DatabaseLayout(
+    schema=POSTGRES_LEDGER_SCHEMA,
+    queries=LEDGER_QUERIES,
+    versions="ledger_version",
+    turns="ledger_writer",
+)
 
 _LIVE = "tsk_live_"
 _TRIAL = "tsk_trial_"
@@ -99,20 +108,20 @@ def digest_of(plaintext: str) -> str:
 
 
 class Ledger:
-    """One open ledger. Thread-safe; several processes may have the same file open.
+    """One open ledger. Thread-safe; several processes may have the same one open.
 
-    Every call raises StoreError when the file cannot be read or written, or is locked by another
-    process for longer than a bounded wait. Times are Unix seconds; a fraction is dropped.
+    Every call raises StoreError when it cannot be read or written, or is locked by another process
+    for longer than a bounded wait. Times are Unix seconds; a fraction is dropped.
     """
 
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._key_revision = self.read_key_revision()
 
     @property
-    def file(self) -> SqliteFile:
-        """Return the ledger file, for the other tables in it."""
-        return self._file
+    def database(self) -> Database:
+        """Return what holds the ledger, for the other tables in it."""
+        return self._database
 
     @property
     def key_revision(self) -> int:
@@ -121,25 +130,35 @@ class Ledger:
         return self._key_revision
 
     def read_key_revision(self) -> int:
-        """Read the key revision from the file, to detect changes by other processes."""
-        (found,) = self._file.fetch("find_key_revision", _Revision)
+        """Read the key revision, to detect changes by other processes."""
+        (found,) = self._database.fetch("find_key_revision", _Revision)
         self._key_revision = found.revision
         return found.revision
 
     @classmethod
     def open(cls, path: Path) -> "Ledger":
-        """Open the file, creating it if needed, readable by its owner only."""
+        """Open a file, creating it if needed, readable by its owner only."""
         return cls(SqliteFile(path, LEDGER_LAYOUT))
 
+    @classmethod
+    def of_store(cls, address: StoreAddress) -> "Ledger":
+        """Open the ledger that belongs to a store: the file beside it, or in the same database.
+
+        Raises StoreError, and MissingExtraError for one in PostgreSQL.
+        """
+        if isinstance(address, FileAddress):
+            return cls.open(address.ledger)
+        return cls(connect(address, LEDGER))
+
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file, or the connections."""
+        self._database.close()
 
     def create_key(
         self, plan: Plan, label: str, now_s: float, *, is_operator: bool = False
     ) -> NewKey:
         """Create a key; it expires as its plan says. `is_operator`: it may manage jobs."""
-        with self._file.transaction() as write:
+        with self._database.transaction() as write:
             return _create(write, _LIVE, plan, label, int(now_s), is_operator=is_operator)
 
     def create_within(self, write: Transaction, plan: Plan, label: str, now_s: float) -> NewKey:
@@ -149,12 +168,12 @@ class Ledger:
     def find(self, digest: str) -> KeyRow | None:
         """Return the key with this digest, whether live, expired or revoked; None if there never
         was one."""
-        found = self._file.fetch("find_key", KeyRow, digest=digest)
+        found = self._database.fetch("find_key", KeyRow, digest=digest)
         return found[0] if found else None
 
     def list_keys(self) -> list[KeyRow]:
         """Return all keys ever created, oldest first."""
-        return self._file.fetch("list_keys", KeyRow)
+        return self._database.fetch("list_keys", KeyRow)
 
     def ended_of(self, key_ids: Iterable[int], now_s: float) -> set[int]:
         """Return those of the keys that are revoked or past their end, or that never were."""
@@ -167,7 +186,7 @@ class Ledger:
 
     def revoke(self, key_id: int, now_s: float) -> bool:
         """Revoke a key at once. Return False if there is no such key, or it was revoked before."""
-        with self._file.transaction() as write:
+        with self._database.transaction() as write:
             ended = write.fetch("revoke_key", KeyRow, key_id=key_id, revoked_at_s=int(now_s))
         self.read_key_revision()
         return bool(ended)
@@ -175,7 +194,7 @@ class Ledger:
     def set_operator(self, key_id: int, now_s: float, *, is_operator: bool) -> bool:
         """Make a live key an operator's, or an ordinary one. Return False if there is no such live
         key."""
-        with self._file.transaction() as write:
+        with self._database.transaction() as write:
             changed = write.fetch(
                 "set_operator",
                 KeyRow,
@@ -190,7 +209,7 @@ class Ledger:
         """Count one call if the plan's lifetime, day and month quotas allow it; on disk when this
         returns. Atomic between processes: no two callers get the same last call."""
         day = utc_day(now_s)
-        with self._file.transaction() as write:
+        with self._database.transaction() as write:
             usage = _usage(write, key_id, day)
             if plan.lifetime is not None and usage.lifetime >= plan.lifetime:
                 return CallCount(is_counted=False, usage=usage)
@@ -208,17 +227,17 @@ class Ledger:
         Runs two statements with one row each, however many calls there are: between rows a thread
         releases the interpreter, and under full load it does not get it back soon.
         """
-        with self._file.transaction() as write:
+        with self._database.transaction() as write:
             _add(write, batch)
             return _usages(write, {calls.key_id for calls in batch}, utc_day(now_s))
 
     def usage(self, key_id: int, now_s: float) -> Usage:
         """Return the usage of one key, without counting."""
-        return _usage(self._file, key_id, utc_day(now_s))
+        return _usage(self._database, key_id, utc_day(now_s))
 
     def usages(self, key_ids: Iterable[int], now_s: float) -> dict[int, Usage]:
         """Return the usage of several keys, by key id; a key without calls is absent."""
-        return _usages(self._file, key_ids, utc_day(now_s))
+        return _usages(self._database, key_ids, utc_day(now_s))
 
     def issue_trial(
         self, network: str, reason: str, contact: str | None, plan: Plan, now_s: float
@@ -227,7 +246,7 @@ class Ledger:
 
         A revoked trial counts as issued until it would have expired.
         """
-        with self._file.transaction() as write:
+        with self._database.transaction() as write:
             for key in write.fetch("find_trial_key", KeyRow, network=network):
                 is_over = key.expires_at_s is not None and key.expires_at_s <= now_s
                 return TrialEnded() if is_over else AlreadyIssued()
@@ -251,7 +270,7 @@ class Ledger:
         """
         minute = int(now_s) // _MINUTE_S
         forgotten = minute - _ATTEMPT_MINUTES
-        with self._file.transaction() as write:
+        with self._database.transaction() as write:
             write.execute("delete_old_attempts", minute=forgotten)
             write.execute("note_attempt", network=network, minute=minute, enough=per_hour + 1)
             rows = write.fetch("list_attempts", _Minute, network=network, minute=forgotten)
@@ -307,7 +326,7 @@ def _add(write: Transaction, batch: Iterable[Calls]) -> None:
     write.execute("add_calls", batch=msgspec.json.encode(rows).decode())
 
 
-def _usages(source: SqliteFile | Transaction, key_ids: Iterable[int], day: str) -> dict[int, Usage]:
+def _usages(source: Database | Transaction, key_ids: Iterable[int], day: str) -> dict[int, Usage]:
     """Return the usage of the keys that have any calls."""
     wanted = msgspec.json.encode(list(key_ids)).decode()
     (row,) = source.fetch("find_usage", _Found, key_ids=wanted, day=day, month=_month(day))
@@ -317,5 +336,5 @@ def _usages(source: SqliteFile | Transaction, key_ids: Iterable[int], day: str) 
     }
 
 
-def _usage(source: SqliteFile | Transaction, key_id: int, day: str) -> Usage:
+def _usage(source: Database | Transaction, key_id: int, day: str) -> Usage:
     return _usages(source, [key_id], day).get(key_id, Usage(lifetime=0, day=0, month=0))

@@ -9,8 +9,10 @@ import msgspec
 HERE = Path(__file__).parent
 QUERIES = HERE / "queries"
 SCHEMA = HERE / "schema"
+POSTGRES_SCHEMA = HERE / "postgres" / "schema"
 LEDGER_QUERIES = HERE / "ledger_queries"
 LEDGER_SCHEMA = HERE / "ledger_schema"
+POSTGRES_LEDGER_SCHEMA = HERE / "postgres" / "ledger_schema"
 
 _POSTGRES_SUFFIX = ".postgres.sql"
 _MIGRATION_NAME = re.compile(r"(\d{3})_[a-z_]+")

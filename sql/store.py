@@ -12,10 +12,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.errors import StoreError
 from sql.database import Database, Reader, Transaction
+from sql.database_layout import DatabaseLayout
+from sql.fleet_database import connect, make_local_folder
 from sql.sqlite_file import FileLayout, SqliteFile
-from sql.statements import QUERIES, SCHEMA
+from sql.statements import POSTGRES_SCHEMA, QUERIES, SCHEMA
 from sql.store_files import StoreFiles
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -29,6 +32,9 @@ NO_CHAIN = 0
 SERVING_LAYOUT = FileLayout(
     schema=SCHEMA, queries=QUERIES, synchronous="normal", commits_checkpoint=False, cache_mb=8
 )
+SERVING = DatabaseLayout(
+    schema=POSTGRES_SCHEMA, queries=QUERIES, versions="schema_version", turns="chain_writer"
+)
 
 _CHECKPOINT_EVERY_S = 1.0
 _LONGEST_LOG_BYTES = 256 << 20
@@ -38,23 +44,31 @@ _LONGEST_LOG_BYTES = 256 << 20
 class Store:
     """One open store. Thread-safe; other processes may read and write it, too."""
 
-    def __init__(self, path: Path, database: Database) -> None:
-        """`path`: what the names of the files beside the serving state begin with."""
-        self.path = path
+    def __init__(self, address: StoreAddress, database: Database) -> None:
+        self.address = address
         self._database = database
 
-    @classmethod
-    def open(cls, path: Path, *, must_exist: bool = False) -> "Store":
-        """Open the store at a path, creating its files if needed, and migrate it to the newest
-        schema.
+    @property
+    def path(self) -> Path:
+        """Return what the names of this machine's files of the store begin with."""
+        return self.address.prefix
 
-        `:memory:` keeps nothing. `must_exist`: create nothing. Raises StoreError.
+    @classmethod
+    def open(cls, at: StoreAddress | Path, *, must_exist: bool = False) -> "Store":
+        """Open the store at an address, creating it if needed, and migrate it to the newest schema.
+
+        A path is that of a store in files; `:memory:` keeps nothing. `must_exist`: create nothing.
+        Raises StoreError, and MissingExtraError for one in PostgreSQL.
         """
-        if path == MEMORY:
+        if at == MEMORY:
             return _TemporaryStore()
-        if must_exist and not StoreFiles(prefix=path).serving.exists():
-            raise StoreError(path=str(path), reason="there is no such store")
-        return FileStore(path)
+        address = FileAddress(at) if isinstance(at, Path) else at
+        if isinstance(address, PostgresAddress):
+            make_local_folder(address)
+            return cls(address, connect(address, SERVING, must_exist=must_exist))
+        if must_exist and not StoreFiles(prefix=address.path).serving.exists():
+            raise StoreError(path=str(address.path), reason="there is no such store")
+        return FileStore(address.path)
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return all rows of statement `area/verb_noun` as structs. Raises StoreError."""
@@ -94,7 +108,7 @@ class FileStore(Store):
 
     def __init__(self, path: Path) -> None:
         self.file = SqliteFile(StoreFiles(prefix=path).serving, SERVING_LAYOUT)
-        super().__init__(path, self.file)
+        super().__init__(FileAddress(path), self.file)
         self._is_closing = threading.Event()
         self._checkpointer = threading.Thread(
             target=self._keep_checkpointing, name="checkpoint", daemon=True

@@ -13,6 +13,7 @@ from config.chains import Chain
 from config.job_definition import JobDefinition, JobToken, parse_tokens, tokens_of_rows
 from config.job_settings import JobSettings
 from config.settings_model import SqlSettings
+from config.store_address import need_files
 from core.errors import AssayError, TokenRefusedError
 from sql.analyst.bounds import Bounds
 from sql.analyst.export_runner import run_export
@@ -84,7 +85,10 @@ class JobWork:
         place = self._place
         target = Path(place.jobs.export_folder) / (self._job.folder or "")
         rows = run_export(
-            place.store.path, target, self._job.views, is_stopped=self._is_cancelled.is_set
+            need_files(place.store.address, what="an export").path,
+            target,
+            self._job.views,
+            is_stopped=self._is_cancelled.is_set,
         )
         return sum((rows or {}).values())
 
@@ -111,7 +115,10 @@ class JobWork:
             max_bytes=_BYTES_A_TOKEN * (place.jobs.max_tokens + 1),
         )
         found = run_sql(
-            place.store.path, self._job.sql, bounds, is_stopped=self._is_cancelled.is_set
+            need_files(place.store.address, what="a selection by SQL").path,
+            self._job.sql,
+            bounds,
+            is_stopped=self._is_cancelled.is_set,
         )
         return tokens_of_rows(found.columns, found.rows, chains)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from config.store_address import FileAddress, StoreAddress
 from core.errors import QueryError, StoreError
 from core.low_priority import ANALYST
 from sql.analyst.answer_lines import (
@@ -56,13 +57,13 @@ def run_sql(
         return QueryResult(columns=result.columns, rows=rows, truncated=result.truncated)
 
 
-def check_opens(store: Path) -> None:
+def check_opens(address: StoreAddress) -> None:
     """Check that the serving state and the lake beside it, if there is one, belong together.
 
     In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
     """
-    if StoreFiles(prefix=store).lake.exists():
-        run_sql(store, "select 1")
+    if isinstance(address, FileAddress) and StoreFiles(prefix=address.path).lake.exists():
+        run_sql(address.path, "select 1")
 
 
 @contextmanager

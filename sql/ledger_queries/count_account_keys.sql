@@ -1,13 +1,10 @@
 -- One row: how many keys of :account_id are live at :now_s, how many were made after :since_s, and
 -- when the oldest of these was.
 select
-    coalesce(
-        sum(
-            api_key.revoked_at_s is null and coalesce(api_key.expires_at_s > :now_s, true)
-        ),
-        0
+    count(*) filter (
+        where api_key.revoked_at_s is null and coalesce(api_key.expires_at_s > :now_s, true)
     ) as live,
-    coalesce(sum(api_key.created_at_s > :since_s), 0) as recent,
+    count(*) filter (where api_key.created_at_s > :since_s) as recent,
     min(api_key.created_at_s) filter (where api_key.created_at_s > :since_s) as oldest_recent_s
 from account_key
 join api_key on api_key.key_id = account_key.key_id

@@ -4,8 +4,10 @@ where
     expires_at_s <= :now_s
     or digest in (
         select digest
-        from session
-        where account_id = :account_id
-        order by expires_at_s desc, digest
-        limit -1 offset :most
+        from (
+            select digest, row_number() over (order by expires_at_s desc, digest) as place
+            from session
+            where account_id = :account_id
+        ) as ranked
+        where place > :most
     )

@@ -1,18 +1,19 @@
 """Schema of a PostgreSQL database: numbered migrations, each once, whoever comes first."""
 
-from pathlib import Path
-from typing import LiteralString
+from psycopg.sql import SQL, Composed, Identifier
 
 from core.errors import StoreError
+from sql.database_layout import DatabaseLayout
 from sql.postgres.connection_limits import PostgresConnection
 from sql.statements import load_migrations
 
 _LOCK = "select pg_advisory_xact_lock(hashtext('assay migration'))"
 """Ends with the transaction, so it is not left behind by a pooler in between."""
 
-_VERSIONS = "create table if not exists schema_version (version bigint primary key)"
-_IS_THERE = "select to_regclass('schema_version') is not null"
-_VERSION = "select coalesce(max(version), 0) from schema_version"
+_VERSIONS = "create table if not exists {} (version bigint primary key)"
+_IS_THERE = "select to_regclass({}) is not null"
+_VERSION = "select coalesce(max(version), 0) from {}"
+_MADE = "insert into {} values ({})"
 _KEYS = """
     select of_table.relname, array_agg(part.attname::text order by place.ordinal)
     from pg_index as found
@@ -24,31 +25,38 @@ _KEYS = """
 """
 
 
-def migrate(connection: PostgresConnection, schema: Path, *, name: str) -> None:
+def migrate(
+    connection: PostgresConnection, layout: DatabaseLayout, *, name: str, must_exist: bool = False
+) -> None:
     """Bring the database to the newest schema, in one transaction.
 
     `name`: how errors call the database. Raises StoreError for one that is not in UTF-8 or that a
-    newer release wrote, and what psycopg raises.
+    newer release wrote, where `must_exist` for one without tables, and what psycopg raises.
     """
-    encoding = _value(connection, "show server_encoding")
+    versions = Identifier(layout.versions)
+    version_query = SQL(_VERSION).format(versions)
+    encoding = _value(connection, SQL("show server_encoding"))
     if encoding != "UTF8":
         raise StoreError(path=name, reason=f"its encoding is {encoding}; it has to be UTF8")
-    known = load_migrations(schema)
-    if _value(connection, _IS_THERE) and _value(connection, _VERSION) == len(known):
+    known = load_migrations(layout.schema)
+    is_there = _value(connection, SQL(_IS_THERE).format(layout.versions))
+    if is_there and _value(connection, version_query) == len(known):
         return  # without a wait for whoever is writing
+    if must_exist and not is_there:
+        raise StoreError(path=name, reason="there is no such store")
     with connection.transaction():
         connection.execute("set transaction read write")
         connection.execute("set local statement_timeout = 0")
         connection.execute("set local lock_timeout = 0")
         connection.execute(_LOCK)
-        connection.execute(_VERSIONS)
-        version = int(str(_value(connection, _VERSION)))
+        connection.execute(SQL(_VERSIONS).format(versions))
+        version = int(str(_value(connection, version_query)))
         if version > len(known):
             reason = f"a newer release wrote it (schema {version}; this one knows {len(known)})"
             raise StoreError(path=name, reason=reason)
         for migration in known[version:]:
             connection.execute(migration.text)
-            connection.execute("insert into schema_version values (%s)", (migration.version,))
+            connection.execute(SQL(_MADE).format(versions, migration.version))
 
 
 def read_primary_keys(connection: PostgresConnection) -> dict[str, tuple[str, ...]]:
@@ -56,6 +64,6 @@ def read_primary_keys(connection: PostgresConnection) -> dict[str, tuple[str, ..
     return {table: tuple(columns) for table, columns in connection.execute(_KEYS).fetchall()}
 
 
-def _value(connection: PostgresConnection, query: LiteralString) -> object:
+def _value(connection: PostgresConnection, query: SQL | Composed) -> object:
     row = connection.execute(query).fetchone()
     return None if row is None else row[0]

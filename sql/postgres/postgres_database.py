@@ -21,18 +21,19 @@ from psycopg.raw_cursor import RawCursor, RawServerCursor
 from core.errors import StoreError
 from sql.columns import rows_to_insert
 from sql.database import OnConflict, Reader, Transaction
+from sql.database_layout import DatabaseLayout
 from sql.postgres.connection_limits import ConnectionLimits, OverdueError, PostgresConnection
 from sql.postgres.connection_pool import ConnectionPool, is_lost
 from sql.postgres.migrations import migrate, read_primary_keys
 from sql.postgres.postgres_url import shown_url
 from sql.postgres.statement_text import NumberedStatement, load_numbered
+from sql.postgres.write_guard import check_guard
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 _SNAPSHOT = "begin isolation level repeatable read, read only"
 _OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _WRITE = "begin isolation level read committed, read write"
-_LOCK_ALL = "lock table chain_writer in exclusive mode"
 _LOCK_CHAIN = "select 1 from chain_writer where chain_id = $1 for update"
 _ADD_CHAIN = "insert into chain_writer (chain_id) values ($1) on conflict do nothing"
 
@@ -169,21 +170,28 @@ class PostgresDatabase:
     def __init__(
         self,
         url: str,
+        layout: DatabaseLayout,
         *,
-        schema: Path,
-        queries: Path,
         limits: ConnectionLimits | None = None,
+        must_exist: bool = False,
+        session: str = "assay",
     ) -> None:
-        """Connect, and migrate to the newest schema. Raises StoreError, which never has the URL's
-        password."""
+        """Connect, and migrate to the newest schema.
+
+        `must_exist`: create nothing. `session`: how the server calls the connections. Raises
+        StoreError, which never has the URL's password.
+        """
         self.name = shown_url(url)
-        self._queries = queries
-        self._pool = ConnectionPool(url, name=self.name, limits=limits or ConnectionLimits())
+        self._queries = layout.queries
+        self._lock_all = f"lock table {layout.turns} in exclusive mode"
+        self._pool = ConnectionPool(
+            url, name=self.name, limits=limits or ConnectionLimits(), session=session
+        )
         self._own = threading.local()
         try:
             with translated(self.name, doing="migrate"):
                 with self._pool.lent() as connection:
-                    migrate(connection, schema, name=self.name)
+                    migrate(connection, layout, name=self.name, must_exist=must_exist)
                 with self._pool.lent() as connection:
                     self._keys = read_primary_keys(connection)
         except BaseException:
@@ -244,6 +252,7 @@ class PostgresDatabase:
             self._own.is_writing = True
             try:
                 self._take_turn(connection, chain_id)
+                check_guard(connection)
                 yield PostgresTransaction(
                     connection, self._pool, name=self.name, queries=self._queries, keys=self._keys
                 )
@@ -274,7 +283,7 @@ class PostgresDatabase:
     def _take_turn(self, connection: PostgresConnection, chain_id: int | None) -> None:
         with self._pool.watch.over(connection):
             if chain_id is None:
-                connection.execute(_LOCK_ALL)
+                connection.execute(self._lock_all)
                 return
             cursor = RawCursor(connection)
             if cursor.execute(_LOCK_CHAIN, (chain_id,)).fetchone() is None:

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.settings import SETTINGS, load_settings
+from config.store_address import FileAddress, PostgresAddress
 from core.errors import ConfigError
 from core.secret import Secret
+
+DATABASE = "postgresql://somebody:5ecr3t@db.example/assay"
 
 
 def overlay(folder: Path, text: str) -> dict[str, str]:
@@ -25,7 +28,7 @@ def test_without_anything_said_the_table_holds() -> None:
         if row.default is None:
             assert not value
         elif row.name == "store":
-            assert value == Path(row.default)
+            assert value == FileAddress(Path(row.default))
         elif isinstance(row.default, tuple):
             assert value == tuple(row.default)
         else:
@@ -70,7 +73,7 @@ def test_unrelated_variables_are_left_alone() -> None:
         ),
         ("port = 65536", "port", "<= 65535"),
         ('host = ""', "host", "length >= 1"),
-        ('store = "s3://bucket/x"', "store", "keeps its store in a file"),
+        ('store = "s3://bucket/x"', "store", "expects a path, or postgresql://"),
         ('overlay = "/elsewhere"', "overlay", "ASSAY_CONFIG alone"),
         ('billing_secret = "x"', "billing_secret", "ASSAY_BILLING_SECRET alone"),
         ("port =", "the file", "Invalid value"),
@@ -92,7 +95,10 @@ def test_a_mistake_in_the_overlay_names_file_and_key(
         ("ASSAY_PORT", "eighty", "'eighty' is not a whole number"),
         ("ASSAY_PORT", "tcp://10.0.0.1:80", "not a whole number"),
         ("ASSAY_PORT", "70000", "<= 65535"),
-        ("ASSAY_STORE", "postgres://host/db", "keeps its store in a file"),
+        ("ASSAY_STORE", "redis://u:5ecr3t@host/db", "expects a path, or postgresql://"),
+        ("ASSAY_STORE", "postgresql://u:5ecr3t@host:99999/db", "expects a path, or postgresql://"),
+        ("ASSAY_STORE", "postgresql://u:5ecr3t@host", "expects a path, or postgresql://"),
+        ("ASSAY_LAKE", "lake", "only one in PostgreSQL needs this"),
         ("ASSAY_CONFIG", "/no/such/folder", "not a directory"),
         ("ASSAY_RPC_mainnet", "http://a.example", "must end in a chain id"),
         ("ASSAY_RPC_1", "a.example:8545", "one of http, https, ws, wss"),
@@ -107,7 +113,38 @@ def test_a_mistake_in_the_environment_names_the_variable(name: str, text: str, r
     with pytest.raises(ConfigError) as caught:
         load_settings({name: text})
     assert (caught.value.source, caught.value.key) == ("environment", name)
+    assert "5ecr3t" not in str(caught.value)
     assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("lake", "reason"),
+    [
+        ({}, "a store in PostgreSQL needs it"),
+        ({"ASSAY_LAKE": "gs://bucket/x"}, "expects a folder or s3://"),
+        ({"ASSAY_LAKE": "s3:///x"}, "expects a folder or s3://"),
+        ({"ASSAY_LAKE": "s3://key:5ecr3t@bucket/x"}, "expects a folder or s3://"),
+    ],
+)
+def test_a_store_in_postgresql_needs_a_place_for_its_lake(
+    lake: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"ASSAY_STORE": DATABASE, **lake})
+    assert (caught.value.source, caught.value.key) == ("environment", "ASSAY_LAKE")
+    assert reason in caught.value.reason
+    assert "5ecr3t" not in str(caught.value)
+
+
+def test_a_store_in_postgresql_is_named_without_its_password() -> None:
+    settings = load_settings({"ASSAY_STORE": DATABASE, "ASSAY_LAKE": "s3://bucket/assay"})
+    store = settings.store
+    assert isinstance(store, PostgresAddress)
+    assert (store.url.value, store.lake) == (DATABASE, "s3://bucket/assay")
+    assert str(store) == "postgresql://db.example:5432/assay"
+    assert "5ecr3t" not in repr(settings)
+    other = load_settings({"ASSAY_STORE": DATABASE + "2", "ASSAY_LAKE": "lake"}).store
+    assert other.prefix != store.prefix  # two stores do not share locks
 
 
 @given(st.from_regex(r"[a-z0-9]{12,40}", fullmatch=True))

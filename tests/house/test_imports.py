@@ -70,7 +70,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
         *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
         *("market.venues", "market", "market.curves", "liquidity", "conditions", "scenarios"),
-        *("pipeline", "quotes"),
+        *("pipeline", "quotes", "fleet"),
         "background",
     ),
     "api": (
@@ -86,6 +86,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
             "mcp_server",
             "openapi",
             "routes",
+            "status_app",
             "app",
         ),
     ),

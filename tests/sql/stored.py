@@ -9,13 +9,25 @@ import psycopg
 from psycopg.raw_cursor import RawCursor
 
 from core.primitives import Address
+from harness.parts.postgres_store import connect_store
 from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.postgres_store import connect_store
 from sql.postgres.statement_text import number_parameters
 from sql.store import Store
 from sql.store_files import StoreFiles
 
 Cells = tuple[object, ...]
+
+OF_ONE_ENGINE = frozenset(
+    {
+        *("analysis_run", "chain_writer", "lease", "ledger_writer", "ledger_version"),
+        *("report_change", "schema_version"),
+        "sqlite_sequence",
+    }
+)
+OF_LEDGER = frozenset(
+    {"account", "account_key", "api_key", "attempt", "key_revision", "session", "trial", "usage"}
+)
+"""Tables of the ledger: in PostgreSQL beside those of the store."""
 
 _TRANSFERS = """
     select token_id, block_number, log_index, sender, recipient, amount from transfer
@@ -83,14 +95,13 @@ def write_rows(store: Store, statement: str, rows: Iterable[Cells] = ((),)) -> N
         file.executemany(statement, rows)
 
 
-def table_names(store: Store) -> list[str]:
-    """All tables but those that only one engine has."""
+def table_names(store: Store, *, but: frozenset[str] = OF_ONE_ENGINE | OF_LEDGER) -> list[str]:
+    """The tables of a serving state that both engines have, or all `but` some."""
     if isinstance(store._database, PostgresDatabase):
         query = "select tablename::text from pg_tables where schemaname = 'public'"
     else:
         query = "select name from sqlite_master where type = 'table'"
-    of_one = {"chain_writer", "schema_version", "sqlite_sequence"}
-    return sorted({str(name) for (name,) in read_rows(store, query)} - of_one)
+    return sorted({str(name) for (name,) in read_rows(store, query)} - but)
 
 
 class StoredColumn(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +113,14 @@ class StoredColumn(msgspec.Struct, frozen=True, kw_only=True):
     is_nullable: bool
 
 
-_SQLITE_TYPES = {"bigint": "INTEGER", "bytea": "BLOB", "text": "TEXT", "double precision": "REAL"}
+_SQLITE_TYPES = {
+    "bigint": "INTEGER",
+    "bytea": "BLOB",
+    "text": "TEXT",
+    "double precision": "REAL",
+    "timestamp with time zone": "TEXT",
+    "boolean": "BOOLEAN",
+}
 
 
 def described_table(store: Store, table: str) -> list[StoredColumn]:

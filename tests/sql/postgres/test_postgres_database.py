@@ -16,16 +16,16 @@ from psycopg.conninfo import make_conninfo
 from core.errors import StoreError
 from harness.parts.empty_databases import EmptyDatabases
 from harness.parts.postgres_server import PostgresServer, running_postgres
+from harness.parts.postgres_store import address_of, connect_store
 from harness.parts.tcp_proxy import TcpProxy, proxied
 from sql.blocks import list_blocks
+from sql.database_layout import DatabaseLayout
 from sql.postgres.connection_limits import ConnectionLimits
 from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.postgres_store import SCHEMA, connect_store
 from sql.postgres.postgres_url import shown_url
-from sql.statements import QUERIES, load_migrations
-from sql.store import Store
-from sql.tokens import newest_token_id, pack_places, track_tokens
-from tests.sql.samples import address, block
+from sql.statements import POSTGRES_SCHEMA, load_migrations
+from sql.store import SERVING, Store
+from tests.sql.samples import block
 from tests.sql.stored import read_rows, write_rows
 
 HASTY = ConnectionLimits(statement_s=0.6, silence_s=0.6, turn_s=0.3, connect_s=2.0, connections=4)
@@ -77,41 +77,6 @@ def test_writers_wait_for_those_of_the_same_chain_only(
     refused = "transaction: another transaction has been writing for too long"
     assert outcomes == ["passed" if may_pass else refused]
     assert block_numbers(hasty) == ([1, 2] if may_pass else [1])
-
-
-def test_whoever_reads_on_from_the_newest_token_misses_none(postgres_store: Store) -> None:
-    """While other chains' ids are mixed in, and committed in any order."""
-    chains, each = (1, 56, 8453), 60
-    is_done = threading.Event()
-    seen: dict[int, list[bytes]] = {chain_id: [] for chain_id in chains}
-
-    def write(chain_id: int) -> None:
-        for at in range(each):
-            with postgres_store.transaction(chain_id=chain_id) as tx:
-                track_tokens(tx, chain_id=chain_id, seen={address(at): 1}, because="pool")
-
-    def read(chain_id: int) -> None:
-        above, is_last = 0, False
-        while not is_last:
-            is_last = is_done.is_set()
-            with postgres_store.snapshot() as reader:
-                newest = newest_token_id(reader, chain_id=chain_id)
-                page = pack_places(reader, chain_id=chain_id, above=above)
-            at = range(0, len(page.addresses), 20)
-            seen[chain_id] += [page.addresses[one : one + 20] for one in at]
-            above = newest
-
-    writers = [threading.Thread(target=write, args=(chain_id,)) for chain_id in chains]
-    readers = [threading.Thread(target=read, args=(chain_id,)) for chain_id in chains]
-    for thread in (*readers, *writers):
-        thread.start()
-    for writer in writers:
-        writer.join()
-    is_done.set()
-    for reader in readers:
-        reader.join()
-    wanted = [bytes.fromhex(address(at)[2:]) for at in range(each)]
-    assert seen == dict.fromkeys(chains, wanted)
 
 
 def test_more_readers_than_connections_are_told(hasty: Store) -> None:
@@ -239,6 +204,11 @@ class One(msgspec.Struct, frozen=True):
     number: int
 
 
+def with_queries(folder: Path) -> DatabaseLayout:
+    """The serving state with statements of the tests' own."""
+    return msgspec.structs.replace(SERVING, queries=folder)
+
+
 @pytest.fixture
 def own_statements(tmp_path: Path, empty_databases: EmptyDatabases) -> Iterator[PostgresDatabase]:
     """A database with statements of the tests' own."""
@@ -251,7 +221,7 @@ def own_statements(tmp_path: Path, empty_databases: EmptyDatabases) -> Iterator[
         (tmp_path / f"{name}.sql").write_text(text)
     with (
         empty_databases.lent() as url,
-        closing(PostgresDatabase(url, schema=SCHEMA, queries=tmp_path, limits=HASTY)) as database,
+        closing(PostgresDatabase(url, with_queries(tmp_path), limits=HASTY)) as database,
     ):
         yield database
 
@@ -288,7 +258,7 @@ def own_text(
     (folder / "echo.sql").write_text("select $text as text")
     with (
         empty_databases.lent() as url,
-        closing(PostgresDatabase(url, schema=SCHEMA, queries=folder)) as database,
+        closing(PostgresDatabase(url, with_queries(folder))) as database,
     ):
         yield database
 
@@ -297,11 +267,11 @@ def own_text(
 
 
 def open_at(url: str) -> None:
-    PostgresDatabase(url, schema=SCHEMA, queries=QUERIES, limits=HASTY).close()
+    PostgresDatabase(url, SERVING, limits=HASTY).close()
 
 
 def test_a_newer_database_is_refused(empty_databases: EmptyDatabases) -> None:
-    newest = len(load_migrations(SCHEMA))
+    newest = len(load_migrations(POSTGRES_SCHEMA))
     url = empty_databases.create_bare()
     open_at(url)
     with psycopg.connect(url) as connection:
@@ -330,6 +300,14 @@ def test_a_database_that_is_not_in_utf8_is_refused(
         open_at(postgres_server.url("latin"))
 
 
+def test_a_database_without_tables_is_no_store_yet(empty_databases: EmptyDatabases) -> None:
+    address = address_of(empty_databases.create_bare())
+    with pytest.raises(StoreError, match="there is no such store"):
+        Store.open(address, must_exist=True)
+    Store.open(address).close()
+    Store.open(address, must_exist=True).close()
+
+
 def test_two_that_open_a_new_database_at_once_make_one_schema(
     empty_databases: EmptyDatabases,
 ) -> None:
@@ -349,7 +327,8 @@ def test_two_that_open_a_new_database_at_once_make_one_schema(
         one.join()
     assert not failed
     with closing(connect_store(url, path=Path("files"))) as store:
-        assert len(read_rows(store, "select version from schema_version")) == 1
+        versions = read_rows(store, "select version from schema_version order by version")
+    assert versions == [(step.version,) for step in load_migrations(POSTGRES_SCHEMA)]
 
 
 secrets = st.text("abcXYZ019!$&'()*+,;=-._~ %/?#@:", min_size=6)

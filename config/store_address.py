@@ -1,0 +1,133 @@
+"""Where a store is: in files beside one another, or in a PostgreSQL database with a lake."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from core.errors import ConfigError, StoreError
+from core.secret import Secret
+
+STORE_VARIABLE: Final = "ASSAY_STORE"
+LAKE_VARIABLE: Final = "ASSAY_LAKE"
+
+_ENVIRONMENT: Final = "environment"
+_SCHEMES: Final = frozenset({"postgresql", "postgres"})
+_OBJECTS: Final = "s3"
+_DIGEST_CHARS: Final = 12
+_DEFAULT_PORT: Final = 5432
+
+
+class FileAddress(msgspec.Struct, frozen=True):
+    """A store in files: serving state, lake and ledger beside one another."""
+
+    path: Path
+    """What their names begin with."""
+
+    @property
+    def prefix(self) -> Path:
+        """Return what the names of this machine's files of the store begin with."""
+        return self.path
+
+    @property
+    def ledger(self) -> Path:
+        """Return the path of the ledger of keys and usage."""
+        return self.path.with_name(f"{self.path.name}.ledger.sqlite")
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+class PostgresAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """A store in PostgreSQL: serving state, ledger and the lake's catalogue in one database."""
+
+    url: Secret
+    """postgresql://, with user and password."""
+    lake: str
+    """Where the lake's Parquet files are: a folder, or s3://bucket/prefix."""
+    prefix: Path
+    """What the names of this machine's files of the store begin with: locks between processes of
+    one machine, and what sorts spill. Nothing there has to be kept."""
+
+    @property
+    def name(self) -> str:
+        """Return host, port and database, without user and password."""
+        parts = urlsplit(self.url.value)
+        where = f"{parts.hostname or 'localhost'}:{parts.port or _DEFAULT_PORT}"
+        return f"postgresql://{where}{parts.path}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+StoreAddress = FileAddress | PostgresAddress
+
+
+def is_url(text: str) -> bool:
+    """Return whether a text means something else than a path."""
+    return "://" in text
+
+
+def read_address(store: str, lake: str | None, *, source: str) -> StoreAddress:
+    """Return the address that `ASSAY_STORE` and `ASSAY_LAKE` name.
+
+    `source`: where `store` was set. Raises ConfigError, which never repeats a URL.
+    """
+    if not is_url(store):
+        if lake is None:
+            return FileAddress(Path(store))
+        reason = "the lake of a store in files lies beside it; only one in PostgreSQL needs this"
+        raise ConfigError(source=_ENVIRONMENT, key=LAKE_VARIABLE, reason=reason)
+    _check_database(store, source=source)
+    if lake is None:
+        reason = "a store in PostgreSQL needs it: a folder, or s3://bucket/prefix, for its lake"
+        raise ConfigError(source=_ENVIRONMENT, key=LAKE_VARIABLE, reason=reason)
+    _check_lake(lake)
+    return PostgresAddress(url=Secret(store), lake=lake, prefix=_local_prefix(store))
+
+
+def need_files(address: StoreAddress, *, what: str) -> FileAddress:
+    """Return the address of a store in files, for `what` does not work on any other yet.
+
+    Raises StoreError.
+    """
+    if isinstance(address, FileAddress):
+        return address
+    reason = f"{what} does not work on a store in PostgreSQL yet, only on one in files"
+    raise StoreError(path=address.name, reason=reason)
+
+
+def _check_database(url: str, *, source: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in _SCHEMES and parts.port != 0 and len(parts.path) > 1
+    except ValueError:
+        is_good = False
+    if not is_good:
+        reason = (
+            "expects a path, or postgresql://user:password@host:port/database with user and "
+            "password percent-encoded"
+        )
+        key = STORE_VARIABLE if source == _ENVIRONMENT else "store"
+        raise ConfigError(source=source, key=key, reason=reason)
+
+
+def _check_lake(lake: str) -> None:
+    if not is_url(lake):
+        return
+    parts = urlsplit(lake)
+    if parts.scheme != _OBJECTS or not parts.netloc or "@" in parts.netloc:
+        reason = "expects a folder or s3://bucket/prefix; its credentials are AWS_... variables"
+        raise ConfigError(source=_ENVIRONMENT, key=LAKE_VARIABLE, reason=reason)
+
+
+def _local_prefix(url: str) -> Path:
+    """Return a place of this user's on this machine's temporary disk: TMPDIR moves it."""
+    parts = urlsplit(url)
+    where = f"{parts.hostname}:{parts.port or _DEFAULT_PORT}{parts.path}"
+    digest = hashlib.sha256(where.encode()).hexdigest()[:_DIGEST_CHARS]
+    return Path(tempfile.gettempdir()) / f"assay-{os.getuid()}-{digest}" / "store"

@@ -1,0 +1,38 @@
+"""Opening of what a store keeps in PostgreSQL, whose driver only the extra `fleet` brings."""
+
+import os
+
+from config.store_address import PostgresAddress
+from core.errors import MissingExtraError, StoreError
+from sql.database import Database
+from sql.database_layout import DatabaseLayout
+
+
+def connect(
+    address: PostgresAddress, layout: DatabaseLayout, *, must_exist: bool = False
+) -> Database:
+    """Connect to the database at an address, and migrate what the layout says.
+
+    `must_exist`: create nothing. Raises StoreError, and MissingExtraError where the driver is not
+    installed.
+    """
+    try:
+        from sql.postgres.postgres_database import PostgresDatabase  # noqa: PLC0415 - of an extra
+    except ImportError as error:
+        raise MissingExtraError(extra="fleet", package="psycopg") from error
+    return PostgresDatabase(address.url.value, layout, must_exist=must_exist)
+
+
+def make_local_folder(address: PostgresAddress) -> None:
+    """Make the folder for this machine's files of the store, for this user alone.
+
+    Raises StoreError, also where it is somebody else's: names of locks can be foreseen.
+    """
+    folder = address.prefix.absolute().parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = folder.lstat().st_uid
+    except OSError as error:
+        raise StoreError(path=str(folder), reason=str(error)) from error
+    if owner != os.getuid():
+        raise StoreError(path=str(folder), reason="it belongs to another user")
