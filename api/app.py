@@ -50,6 +50,8 @@ from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.token_exit import get_exit
 from api.routes.token_exit_page import show_exit
+from api.routes.token_liquidity import get_liquidity
+from api.routes.token_liquidity_page import show_liquidity
 from api.routes.token_trade import post_trade_check
 from api.routes.usage import get_usage
 from api.routes.watch_stream import stream_all, stream_one
@@ -110,6 +112,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_summary,
             get_evidence,
             get_exit,
+            get_liquidity,
             post_trade_check,
             post_tokens,
             get_token_security,
@@ -212,6 +215,7 @@ def _pages() -> Router:
             token_page.look_up,
             token_page.show_token,
             show_exit,
+            show_liquidity,
             send_card,
             token_page.show_token_for_key,
             token_page.refresh_token,

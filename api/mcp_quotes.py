@@ -9,11 +9,12 @@ from mcp.types import CallToolResult
 from api.auth.limits import KeyLimits
 from api.deps import ApiDeps
 from api.formats.exit_format import ExitAnswer
+from api.formats.liquidity_format import LiquidityAnswer
 from api.formats.trade_format import TradeAnswer, TradeRequest
 from api.mcp_tool import COUNTS, CalledTool, McpTool, tool_error, tool_result
 from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.answers import Answers
-from api.serving.quote_answers import quoted
+from api.serving.quote_answers import QuoteAnswer, quoted
 from api.serving.quote_service import QuoteService
 
 _OK = 200
@@ -35,6 +36,13 @@ class _Exit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = None
 
 
+class _Liquidity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which token."""
+
+    chain: _Chain
+    address: _Token
+
+
 class _Trade(TradeRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token, and the trade that is about to be signed."""
 
@@ -43,7 +51,7 @@ class _Trade(TradeRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class McpQuotes:
-    """Tools of exit quotes and of checks of trades."""
+    """Tools of exit quotes, of who holds the liquidity, and of checks of trades."""
 
     def __init__(
         self, deps: ApiDeps, answers: Answers, limits: KeyLimits, quotes: QuoteService
@@ -65,6 +73,16 @@ class McpQuotes:
                 takes=_Exit,
                 gives=(ExitAnswer,),
                 run=self._exit,
+            ),
+            "liquidity_holders": McpTool(
+                description="Who holds the liquidity of a token's deepest pools: what is burnt, "
+                "locked and until when, withdrawable now and by whom, held by contracts nobody "
+                "knows, and unaccounted; and what a sale brings once the largest who can withdraw "
+                "has done so, simulated. unknown and unaccounted are never locked. "
+                f"{COUNTS}",
+                takes=_Liquidity,
+                gives=(LiquidityAnswer,),
+                run=self._liquidity,
             ),
             "check_trade": McpTool(
                 description="What one trade would do to its sender, before it is signed: the very "
@@ -88,6 +106,15 @@ class McpQuotes:
 
         return await self._quoted(ask, chain, asked.address)
 
+    async def _liquidity(self, called: CalledTool) -> CallToolResult:
+        asked: _Liquidity = called.arguments
+        chain = await self._admit(called)
+
+        async def ask() -> LiquidityAnswer:
+            return await self._quotes.liquidity(chain=chain, address=asked.address)
+
+        return await self._quoted(ask, chain, asked.address)
+
     async def _trade(self, called: CalledTool) -> CallToolResult:
         asked: _Trade = called.arguments
         chain = await self._admit(called)
@@ -104,7 +131,10 @@ class McpQuotes:
         return chain
 
     async def _quoted(
-        self, ask: Callable[[], Awaitable[ExitAnswer | TradeAnswer]], chain: str, address: str
+        self,
+        ask: Callable[[], Awaitable[QuoteAnswer]],
+        chain: str,
+        address: str,
     ) -> CallToolResult:
         answer = await quoted(ask, chain=self._answers.chain(chain), address=address)
         return tool_result(answer.body) if answer.status == _OK else tool_error(answer.body)

@@ -80,6 +80,11 @@ class Permit2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The universal router that uses it. None: not known."""
 
 
+LockRecords = Literal["uncx_v2", "pinklock"]
+"""How a locker's contracts are asked for the locks of a token: one reader each in
+`analysis/liquidity/locks.py`."""
+
+
 class Locker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A service that holds tokens for others until a date of theirs."""
 
@@ -87,6 +92,8 @@ class Locker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """As people know it."""
     contracts: Annotated[tuple[Address, ...], msgspec.Meta(min_length=1)]
     """Holders of the locked tokens."""
+    records: LockRecords | None = None
+    """None: when the tokens become free is not read from its contracts."""
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -45,7 +45,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
                 {"GoPlus clients": "goplus.md"},
             ]
         },
-        {"Trades": ["exit.md", "check-trade.md"]},
+        {"Trades": ["exit.md", "liquidity.md", "check-trade.md"]},
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},
         {"For operators": _OPERATORS},
         {"Accuracy and speed": "accuracy.md"},

@@ -7,6 +7,7 @@ from typing import Final
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
+from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
 from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck, check_trade
 from core.errors import UpstreamError
@@ -30,6 +31,7 @@ class ChainQuotes:
         self._slots = {slug: asyncio.Semaphore(concurrency) for slug in contexts}
         self._waiting = dict.fromkeys(contexts, 0)
         self._quotes = SingleFlight[tuple[str, Address, Hash32, ExitAsk], ExitQuote]()
+        self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
 
     async def quote_exit(self, chain: str, report: Report, ask: ExitAsk) -> ExitQuote:
         """Return what leaving brings; see `exit_quote`. Equal questions at the same time are one.
@@ -44,6 +46,20 @@ class ChainQuotes:
 
         return await self._quotes.run((chain, token.address, token.block_hash, ask), run)
 
+    async def find_liquidity(self, chain: str, report: Report) -> LiquidityFindings:
+        """Return who holds the liquidity; see `find_liquidity`. Equal questions at the same time
+        are one.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
+        token = report.token
+
+        async def run() -> LiquidityFindings:
+            async with self._bounded(chain):
+                return await find_liquidity(self._contexts[chain], token.address, report)
+
+        return await self._inquiries.run((chain, token.address, token.block_hash), run)
+
     async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk) -> TradeCheck:
         """Return what a trade would do; see `trade_check`.
 
@@ -55,6 +71,7 @@ class ChainQuotes:
     async def aclose(self) -> None:
         """Cancel what is under way."""
         await self._quotes.aclose()
+        await self._inquiries.aclose()
 
     @asynccontextmanager
     async def _bounded(self, chain: str) -> AsyncIterator[None]:

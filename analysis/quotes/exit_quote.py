@@ -146,12 +146,12 @@ async def quote_exit(
     reasons: dict[str, Unsold] = {
         setup.candidate.key: reason
         for setup in setups
-        if (reason := _untested(setup, rows.get(setup.candidate.key), prices)) is not None
+        if (reason := untested(setup, rows.get(setup.candidate.key), prices)) is not None
     }
     for key, trade in refused.items():
         if isinstance(trade.sell, Refused | NotSimulated):
             reasons[key] = trade.sell
-    seller = _seller(first_round, state)
+    seller = seller_of(first_round, state)
     if seller.most_raw == 0:
         reasons |= {setup.candidate.key: _NO_SELLER for setup in setups}
     market = _Market(
@@ -165,7 +165,7 @@ async def quote_exit(
     return await _Quoting(market, rows, ask, reasons).quote(state.pools)
 
 
-def _untested(
+def untested(
     setup: TradeSetup, row: PoolResultRow | None, prices: Mapping[Address, Price]
 ) -> Unsold | None:
     """Return why a pool's sales are not quoted. None: a buyer's sale passed in it."""
@@ -183,7 +183,7 @@ def _untested(
     return NotSimulated(missing="POOL", reason=reason)
 
 
-def _seller(first_round: FirstRound, state: MarketState) -> Seller:
+def seller_of(first_round: FirstRound, state: MarketState) -> Seller:
     """Return the funded account, or the largest real holder where there can be none."""
     supply_raw = first_round.admitted.metadata.supply_raw
     if first_round.token_slot_index is not None:

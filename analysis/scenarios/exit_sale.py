@@ -6,7 +6,7 @@ transaction a pool. It is funded by state override, or a real holder where balan
 overridden. Sends no request.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -26,6 +26,7 @@ from analysis.simulation.simulate_v1 import (
     NotSimulated,
     Outcome,
     Passed,
+    SimCall,
     Simulation,
     SimulationResult,
 )
@@ -99,13 +100,25 @@ class ExitOutcome(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-def write_exit(legs: Sequence[ExitLeg], seller: Seller) -> ExitSimulation:
+def write_exit(
+    legs: Sequence[ExitLeg],
+    seller: Seller,
+    *,
+    before: Sequence[SimCall] = (),
+    code: Mapping[Address, str] | None = None,
+) -> ExitSimulation:
     """Return the simulation of a sale of all legs, one after the other. All of them are of one
-    token."""
+    token.
+
+    `before`: calls of others that come first in the first block. `code`: what those need at
+    addresses of ours.
+    """
     setup, token = legs[0].setup, legs[0].setup.candidate.token
     total = RawAmount(sum(leg.amount_raw for leg in legs))
     wallet = seller.holder or setup.disguise.account(f"{setup.candidate.key}:exit {total}")
     builder = SimulationBuilder(setup.blocks[:_BLOCKS])
+    for call in before:
+        builder[0].add(call)
     builder[0].add(balance_call(token, wallet, "balance given"))
     by_router: dict[Address, int] = {}
     for leg in legs:
@@ -130,14 +143,15 @@ def write_exit(legs: Sequence[ExitLeg], seller: Seller) -> ExitSimulation:
     given = None
     if seller.holder is None and seller.slot_index is not None:
         given = {token: balance_override(wallet, total, index=seller.slot_index)}
-    simulation = build_simulation(setup, builder.blocks(), others=(wallet,), given=given)
-    code = {
+    others = tuple(dict.fromkeys((wallet, *(call.sender for call in before))))
+    simulation = build_simulation(setup, builder.blocks(), others=others, given=given)
+    routers = {
         leg.setup.route.router: leg.setup.route.code
         for leg in legs
         if leg.setup.route.code is not None
     }
     return ExitSimulation(
-        simulation=msgspec.structs.replace(simulation, code=code),
+        simulation=msgspec.structs.replace(simulation, code=routers | dict(code or {})),
         legs=tuple(legs),
         approvals=tuple(approvals.values()),
         sales=sales,

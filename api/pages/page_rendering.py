@@ -12,6 +12,7 @@ from litestar.datastructures import Cookie
 from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
 from api.formats.prose import short_word, usd
 from api.formats.times import duration_words, iso_utc
+from api.pages.views.liquidity_view import liquidity_parts, percent, utc_day
 from api.pages.views.token_view import VERDICT_WORDS
 from core.visible_text import visible, visible_parts
 
@@ -29,6 +30,9 @@ _TEMPLATES.filters["verdict_words"] = lambda verdict: VERDICT_WORDS.get(verdict,
 _TEMPLATES.filters["visible_parts"] = visible_parts
 _TEMPLATES.filters["visible"] = visible
 _TEMPLATES.filters["word"] = short_word
+_TEMPLATES.filters["liquidity_parts"] = liquidity_parts
+_TEMPLATES.filters["share_percent"] = percent
+_TEMPLATES.filters["utc_day"] = utc_day
 
 _OK = 200
 _NOT_MODIFIED = 304

@@ -1,25 +1,15 @@
-"""/t/{chain}/{address}/exit: an HTML page with what leaving brings, quoted when it is asked for.
-
-A quote costs the node about what an analysis costs, so it is admitted as one: counted on the key of
-the signed-in account, or on the network of somebody without one.
-"""
+"""/t/{chain}/{address}/exit: an HTML page with what leaving brings, quoted when it is asked for."""
 
 from typing import Any
 
 from litestar import Request, Response, get
 from litestar.params import FromPath
 
-from api.auth.limits import KeyLimits
-from api.auth.public_limits import PublicLimits
-from api.auth.robots import is_robot
-from api.deps import ApiDeps
-from api.error_answers import AnalysesSpentError, KeyRequiredError, NotAnalysedError
 from api.pages.page_rendering import page
+from api.routes.page_admission import MOST_ADDRESS_CHARS, admit_quote
 from api.routes.token import chain_of, require_chain
-from api.routes.token_page import account_caller, network_asking
 from api.serving.answers import Answers
 from api.serving.quote_service import QuoteService
-from api.sign_in.browser import find_visitor
 from core.errors import AssayError, TokenRefusedError
 
 
@@ -29,7 +19,7 @@ async def show_exit(request: Request[Any, Any, Any], address: FromPath[str]) -> 
     answers: Answers = request.app.state.answers
     quotes: QuoteService = request.app.state.quotes
     slug = chain_of(request)
-    await _admit(request, slug)
+    await admit_quote(request, slug)
     quote, reason, status = None, "", 200
     try:
         quote = await quotes.exit(chain=slug, address=address)
@@ -41,31 +31,7 @@ async def show_exit(request: Request[Any, Any, Any], address: FromPath[str]) -> 
         "exit.html",
         status=status,
         chain=answers.chain(slug),
-        address=address[:_MOST_ADDRESS_CHARS],
+        address=address[:MOST_ADDRESS_CHARS],
         quote=quote,
         reason=reason,
     )
-
-
-_MOST_ADDRESS_CHARS = 128
-
-
-async def _admit(request: Request[Any, Any, Any], slug: str) -> None:
-    """Count the quote. Raises RefusalError."""
-    deps: ApiDeps = request.app.state.deps
-    visitor = await find_visitor(request)
-    caller = None if visitor is None else await account_caller(request, visitor)
-    if caller is not None:
-        limits: KeyLimits = request.app.state.limits
-        await limits.admit(caller)
-        return
-    if not deps.public.is_open:
-        raise KeyRequiredError
-    if is_robot(request.headers):
-        raise NotAnalysedError
-    public: PublicLimits = request.app.state.public_limits
-    network = network_asking(request)
-    await public.admit_page(network)
-    wait_s = await public.take_analysis(network, slug)
-    if wait_s is not None:
-        raise AnalysesSpentError(retry_after_s=wait_s)

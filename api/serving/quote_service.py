@@ -1,4 +1,6 @@
-"""Answers that are simulated when they are asked for: exit quotes and checks of trades."""
+"""Answers that are simulated when they are asked for: exit quotes, who holds the liquidity, and
+checks of trades.
+"""
 
 from analysis.quotes.exit_quote import ExitAsk
 from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
@@ -6,6 +8,7 @@ from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem
 from api.formats.exit_format import ExitAnswer, exit_answer
+from api.formats.liquidity_format import LiquidityAnswer, liquidity_answer
 from api.formats.rendering import native_of, summary_of
 from api.formats.trade_format import TradeAnswer, TradeRequest, trade_answer
 from api.serving.answers import Answers
@@ -42,6 +45,15 @@ class QuoteService:
         ask = ExitAsk(usd=usd, amount_raw=_raw(amount, decimals=report.token.decimals))
         quote = await self._quotes.quote_exit(chain, report, ask)
         return exit_answer(quote, self._answers.chain(chain), report.token)
+
+    async def liquidity(self, *, chain: str, address: str) -> LiquidityAnswer:
+        """Return who holds the liquidity; the token is analysed first where it has not been.
+
+        Raises TokenRefusedError, UpstreamError, InternalError, TimeoutError.
+        """
+        snapshot = await self._answers.snapshot(chain=chain, address=address)
+        found = await self._quotes.find_liquidity(chain, snapshot.report)
+        return liquidity_answer(found, self._answers.chain(chain), snapshot.report.token)
 
     async def trade(self, *, chain: str, address: str, asked: TradeRequest) -> TradeAnswer:
         """Return the check. The verdict is of what is stored: nothing is analysed.

@@ -56,6 +56,8 @@ def _named(chain: Chain) -> Iterator[tuple[str, str, Address]]:
         for registry in pad.registry:
             yield from ((pad.slug, "registry", one) for one in registry.at)
         yield from ((pad.slug, "implementation", one) for one in pad.clones_of)
+    for locker in chain.lockers:
+        yield from ((locker.name, "locker", one) for one in locker.contracts)
 
 
 _PERMIT2 = "Permit2"
@@ -72,6 +74,6 @@ CHECK = Check(
     question="is there code at every configured address",
     look=_look,
     costs="pools or launches of that exchange or platform are not found; of a quote token or the "
-    "oracle, liquidity and prices are unknown",
+    "oracle, liquidity and prices are unknown; what lies in that locker is not known to be locked",
     mend="correct the address in the overlay's chains/<slug>.toml, and report it",
 )

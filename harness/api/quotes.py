@@ -2,12 +2,26 @@
 
 from typing import Any
 
+from analysis.liquidity.liquidity_shares import (
+    HolderShare,
+    LiquidityShares,
+    LockedShare,
+    Withdrawer,
+)
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, LeftOutPool
 from analysis.quotes.exit_reading import ExitLine, ExitPart
+from analysis.quotes.liquidity_inquiry import (
+    LiquidityFindings,
+    PoolLiquidity,
+    SimulatedSale,
+    WithdrawalFindings,
+)
 from analysis.quotes.trade_ask import AskedCall, TradeAsk
 from analysis.quotes.trade_check import Approval, TradeCheck
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
 from analysis.scenarios.called_trade import AllowanceKey, TradeCall
+from analysis.scenarios.withdrawal import Withdrawn
+from analysis.simulation.simulate_v1 import Passed, Refused
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from core.report import Report
 from harness.api.samples import TOKEN
@@ -69,6 +83,70 @@ def make_quote(ask: ExitAsk) -> ExitQuote:
     )
 
 
+def make_liquidity() -> LiquidityFindings:
+    """Half of a pool is locked, a fifth can be withdrawn, and a sale then fails."""
+    by = Withdrawer(account=_SENDER, share=0.2)
+    return LiquidityFindings(
+        block=_BLOCK,
+        pools=(
+            PoolLiquidity(
+                pool=_POOL,
+                dex="Uniswap V2",
+                kind="AmmV2",
+                quote=_WETH,
+                liquidity_usd=12_500.0,
+                ownership=LiquidityShares(
+                    burnt_share=0.1,
+                    locked_share=0.5,
+                    withdrawable_share=0.2,
+                    unknown_share=0.15,
+                    unaccounted_share=0.05,
+                    gap="not every holder is known",
+                    holders=(
+                        HolderShare(
+                            holder=_ROUTER,
+                            kind="locker",
+                            name="UNCX",
+                            share=0.5,
+                            locked_share=0.5,
+                            withdrawable_share=0.0,
+                        ),
+                        HolderShare(
+                            holder=_SENDER,
+                            kind="creator",
+                            name="",
+                            share=0.2,
+                            locked_share=0.0,
+                            withdrawable_share=0.2,
+                        ),
+                    ),
+                    locks=(
+                        LockedShare(
+                            share=0.5, until_s=1_800_000_000, locker=_ROUTER, owner=_SENDER
+                        ),
+                    ),
+                    withdrawers=(by,),
+                ),
+                withdrawal=WithdrawalFindings(
+                    by=by,
+                    withdrawn=Withdrawn(
+                        outcome=Passed(tax=None),
+                        token_raw=RawAmount(5 * 10**18),
+                        quote_raw=RawAmount(10**17),
+                    ),
+                    is_part=False,
+                    sale_before=SimulatedSale(
+                        outcome=Passed(tax=0.0), proceeds_raw=RawAmount(10**16), proceeds_usd=99.0
+                    ),
+                    sale_after=SimulatedSale(outcome=Refused(reason="no liquidity left")),
+                ),
+                reason="",
+            ),
+        ),
+        pools_left_out=2,
+    )
+
+
 def make_check(ask: TradeAsk) -> TradeCheck:
     """A sale that passes, and leaves an allowance."""
     call = TradeCall(
@@ -116,6 +194,12 @@ class ScriptedQuotes:
         if self.failure is not None:
             raise self.failure
         return make_quote(ask)
+
+    async def find_liquidity(self, chain: str, report: Report, /) -> LiquidityFindings:
+        self.asked.append((chain, report.token.address, None))
+        if self.failure is not None:
+            raise self.failure
+        return make_liquidity()
 
     async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
         self.asked.append((chain, None if report is None else report.token.address, ask))

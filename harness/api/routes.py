@@ -7,6 +7,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/summary"),
     ("GET", f"/token/1/{TOKEN}/evidence"),
     ("GET", f"/token/1/{TOKEN}/exit"),
+    ("GET", f"/token/1/{TOKEN}/liquidity"),
     ("POST", f"/token/1/{TOKEN}/trade-check"),
     ("POST", "/tokens/1"),
     ("GET", f"/goplus/api/v1/token_security/1?contract_addresses={TOKEN}"),
@@ -64,6 +65,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", f"/t/1/{TOKEN}/refresh"),
     ("GET", f"/t/1/{TOKEN}/card.png"),
     ("GET", f"/t/1/{TOKEN}/exit"),
+    ("GET", f"/t/1/{TOKEN}/liquidity"),
 )
 """Method and target, but for streams. `tests/api/test_methods.py` holds it to be whole."""
 

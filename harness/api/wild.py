@@ -33,6 +33,7 @@ _TOOLS = (
     "token_report",
     "token_evidence",
     "quote_exit",
+    "liquidity_holders",
     "check_trade",
     "list_chains",
     "usage",

@@ -15,6 +15,7 @@ from tests.api.network import on_network
 from tests.api.test_mcp import ONE, agent, call
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
+LIQUIDITY = f"{TOKEN}/liquidity"
 TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
 
 
@@ -119,13 +120,31 @@ async def test_what_fails_says_so(
     assert [(seen, body["error_code"]) for seen, body in answers] == [(status, code)] * 2
 
 
+async def test_shares_of_the_liquidity_are_told_with_what_is_not_known(
+    world: World, get: Get
+) -> None:
+    answer = await get(LIQUIDITY)
+    body = answer.json()
+    (pool,) = body["pools"]
+    shares = ("burnt", "locked", "withdrawable", "unknown", "unaccounted")
+    assert [pool[f"{name}_share"] for name in shares] == [0.1, 0.5, 0.2, 0.15, 0.05]
+    assert [one["kind"] for one in pool["holders"]] == ["locker", "creator"]
+    assert pool["locks"][0]["until"] == 1_800_000_000
+    left = pool["withdrawal"]
+    assert (left["outcome"], left["token"], left["quote_raw"]) == ("passed", "5", str(10**17))
+    assert (left["sale_before"]["outcome"], left["sale_after"]["outcome"]) == ("passed", "refused")
+    assert left["sale_after"]["proceeds_usd"] is None
+    assert (await get(f"{TOKEN[:-1]}/liquidity")).status_code == 422
+
+
 async def test_each_counts_as_one_call(world: World) -> None:
     new = world.ledger.create_key(PLANS["developer"], "test", MINED_AT_S)
     client, headers = world.client(), {"X-API-Key": new.plaintext}
     assert (await client.get(f"/token/1/{EXIT}", headers=headers)).status_code == 200
+    assert (await client.get(f"/token/1/{LIQUIDITY}", headers=headers)).status_code == 200
     assert (await client.post(CHECK, json=TRADE, headers=headers)).status_code == 200
     await world.aclose()
-    assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 2
+    assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 3
 
 
 async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None:
@@ -135,6 +154,8 @@ async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None
         assert checked == (False, (await check(world, TRADE))[1])
         quote = await call(client, "quote_exit", **ONE, usd=5)
         assert quote == (False, (await get(f"{EXIT}?usd=5")).json())
+        held = await call(client, "liquidity_holders", **ONE)
+        assert held == (False, (await get(LIQUIDITY)).json())
         wrong = await call(client, "check_trade", **ONE, **{**TRADE, "side": "hold"})
         assert (wrong[0], wrong[1]["status"]) == (True, 422)
 
@@ -152,6 +173,21 @@ async def test_the_page_has_a_row_for_each_size(world: World) -> None:
     assert "Half the depth" in rows[2]
     token_page = await world.client().get(f"/t/1/{TOKEN}", headers=READER)
     assert token_page.text.lower().count(f"/t/ethereum/{EXIT}") == 1
+
+
+async def test_the_page_of_liquidity_has_a_bar_and_what_a_withdrawal_does(world: World) -> None:
+    answer = await world.client().get(f"/t/1/{LIQUIDITY}", headers=READER)
+    assert answer.status_code == 200
+    parts = answer.text.split('class="supply"')[1].split("</svg>")[0]
+    assert [parts.count(f'"part {kind}"') for kind in ("burn", "lock", "owner", "contract")] == [
+        1
+    ] * 4
+    assert 'x="100.00" width="500.00"' in parts
+    assert "nothing: it fails (no liquidity left)" in answer.text
+    assert "50.00 % from 2027-01-15 08:00 UTC" in answer.text
+    world.quotes.failure = UpstreamError(service="node", reason="gone")
+    failed = await world.client().get(f"/t/1/{LIQUIDITY}", headers=READER)
+    assert (failed.status_code, "Not known: " in failed.text) == (500, True)
 
 
 async def test_a_page_without_a_quote_says_why(world: World) -> None:

@@ -132,6 +132,8 @@ def test_the_known_lockers_of_a_chain_are_named(ethereum: Path) -> None:
     assert set(by_slug(None).locker_names.values()) == {
         "PinkLock",
         "Team Finance",
+        "UNCX Liquidity Locker V2",
+        "UNCX Liquidity Locker V3",
         "UNCX Token Vesting",
     }
     ethereum.write_text(LOCKER)

@@ -69,10 +69,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "analysis": (
         *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
         *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
-        *("market.venues", "market", "market.curves", "conditions", "scenarios", "pipeline"),
-        "quotes",
-        "backtest",
-        "fleet",
+        *("market.venues", "market", "market.curves", "liquidity", "conditions", "scenarios"),
+        *("pipeline", "quotes", "backtest", "fleet"),
         "background",
     ),
     "api": (

@@ -109,6 +109,7 @@ def concentrated_venue(
         kind=kind,
         lookups=pools.lookups,
         ask_pool=pools.ask,
+        liquidity_form=lambda _: "minted_positions",
         tier_key=pools.tier_key,
         tier_list=tier_list,
         router=RouterTrades(

@@ -61,6 +61,7 @@ def pair_venue(
         kind=kind,
         lookups=lookups,
         ask_pool=ReserveReads,
+        liquidity_form=lambda _: "lp_tokens",
         router=RouterTrades(
             every_form=every_form,
             forms_of=lambda _: every_form,

@@ -74,6 +74,7 @@ def _reach(candidate: Candidate, *, free: Address, mark: Address) -> Reach | Non
 # Without `router`: the forms of the real router change from release to release.
 VENUE = Venue(
     kind="AmmV4",
+    liquidity_form=lambda dex: "entry_positions" if _is_readable(dex) else None,
     entries=PoolEntries(
         is_readable=_is_readable,
         standard_pools=_standard_pools,

@@ -23,7 +23,7 @@ from core.abi import topic_of
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from core.rpc.messages import RpcRequest
 
-_MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
+MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 
 _LOAD = "extsload(bytes32)"
 _LIQUIDITY_OFFSET = 3
@@ -107,7 +107,7 @@ class V4StateReads:
         ids = [pool.pool_id for pool in pools]
         self._batch = batch
         self._logs = batch.request(
-            _logs(dex, [_MODIFY_LIQUIDITY, ids], to_block=to_block), returns=decode_logs
+            _logs(dex, [MODIFY_LIQUIDITY, ids], to_block=to_block), returns=decode_logs
         )
         self._pools = [
             (pool, [batch.call(dex.factory, _LOAD, slot) for slot in state_slots(pool)])

@@ -20,6 +20,10 @@ from core.primitives import Address
 
 TierKey = Literal["fee", "tick_spacing"]
 
+LiquidityForm = Literal["lp_tokens", "minted_positions", "entry_positions"]
+"""As what liquidity is held: tokens of the pair; positions of a pool, most of them tokens of a
+position manager; or those of a pool that is an entry of one contract."""
+
 
 class PoolReading(Protocol):
     """Reads of the state of one pool that is a contract of its own."""
@@ -161,6 +165,10 @@ class RouterTrades(msgspec.Struct, frozen=True, kw_only=True):
     """As TradeRoute.takes_all."""
 
 
+def _no_form(_dex: Dex) -> None:
+    return None
+
+
 class Venue(msgspec.Struct, frozen=True, kw_only=True):
     """One pool family: look-ups at the factory, state, fee tiers, routes of trades.
 
@@ -173,6 +181,8 @@ class Venue(msgspec.Struct, frozen=True, kw_only=True):
     """Queries of the factory for pools of a token and a quote token. Empty: it has no getter."""
     ask_pool: AskPool | None = None
     entries: PoolEntries | None = None
+    liquidity_form: Callable[[Dex], LiquidityForm | None] = _no_form
+    """None: who holds liquidity is not read."""
     tier_key: Callable[[Dex], TierKey | None] = _no_tiers
     """What the factory's owner enables by value, and pools are keyed by. None: nothing."""
     tier_list: str | None = None

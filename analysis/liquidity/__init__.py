@@ -1,0 +1,1 @@
+"""Who holds the liquidity of pools: LP tokens and positions, their holders, and locks."""

@@ -1,0 +1,171 @@
+"""Finds who holds the liquidity of several pools at one block, in four round trips for all."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from analysis.liquidity.entry_positions import EntryPositions
+from analysis.liquidity.holdings import HoldingReads, PoolHoldings
+from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
+from analysis.liquidity.locks import Lock, LockReads
+from analysis.liquidity.lp_balances import LpBalances
+from analysis.liquidity.minted_positions import MintedPositions
+from analysis.liquidity.position_value import valuation_of
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.market.venues.venue_registry import venue_of
+from analysis.reads.node import Node
+from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.read_batch import ReadBatch
+from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
+from config.burn import BURN_ADDRESSES
+from config.chains import Chain
+from core.primitives import Address, BlockRef
+
+_MOST_CODES = 40
+"""Holders of one pool whose code is read, largest first."""
+
+
+class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
+    """A pool, and who holds its liquidity."""
+
+    candidate: Candidate
+    holdings: PoolHoldings
+    ownership: LiquidityShares
+    contracts: frozenset[Address]
+    """Holders with code."""
+
+
+class TokenParties(msgspec.Struct, frozen=True, kw_only=True):
+    """Who made and who controls the token."""
+
+    creator: Address | None
+    owner: Address | None
+
+
+async def find_ownership(
+    chain: Chain,
+    pools: Sequence[tuple[Candidate, PoolState]],
+    parties: TokenParties,
+    *,
+    created: Mapping[str, int],
+    block: BlockRef,
+    node: Node,
+    capabilities: NodeCapabilities,
+) -> list[OwnedPool]:
+    """Return the pools in their order. `created`: block of a pool's creation, by Candidate.key,
+    where it is known. Raises UpstreamError."""
+    readers = [
+        _reader(chain, pool, state, parties, from_block=created.get(pool.key), block=block)
+        for pool, state in pools
+    ]
+    asked = [reader for reader in readers if reader is not None]
+    for ask in ("history", "positions", "owners"):
+        batch = ReadBatch(block.hash)
+        for reader in asked:
+            match ask:
+                case "history":
+                    reader.ask_history(batch)
+                case "positions":
+                    reader.ask_positions(batch)
+                case _:
+                    reader.ask_owners(batch)
+        await batch.send(node, capabilities)
+    held = [_NOT_READ if reader is None else reader.read() for reader in readers]
+    batch = ReadBatch(block.hash)
+    last = [
+        _HolderReads(batch, chain, pool, found)
+        for (pool, _), found in zip(pools, held, strict=True)
+    ]
+    await batch.send(node, capabilities)
+    return [
+        _owned(chain, pool, found, parties, reads, now_s=block.time_s)
+        for (pool, _), found, reads in zip(pools, held, last, strict=True)
+    ]
+
+
+_NOT_READ = PoolHoldings(gap="the holders of pools of this kind are not read")
+
+
+def _owned(
+    chain: Chain,
+    pool: Candidate,
+    found: PoolHoldings,
+    parties: TokenParties,
+    reads: "_HolderReads",
+    *,
+    now_s: int,
+) -> OwnedPool:
+    contracts = reads.contracts()
+    known = Parties(
+        pool=pool.pool,
+        creator=parties.creator,
+        owner=parties.owner,
+        lockers=chain.locker_names,
+        locks=reads.locks(),
+        contracts=contracts,
+    )
+    return OwnedPool(
+        candidate=pool,
+        holdings=found,
+        ownership=judge_shares(found, known, now_s=now_s),
+        contracts=contracts,
+    )
+
+
+def _reader(
+    chain: Chain,
+    pool: Candidate,
+    state: PoolState,
+    parties: TokenParties,
+    *,
+    from_block: int | None,
+    block: BlockRef,
+) -> HoldingReads | None:
+    """Return the reader of the pool's family. None: there is none, or the price is not known."""
+    form = venue_of(pool.dex).liquidity_form(pool.dex)
+    if form == "lp_tokens":
+        makers = (one for one in (parties.creator, parties.owner) if one is not None)
+        known = (*sorted(BURN_ADDRESSES), *chain.locker_names, *makers)
+        return LpBalances(pool, known, from_block=from_block, to_block=block.number)
+    value = valuation_of(pool, state)
+    if form is None or value is None:
+        return None
+    positions = MintedPositions if form == "minted_positions" else EntryPositions
+    return positions(pool, value, from_block=from_block, to_block=block.number)
+
+
+class _HolderReads:
+    """Reads of what the holders of one pool are."""
+
+    def __init__(
+        self, batch: ReadBatch, chain: Chain, pool: Candidate, found: PoolHoldings
+    ) -> None:
+        self._batch = batch
+        form = venue_of(pool.dex).liquidity_form(pool.dex)
+        holders = [holding.holder for holding in found.holdings]
+        self._codes = {
+            holder: batch.code(holder, first_bytes=DELEGATION_BYTES)
+            for holder in holders[:_MOST_CODES]
+        }
+        # What is not read counts as a contract: it is then not said that it can be withdrawn.
+        self._unread = frozenset(holders[_MOST_CODES:])
+        self._locks = {
+            at: LockReads(batch, locker.records, at, pool.pool)
+            for locker in chain.lockers
+            if locker.records is not None and form == "lp_tokens"
+            for at in locker.contracts
+            if at in holders
+        }
+
+    def contracts(self) -> frozenset[Address]:
+        """Return the holders with code. Raises UpstreamError."""
+        coded = {
+            holder
+            for holder, code in self._codes.items()
+            if self._batch[code] and not is_delegated_account(self._batch[code])
+        }
+        return self._unread | coded
+
+    def locks(self) -> dict[Address, tuple[Lock, ...]]:
+        """Return the locks by locker. Raises UpstreamError."""
+        return {at: reads.read() for at, reads in self._locks.items()}

@@ -1,0 +1,105 @@
+"""LP balances: who holds the LP tokens of a pair (Uniswap V2, Solidly and their forks).
+
+Holders are named by the pair's own Transfer events, and by what is known beforehand: burn
+addresses, lockers, the creator. Balances and supply are then read from the pair, which a known
+factory deployed, so what no event named is missing from the sum and is said to be. Source: v2-core
+UniswapV2ERC20.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from analysis.liquidity.holdings import HISTORY_REFUSED, Part, PoolHoldings, gather, history_query
+from analysis.market.venues.pool import Candidate
+from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.eth_reads import Log, decode_logs, decode_uint
+from analysis.reads.read_batch import ReadBatch
+from core.abi import topic_of
+from core.primitives import Address
+
+MOST_HOLDERS: Final = 60
+"""Balances that are read beside those of the addresses known beforehand."""
+
+_TRANSFER: Final = topic_of("Transfer(address,address,uint256)")
+_TOPICS: Final = 3
+
+
+class LpBalances:
+    """Reads of one pair."""
+
+    def __init__(
+        self,
+        pool: Candidate,
+        known: Sequence[Address],
+        *,
+        from_block: int | None,
+        to_block: int,
+    ) -> None:
+        """`known`: addresses whose balances are read in any case."""
+        self._pool = pool
+        self._known = tuple(dict.fromkeys((*known, pool.pool)))
+        self._from_block, self._to_block = from_block, to_block
+        self._history: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]]
+        self._supply: Handle[int | None]
+        self._balances: dict[Address, tuple[ReadBatch, Handle[int | None]]] = {}
+        self._unread = 0
+
+    def ask_history(self, batch: ReadBatch) -> None:
+        """Add the query for transfers, the supply, and the balances of the known."""
+        query = history_query(
+            self._pool, [_TRANSFER], from_block=self._from_block, to_block=self._to_block
+        )
+        self._history = batch, batch.request(query, returns=decode_logs)
+        self._supply = batch.call(self._pool.pool, "totalSupply()", returns=decode_uint)
+        self._ask_balances(batch, self._known)
+
+    def ask_positions(self, batch: ReadBatch) -> None:
+        """Add the balances of those whom the transfers leave with the most. Raises
+        UpstreamError."""
+        first, logs = self._history
+        transfers = first[logs]
+        left = {} if transfers is None else _balances_by_events(transfers, self._pool.pool)
+        named = sorted(
+            (holder for holder, amount in left.items() if amount > 0),
+            key=lambda holder: -left[holder],
+        )
+        unknown = [holder for holder in named if holder not in self._balances]
+        self._unread = max(0, len(unknown) - MOST_HOLDERS)
+        self._ask_balances(batch, unknown[:MOST_HOLDERS])
+
+    def ask_owners(self, batch: ReadBatch) -> None:
+        """Add nothing: a balance names its owner."""
+
+    def read(self) -> PoolHoldings:
+        """Decode the balances. Raises UpstreamError."""
+        first, logs = self._history
+        supply = first[self._supply] or 0
+        balances = {holder: batch[read] or 0 for holder, (batch, read) in self._balances.items()}
+        gap = ""
+        if sum(balances.values()) < supply:
+            gap = f"{self._unread} small holders are not read" if self._unread else ""
+            gap = gap or (HISTORY_REFUSED if first[logs] is None else "not every holder is known")
+        return gather(
+            [(holder, float(held), Part(amount=held)) for holder, held in balances.items()],
+            # A pair of another make may return balances beyond its supply.
+            total=float(max(supply, sum(balances.values()))),
+            gap=gap,
+        )
+
+    def _ask_balances(self, batch: ReadBatch, holders: Sequence[Address]) -> None:
+        for holder in holders:
+            read = batch.call(self._pool.pool, "balanceOf(address)", holder, returns=decode_uint)
+            self._balances[holder] = batch, read
+
+
+def _balances_by_events(logs: Sequence[Log], pool: Address) -> dict[Address, int]:
+    """Return what transfers leave each account with; negative where they do not add up."""
+    left: dict[Address, int] = {}
+    for log in logs:
+        if log.address != pool or len(log.topics) != _TOPICS:
+            continue
+        amount = int(log.data, 16) if log.data != "0x" else 0
+        sender, receiver = (Address("0x" + topic[-40:]) for topic in log.topics[1:3])
+        left[sender] = left.get(sender, 0) - amount
+        left[receiver] = left.get(receiver, 0) + amount
+    return left

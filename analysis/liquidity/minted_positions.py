@@ -1,0 +1,226 @@
+"""Minted positions: who holds the positions of a pool of Uniswap V3, Algebra, Slipstream or a fork.
+
+The pool's Mint events name the holder of each position: the exchange's position manager, or a
+contract of its own. Which token of the manager a mint belongs to is in the same transaction, as the
+manager's IncreaseLiquidity event; what the token holds and who owns it is then read from the
+manager. The sum is compared with the pool's own liquidity in range. Source: v3-core
+IUniswapV3PoolEvents, v3-periphery INonfungiblePositionManager, and Algebra's.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.liquidity.holdings import HISTORY_REFUSED, Part, PoolHoldings, gather, history_query
+from analysis.liquidity.position_value import Valuation
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.uniswap_v4_state import Position
+from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.eth_reads import NoAnswer, Reply, decode_address, decode_uint
+from analysis.reads.read_batch import ReadBatch
+from core.abi import topic_of
+from core.primitives import Address
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+
+MOST_TRANSACTIONS: Final = 40
+"""Transactions that are searched for token ids, those of the largest mints first."""
+
+MOST_POSITIONS: Final = 60
+"""Positions that are read, of either kind."""
+
+_MINT: Final = topic_of("Mint(address,address,int24,int24,uint128,uint256,uint256)")
+_INCREASES: Final = (
+    topic_of("IncreaseLiquidity(uint256,uint128,uint256,uint256)"),
+    topic_of("IncreaseLiquidity(uint256,uint128,uint128,uint256,uint256,address)"),  # Algebra
+)
+_AMOUNT_AT: Final = 2 + 64
+_WORD: Final = 32
+_TICK_BYTES: Final = 3
+
+
+class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
+    topics: tuple[str, ...]
+    data: str
+    transaction_hash: str
+
+    @property
+    def range(self) -> tuple[Address, int, int]:
+        owner, lower, upper = self.topics[1:4]
+        return Address("0x" + owner[-40:]), _signed(lower), _signed(upper)
+
+    @property
+    def amount(self) -> int:
+        return int(self.data[_AMOUNT_AT : _AMOUNT_AT + 64], 16)
+
+
+class _ReceiptLog(msgspec.Struct, frozen=True):
+    address: str
+    topics: tuple[str, ...]
+
+
+class _Receipt(msgspec.Struct, frozen=True):
+    logs: tuple[_ReceiptLog, ...]
+
+
+class _Token(msgspec.Struct, frozen=True, kw_only=True):
+    """The reads of one token of the position manager."""
+
+    batch: ReadBatch
+    position: Handle[Reply]
+    owner: Handle[Address | None]
+
+
+class MintedPositions:
+    """Reads of one pool."""
+
+    def __init__(
+        self, pool: Candidate, value: Valuation, *, from_block: int | None, to_block: int
+    ) -> None:
+        self._pool, self._value = pool, value
+        self._manager = pool.dex.position_manager
+        self._from_block, self._to_block = from_block, to_block
+        self._history: tuple[ReadBatch, RequestHandle[tuple[_MintLog, ...] | None]]
+        self._receipts: tuple[ReadBatch, list[RequestHandle[_Receipt | None]]]
+        self._others: dict[tuple[Address, int, int], Handle[int | None]] = {}
+        self._tokens: dict[int, _Token] = {}
+        self._gap = ""
+
+    def ask_history(self, batch: ReadBatch) -> None:
+        """Add the query for mints."""
+        query = history_query(
+            self._pool, [_MINT], from_block=self._from_block, to_block=self._to_block
+        )
+        self._history = batch, batch.request(query, returns=_decode_mints)
+
+    def ask_positions(self, batch: ReadBatch) -> None:
+        """Add the transactions of the manager's mints, and the positions of other contracts. Raises
+        UpstreamError."""
+        first, handle = self._history
+        logs = first[handle]
+        if logs is None:
+            self._gap = HISTORY_REFUSED
+        ordered = sorted(logs or (), key=lambda log: -log.amount)
+        managed = [log.transaction_hash for log in ordered if log.range[0] == self._manager]
+        hashes = list(dict.fromkeys(managed))
+        if len(hashes) > MOST_TRANSACTIONS:
+            self._gap = f"{len(hashes) - MOST_TRANSACTIONS} mints are not read"
+        self._receipts = (
+            batch,
+            [
+                batch.request(
+                    RpcRequest("eth_getTransactionReceipt", (one,)), returns=_decode_receipt
+                )
+                for one in hashes[:MOST_TRANSACTIONS]
+            ],
+        )
+        others = dict.fromkeys(log.range for log in ordered if log.range[0] != self._manager)
+        if len(others) > MOST_POSITIONS:
+            self._gap = f"{len(others) - MOST_POSITIONS} positions are not read"
+        for key in list(others)[:MOST_POSITIONS]:
+            self._others[key] = batch.call(
+                self._pool.pool, "positions(bytes32)", _position_key(*key), returns=decode_uint
+            )
+
+    def ask_owners(self, batch: ReadBatch) -> None:
+        """Add what each token holds, and its owner. Raises UpstreamError."""
+        before, handles = self._receipts
+        receipts = [before[handle] for handle in handles]
+        if None in receipts:
+            self._gap = "the node does not give the transactions of mints"
+        found = dict.fromkeys(
+            int(log.topics[1], 16)
+            for receipt in receipts
+            if receipt is not None
+            for log in receipt.logs
+            if log.address == self._manager and log.topics[0] in _INCREASES
+        )
+        if self._manager is None or not found:
+            return
+        for token_id in list(found)[:MOST_POSITIONS]:
+            self._tokens[token_id] = _Token(
+                batch=batch,
+                position=batch.call(self._manager, "positions(uint256)", token_id),
+                owner=batch.call(
+                    self._manager, "ownerOf(uint256)", token_id, returns=decode_address
+                ),
+            )
+
+    def read(self) -> PoolHoldings:
+        """Decode the positions. Raises UpstreamError."""
+        owned, every = [], []
+        for holder, position, token_id in (*self._read_tokens(), *self._read_others()):
+            every.append(position)
+            part = Part(amount=position.liquidity, token_id=token_id)
+            owned.append((holder, self._value.of([position]), part))
+        total, gap = self._value.of(every), self._gap
+        if not gap and not self._value.is_whole(every):
+            gap = "the positions that were found are not all of the pool's liquidity"
+        return gather(owned, total=max(total, self._value.reserves) if gap else total, gap=gap)
+
+    def _read_tokens(self) -> Sequence[tuple[Address, Position, int | None]]:
+        first, handle = self._history
+        ranges = {log.range[1:] for log in first[handle] or () if log.range[0] == self._manager}
+        read: list[tuple[Address, Position, int | None]] = []
+        for token_id, token in self._tokens.items():
+            position = _decode_position(token.batch[token.position], self._pool, ranges)
+            owner = token.batch[token.owner]
+            if owner is not None and position is not None and position.liquidity:
+                read.append((owner, position, token_id))
+        return read
+
+    def _read_others(self) -> Sequence[tuple[Address, Position, int | None]]:
+        batch, _ = self._receipts
+        return [
+            (owner, Position(lower=lower, upper=upper, liquidity=held), None)
+            for (owner, lower, upper), handle in self._others.items()
+            if (held := batch[handle])
+        ]
+
+
+def _decode_position(
+    reply: Reply, pool: Candidate, ranges: set[tuple[int, int]]
+) -> Position | None:
+    """Return the position of a token, wherever the fork puts it: its tokens stand side by side,
+    then what keys the pool, and behind two ticks, which a mint named, its liquidity. None: it is of
+    another pool."""
+    if isinstance(reply, NoAnswer):
+        return None
+    words = [int.from_bytes(reply[at : at + _WORD]) for at in range(0, len(reply), _WORD)]
+    tokens = sorted((int(pool.token, 16), int(pool.quote, 16)))
+    keys = {pool.fee, pool.tick_spacing} - {None}
+    behind = [words[at + 2] for at in range(len(words) - 2) if words[at : at + 2] == tokens]
+    if not behind or (keys and behind[0] not in keys):
+        return None
+    for at in range(len(words) - 2):
+        ticks = tuple(map(_signed_word, words[at : at + 2]))
+        if ticks in ranges:
+            return Position(lower=ticks[0], upper=ticks[1], liquidity=words[at + 2])
+    return None
+
+
+def _position_key(owner: Address, lower: int, upper: int) -> bytes:
+    """Source: v3-core Position.get."""
+    ticks = (tick.to_bytes(_TICK_BYTES, "big", signed=True) for tick in (lower, upper))
+    return bytes(keccak(bytes.fromhex(owner[2:]) + b"".join(ticks)))
+
+
+def _decode_mints(answer: RpcAnswer) -> tuple[_MintLog, ...] | None:
+    if isinstance(answer, RpcFault):
+        return None
+    return msgspec.json.decode(answer, type=tuple[_MintLog, ...])
+
+
+def _decode_receipt(answer: RpcAnswer) -> _Receipt | None:
+    if isinstance(answer, RpcFault):
+        return None
+    return msgspec.json.decode(answer, type=_Receipt | None)
+
+
+def _signed(topic: str) -> int:
+    return _signed_word(int(topic, 16))
+
+
+def _signed_word(word: int) -> int:
+    return word - 2**256 if word >> 255 else word

@@ -1,0 +1,58 @@
+"""Position value: what liquidity between two ticks is worth at a pool's price. Pure: no I/O."""
+
+from math import inf, isclose, log, sqrt
+
+import msgspec
+
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.market.venues.uniswap_v4_state import Position, held_amounts
+
+_TICK_BASE = 1.0001
+_NEAR = 1e-9
+"""Part by which sums of liquidity may differ: they are whole numbers turned into floats."""
+
+
+class Valuation(msgspec.Struct, frozen=True, kw_only=True):
+    """How the positions of one pool are valued."""
+
+    root: float
+    """Square root of token1 per token0, in smallest units."""
+    price: float
+    """Quote per token, in smallest units."""
+    token_is_0: bool
+    reserves: float
+    """Value of the pool's reserves."""
+    in_range: int
+    """The pool's own liquidity in range."""
+
+    def of(self, positions: list[Position]) -> float:
+        """Return the value in smallest units of the quote token."""
+        amounts = held_amounts(positions, sqrt_price=self.root)
+        token, quote = amounts if self.token_is_0 else amounts[::-1]
+        return quote + token * self.price
+
+    def is_whole(self, positions: list[Position]) -> bool:
+        """True if the positions make up the pool's liquidity in range."""
+        tick = 2 * log(self.root) / log(_TICK_BASE)
+        # On a boundary the tick's rounding decides, so both readings are accepted.
+        sums = [
+            sum(one.liquidity for one in positions if one.lower <= at < one.upper)
+            for at in (tick - _HALF_TICK, tick, tick + _HALF_TICK)
+        ]
+        return any(isclose(each, self.in_range, rel_tol=_NEAR) for each in sums)
+
+
+_HALF_TICK = 0.01
+
+
+def valuation_of(pool: Candidate, state: PoolState) -> Valuation | None:
+    """Return how the pool's positions are valued. None: its price is not known."""
+    if not state.price or state.in_range_liquidity is None or state.price == inf:
+        return None
+    return Valuation(
+        root=sqrt(state.price if pool.token_is_0 else 1 / state.price),
+        price=state.price,
+        token_is_0=pool.token_is_0,
+        reserves=state.quote_reserve_raw + state.token_reserve_raw * state.price,
+        in_range=state.in_range_liquidity,
+    )

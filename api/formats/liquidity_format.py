@@ -1,0 +1,249 @@
+"""Who holds the liquidity, as an answer."""
+
+from typing import Literal
+
+from analysis.liquidity.liquidity_shares import HolderShare, LiquidityHolderKind, LockedShare
+from analysis.quotes.liquidity_inquiry import (
+    SALE_USD,
+    LiquidityFindings,
+    PoolLiquidity,
+    SimulatedSale,
+    WithdrawalFindings,
+)
+from analysis.simulation.simulate_v1 import Outcome, Passed, Refused
+from api.formats.amounts import decimal_text
+from api.formats.shape_building import Shape
+from config.chains import Chain
+from core.primitives import checksum
+from core.report import ReportRow
+
+Simulated = Literal["passed", "refused", "unknown"]
+
+
+class LiquidityHolder(Shape, frozen=True, kw_only=True):
+    """What one address holds of a pool's liquidity."""
+
+    address: str
+    """With the checksum of EIP-55."""
+    kind: LiquidityHolderKind
+    """pool: LP tokens in the pair itself, which whoever comes first can redeem. contract: code that
+    is no known locker."""
+    locker: str | None
+    """Name of a known locker. None: it is none."""
+    share: float
+    """Part of the pool's liquidity, 0 to 1; of positions by their value at the pool's price."""
+    locked_share: float
+    """Of the pool, what is burnt, or locked until a later time."""
+    withdrawable_share: float | None
+    """Of the pool, what can be withdrawn now. None: not known."""
+
+
+class LiquidityLock(Shape, frozen=True, kw_only=True):
+    """One lock, by the locker's own records."""
+
+    share: float
+    """Part of the pool's liquidity, 0 to 1."""
+    until: int
+    """Unix seconds from which any part of it can be withdrawn."""
+    locker: str
+    """Address of the locker."""
+    owner: str
+    """Who can withdraw it then."""
+
+
+class LiquidityWithdrawer(Shape, frozen=True, kw_only=True):
+    """Somebody who can withdraw liquidity now."""
+
+    address: str | None
+    """None: anybody."""
+    share: float
+    """Part of the pool's liquidity, 0 to 1."""
+
+
+class LiquiditySale(Shape, frozen=True, kw_only=True):
+    """One simulated sale of 100 USD at the spot price."""
+
+    outcome: Simulated
+    """refused: the token or the pool reverts it. unknown: it was not simulated."""
+    reason: str
+    """Why it did not pass. Empty: it did."""
+    proceeds_raw: str | None
+    """Smallest units of the other token that arrive. None: it did not pass."""
+    proceeds_usd: float | None
+    """The same in USD. None: it did not pass."""
+
+
+class LiquidityWithdrawal(Shape, frozen=True, kw_only=True):
+    """The withdrawal by the largest holder who can, and a sale before and after it."""
+
+    address: str | None
+    """Who withdraws. None: anybody."""
+    share: float
+    """What can be withdrawn by them, 0 to 1; a part in a locker that has ended is not simulated."""
+    outcome: Simulated
+    """refused: the pool, or the token, reverts it."""
+    reason: str
+    """Why it did not pass. Empty: it did."""
+    token: str | None
+    """Whole tokens that they get, as an exact decimal number. None: not known."""
+    quote_raw: str | None
+    """Smallest units of the other token that they get. None: not known."""
+    is_part: bool
+    """Whether they have more positions than were withdrawn."""
+    sale_before: LiquiditySale
+    """A sale as things are."""
+    sale_after: LiquiditySale
+    """The same sale once they have withdrawn."""
+
+
+class LiquidityPool(Shape, frozen=True, kw_only=True):
+    """One pool. The first five shares add up to 1, or are 0 where nothing is known to be there."""
+
+    pool: str
+    """Address of the pool, or its id in its manager."""
+    dex: str
+    """Name of the exchange."""
+    liquidity_type: str
+    """Pool family, as in `dex` of a report."""
+    quote: str
+    """Address of the other token; the zero address is the native coin."""
+    liquidity_usd: float
+    """USD of its reserves, both sides."""
+    burnt_share: float
+    """Held by burn addresses: gone for good, 0 to 1."""
+    locked_share: float
+    """In a known locker until a later time, by its records."""
+    withdrawable_share: float
+    """Can be withdrawn now by somebody who is named, or by anybody."""
+    unknown_share: float
+    """Held by contracts of which it is not known whether somebody can withdraw. Never locked."""
+    unaccounted_share: float
+    """Its holders were not found. Never locked."""
+    gap: str
+    """Why some is unaccounted. Empty: none is."""
+    holders: tuple[LiquidityHolder, ...]
+    """Largest first, at most ten."""
+    locks: tuple[LiquidityLock, ...]
+    """Soonest first, at most ten: the first is what becomes free next."""
+    withdrawers: tuple[LiquidityWithdrawer, ...]
+    """Largest first, at most five."""
+    withdrawal: LiquidityWithdrawal | None
+    """None: none was simulated."""
+    withdrawal_reason: str
+    """Why none was. Empty: one was."""
+
+
+class LiquidityAnswer(Shape, frozen=True, kw_only=True):
+    """Who holds the liquidity of a token's deepest pools."""
+
+    chain: str
+    """Slug of the chain, however the request named it."""
+    contract_address: str
+    """The token's address with the checksum of EIP-55."""
+    block_number: int
+    """Block that everything was read and simulated on."""
+    block_hash: str
+    """Hash of that block."""
+    block_time: int
+    """Unix seconds of that block, which locks are compared with."""
+    sale_usd: float
+    """Size of the sales before and after a withdrawal, at the spot price."""
+    pools: tuple[LiquidityPool, ...]
+    """The deepest, at most three."""
+    pools_left_out: int
+    """Further pools that were not looked at."""
+
+
+def liquidity_answer(found: LiquidityFindings, chain: Chain, token: ReportRow) -> LiquidityAnswer:
+    """Return the answer for one token."""
+    return LiquidityAnswer(
+        chain=chain.slug,
+        contract_address=checksum(token.address),
+        block_number=found.block.number,
+        block_hash=found.block.hash,
+        block_time=found.block.time_s,
+        sale_usd=SALE_USD,
+        pools=tuple(_pool(pool, token.decimals) for pool in found.pools),
+        pools_left_out=found.pools_left_out,
+    )
+
+
+def _pool(pool: PoolLiquidity, decimals: int) -> LiquidityPool:
+    owned = pool.ownership
+    return LiquidityPool(
+        pool=pool.pool,
+        dex=pool.dex,
+        liquidity_type=pool.kind,
+        quote=pool.quote,
+        liquidity_usd=pool.liquidity_usd,
+        burnt_share=owned.burnt_share,
+        locked_share=owned.locked_share,
+        withdrawable_share=owned.withdrawable_share,
+        unknown_share=owned.unknown_share,
+        unaccounted_share=owned.unaccounted_share,
+        gap=owned.gap,
+        holders=tuple(map(_holder, owned.holders)),
+        locks=tuple(map(_lock, owned.locks)),
+        withdrawers=tuple(
+            LiquidityWithdrawer(
+                address=None if one.account is None else checksum(one.account), share=one.share
+            )
+            for one in owned.withdrawers
+        ),
+        withdrawal=None if pool.withdrawal is None else _withdrawal(pool.withdrawal, decimals),
+        withdrawal_reason=pool.reason,
+    )
+
+
+def _holder(one: HolderShare) -> LiquidityHolder:
+    return LiquidityHolder(
+        address=checksum(one.holder),
+        kind=one.kind,
+        locker=one.name or None,
+        share=one.share,
+        locked_share=one.locked_share,
+        withdrawable_share=one.withdrawable_share,
+    )
+
+
+def _lock(one: LockedShare) -> LiquidityLock:
+    return LiquidityLock(
+        share=one.share,
+        until=one.until_s,
+        locker=checksum(one.locker),
+        owner=checksum(one.owner),
+    )
+
+
+def _withdrawal(one: WithdrawalFindings, decimals: int) -> LiquidityWithdrawal:
+    token, quote = one.withdrawn.token_raw, one.withdrawn.quote_raw
+    return LiquidityWithdrawal(
+        address=None if one.by.account is None else checksum(one.by.account),
+        share=one.by.share,
+        outcome=_word(one.withdrawn.outcome),
+        reason=_reason(one.withdrawn.outcome),
+        token=None if token is None else decimal_text(token, decimals=decimals),
+        quote_raw=None if quote is None else str(quote),
+        is_part=one.is_part,
+        sale_before=_sale(one.sale_before),
+        sale_after=_sale(one.sale_after),
+    )
+
+
+def _sale(one: SimulatedSale) -> LiquiditySale:
+    return LiquiditySale(
+        outcome=_word(one.outcome),
+        reason=_reason(one.outcome),
+        proceeds_raw=None if one.proceeds_raw is None else str(one.proceeds_raw),
+        proceeds_usd=one.proceeds_usd,
+    )
+
+
+def _word(outcome: Outcome) -> Simulated:
+    if isinstance(outcome, Passed):
+        return "passed"
+    return "refused" if isinstance(outcome, Refused) else "unknown"
+
+
+def _reason(outcome: Outcome) -> str:
+    return "" if isinstance(outcome, Passed) else outcome.reason

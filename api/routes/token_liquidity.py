@@ -1,0 +1,69 @@
+"""GET /token/{chain}/{address}/liquidity: who holds the liquidity, and who can withdraw it."""
+
+from typing import Any
+
+from litestar import Request, Response, get
+
+from api.auth.keys import caller_of, require_key
+from api.auth.limits import KeyLimits
+from api.error_answers import DetailBody, ValidationBody
+from api.formats.liquidity_format import LiquidityAnswer
+from api.formats.shapes import Envelope
+from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented
+from api.routes.token import (
+    ANALYSED,
+    FAULT,
+    ChainName,
+    TokenAddress,
+    chain_of,
+    coding_for,
+    require_chain,
+    respond,
+)
+from api.serving.quote_answers import quoted
+from api.serving.quote_service import QuoteService
+
+
+@get(
+    "/token/{chain:str}/{address:str}/liquidity",
+    guards=[require_key, require_chain],
+    security=[{"ApiKey": []}],
+    operation_id="getTokenLiquidity",
+    summary="Who holds the liquidity",
+    tags=["trades"],
+    responses={
+        200: documented(LiquidityAnswer, "The findings"),
+        422: documented(
+            Envelope[None] | ValidationBody,
+            f"{ANALYSED}an unknown chain gives the validation list",
+            unknown_chain=UNKNOWN_CHAIN,
+        ),
+        500: documented(
+            Envelope[None] | DetailBody,
+            "analysis_failed: retry with backoff; or a fault outside of the analysis",
+            fault=FAULT,
+        ),
+        **CALLER_RESPONSES,
+    },
+)
+async def get_liquidity(
+    request: Request[Any, Any, Any],
+    chain: ChainName,
+    address: TokenAddress,
+) -> Response[bytes]:
+    """Of the three deepest pools: the shares that are burnt, locked (and until when), withdrawable
+    now (and by whom), held by contracts of which nobody knows, and unaccounted; and a withdrawal by
+    the largest holder who can, simulated with a sale before and after it.
+
+    Burnt and locked are said only where a burn address or a known locker's records show it. Counts
+    as one call."""
+    limits: KeyLimits = request.app.state.limits
+    quotes: QuoteService = request.app.state.quotes
+    await limits.admit(caller_of(request.scope))
+    slug = chain_of(request)
+
+    async def ask() -> LiquidityAnswer:
+        return await quotes.liquidity(chain=slug, address=address)
+
+    asked_of = request.app.state.answers.chain(slug)
+    return respond(await quoted(ask, chain=asked_of, address=address, coding=coding_for(request)))

@@ -1,0 +1,357 @@
+"""Who holds the liquidity, and what leaves when they withdraw it, as transactions then show."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from eth_abi.abi import encode
+
+from analysis.liquidity.liquidity_shares import HolderShare
+from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
+from analysis.reads.node import Node
+from analysis.simulation.simulate_v1 import Passed
+from config.chains import Locker, LockRecords
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address, BlockRef
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from demo.compile import compile_sources
+from demo.layout import FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
+from harness.chain.verbs import Chain
+from tests.chain.judging import judge
+from tests.chain.quote_traps import place
+
+DEAD = Address("0x000000000000000000000000000000000000dead")
+YEAR_S = 365 * 86_400
+_SOON_S = 90
+SOURCES = Path(__file__).parent / "lockers"
+
+
+@pytest.fixture
+def chain(chain: Chain) -> Chain:
+    """With lockers that can be deployed."""
+    made = compile_sources({one.name: one.read_text() for one in sorted(SOURCES.glob("*.sol"))})
+    return Chain(chain.node, chain.world, chain.artifacts | made)
+
+
+def with_locker(
+    context: ChainContext, locker: Address, records: LockRecords = "uncx_v2"
+) -> ChainContext:
+    known = Locker(name="Dated", contracts=(locker,), records=records)
+    facts = msgspec.structs.replace(context.chain, lockers=(known,))
+    return msgspec.structs.replace(context, chain=facts)
+
+
+async def found(
+    context: ChainContext, token: ZooToken, *, creator: Address | None = None
+) -> PoolLiquidity:
+    """`creator`: as the index would name it."""
+    report = await judge(context, token.address)
+    if creator is not None:
+        made = msgspec.structs.replace(report.token, creator_address=creator)
+        report = msgspec.structs.replace(report, token=made)
+    (pool,) = (await find_liquidity(context, token.address, report)).pools
+    parts = pool.ownership
+    shares = (
+        parts.burnt_share,
+        parts.locked_share,
+        parts.withdrawable_share,
+        parts.unknown_share,
+        parts.unaccounted_share,
+    )
+    assert sum(shares) == pytest.approx(1)
+    return pool
+
+
+def holder(pool: PoolLiquidity, address: Address) -> HolderShare:
+    (one,) = (each for each in pool.ownership.holders if each.holder == address)
+    return one
+
+
+def lp_balance(chain: Chain, token: ZooToken) -> int:
+    return chain.balance(token.pool.address, token.owner)
+
+
+def give_lp(chain: Chain, token: ZooToken, to: Address, amount: int) -> None:
+    sent = chain.send(token.owner, token.pool.address, "transfer(address,uint256)", to, amount)
+    assert sent.success
+
+
+def quote_left(chain: Chain, token: ZooToken) -> int:
+    return chain.balance(chain.world.venues.wrapped_native.address, token.pool.address)
+
+
+def really_withdraw(chain: Chain, token: ZooToken, pool: PoolLiquidity) -> tuple[int, int]:
+    """Token and quote coins that the owner gets by transactions of the exchange's own contracts."""
+    wrapped = chain.world.venues.wrapped_native.address
+    before = chain.balance(token.address, token.owner), chain.balance(wrapped, token.owner)
+    if token.pool.kind in ("AmmV2", "Solid"):
+        give_lp(chain, token, token.pool.address, lp_balance(chain, token))
+        assert chain.send(token.owner, token.pool.address, "burn(address)", token.owner).success
+    else:
+        manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
+        owned = newest_position(chain, manager, token.owner)
+        liquidity = read_words(chain, manager, "positions(uint256)", owned)[7]
+        for signature, values in (
+            (
+                "decreaseLiquidity((uint256,uint128,uint256,uint256,uint256))",
+                (owned, liquidity, 0, 0, FOR_EVER),
+            ),
+            (
+                "collect((uint256,address,uint128,uint128))",
+                (owned, token.owner, 2**128 - 1, 2**128 - 1),
+            ),
+        ):
+            assert chain.send(token.owner, manager, signature, values).success
+    after = chain.balance(token.address, token.owner), chain.balance(wrapped, token.owner)
+    return after[0] - before[0], after[1] - before[1]
+
+
+def read_words(chain: Chain, to: Address, signature: str, *values: object) -> list[int]:
+    data = call_data(signature, *values)
+    answer = str(chain.node.rpc("eth_call", {"to": to, "data": data}, "latest"))
+    return [int(answer[at : at + 64], 16) for at in range(2, len(answer), 64)]
+
+
+def newest_position(chain: Chain, manager: Address, owner: Address) -> int:
+    """The world's owner has positions of other tokens too."""
+    (count,) = read_words(chain, manager, "balanceOf(address)", owner)
+    signature = "tokenOfOwnerByIndex(address,uint256)"
+    (newest,) = read_words(chain, manager, signature, owner, count - 1)
+    return newest
+
+
+@pytest.mark.parametrize("venue", ["v2", "solid", "v3", "algebra"])
+async def test_a_creator_who_holds_all_can_withdraw_what_they_then_do(
+    chain: Chain, context: ChainContext, venue: VenueKey
+) -> None:
+    token = place(chain, venue=venue)
+    pool = await found(context, token)
+    ownership = pool.ownership
+    assert ownership.withdrawable_share == pytest.approx(1, abs=1e-9)
+    assert ownership.gap == ""
+    assert [one.account for one in ownership.withdrawers] == [token.owner]
+    predicted = pool.withdrawal
+    assert predicted is not None, pool.reason
+    assert isinstance(predicted.withdrawn.outcome, Passed)
+    assert isinstance(predicted.sale_before.outcome, Passed)
+    assert predicted.sale_before.proceeds_usd == pytest.approx(100, rel=0.02)
+    # What is left cannot pay: next to nothing in a pair, no liquidity at all in others.
+    assert (predicted.sale_after.proceeds_usd or 0) < 0.01
+    real = really_withdraw(chain, token, pool)
+    assert (predicted.withdrawn.token_raw, predicted.withdrawn.quote_raw) == real
+    assert real[1] > 0
+
+
+async def test_burnt_liquidity_is_nobodys(chain: Chain, context: ChainContext) -> None:
+    token = place(chain)
+    give_lp(chain, token, DEAD, lp_balance(chain, token))
+    pool = await found(context, token)
+    assert pool.ownership.burnt_share == pytest.approx(1)
+    assert pool.ownership.withdrawers == ()
+    assert pool.withdrawal is None
+    assert holder(pool, DEAD).kind == "burn"
+
+
+async def test_a_burnt_position_is_nobodys(chain: Chain, context: ChainContext) -> None:
+    token = place(chain, venue="v3")
+    manager = positions_of(chain.world.venues.v3)
+    owned = newest_position(chain, manager, token.owner)
+    sent = chain.send(
+        token.owner, manager, "transferFrom(address,address,uint256)", token.owner, DEAD, owned
+    )
+    assert sent.success
+    pool = await found(context, token)
+    assert pool.ownership.burnt_share == pytest.approx(1)
+    assert pool.withdrawal is None
+
+
+def lock(chain: Chain, token: ZooToken, name: str, amount: int, until_s: int) -> Address:
+    """Deploy a locker, and lock LP tokens of the owner in it."""
+    locker = chain.deploy(name)
+    lp = token.pool.address
+    chain.approve(lp, token.owner, locker, amount)
+    if name == "PinkLocker":
+        sent = chain.send(
+            token.owner,
+            locker,
+            "lock(address,address,uint256,uint256,string)",
+            *(token.owner, lp, amount, until_s, "LP"),
+        )
+    else:
+        sent = chain.send(
+            token.owner,
+            locker,
+            "lockLPToken(address,uint256,uint256,address)",
+            *(lp, amount, until_s, token.owner),
+        )
+    assert sent.success
+    return locker
+
+
+def now_s(chain: Chain) -> int:
+    block = chain.node.rpc("eth_getBlockByNumber", "latest", False)
+    assert isinstance(block, dict)
+    return int(str(block["timestamp"]), 16)
+
+
+@pytest.mark.parametrize(
+    ("name", "records"), [("DatedLocker", "uncx_v2"), ("PinkLocker", "pinklock")]
+)
+async def test_a_lock_ends_when_the_locker_says(
+    chain: Chain, context: ChainContext, name: str, records: LockRecords
+) -> None:
+    token = place(chain)
+    until_s = now_s(chain) + _SOON_S
+    half = lp_balance(chain, token) // 2
+    locker = lock(chain, token, name, half, until_s)
+    known = with_locker(context, locker, records)
+    pool = await found(known, token)
+    assert pool.ownership.locked_share == pytest.approx(0.5)
+    assert pool.ownership.withdrawable_share == pytest.approx(0.5)
+    assert [(one.until_s, one.owner) for one in pool.ownership.locks] == [(until_s, token.owner)]
+    assert pool.withdrawal is not None
+    assert isinstance(pool.withdrawal.sale_after.outcome, Passed)
+    chain.wait(_SOON_S)
+    later = await found(known, token)
+    assert later.ownership.locked_share == 0
+    assert later.ownership.withdrawable_share == pytest.approx(1)
+
+
+async def test_a_contract_that_only_looks_like_a_locker_locks_nothing(
+    chain: Chain, context: ChainContext
+) -> None:
+    token = place(chain)
+    everything = lp_balance(chain, token)
+    locker = lock(chain, token, "OpenLocker", everything, now_s(chain) + 10 * YEAR_S)
+    pool = await found(context, token)
+    assert pool.ownership.locked_share == 0
+    assert pool.ownership.unknown_share == pytest.approx(1)
+    assert holder(pool, locker).kind == "contract"
+    assert holder(pool, locker).withdrawable_share is None
+    # The owner takes it back at once: calling it locked would have been wrong.
+    assert chain.send(
+        token.owner, locker, "rescue(address,uint256)", token.pool.address, everything
+    ).success
+
+
+async def test_records_beyond_the_balance_lock_nothing(chain: Chain, context: ChainContext) -> None:
+    token = place(chain)
+    everything = lp_balance(chain, token)
+    locker = lock(chain, token, "OpenLocker", everything, now_s(chain) + YEAR_S)
+    assert chain.send(
+        token.owner, locker, "rescue(address,uint256)", token.pool.address, everything // 2
+    ).success
+    pool = await found(with_locker(context, locker), token)
+    assert pool.ownership.locked_share == pytest.approx(0.5)
+    assert pool.ownership.withdrawable_share == pytest.approx(0.5)
+
+
+async def test_lp_tokens_in_the_pair_are_anybodys(chain: Chain, context: ChainContext) -> None:
+    token = place(chain)
+    give_lp(chain, token, token.pool.address, lp_balance(chain, token))
+    pool = await found(context, token)
+    assert [one.account for one in pool.ownership.withdrawers] == [None]
+    assert pool.withdrawal is not None
+    taker = chain.fresh_account()
+    chain.send(taker, token.pool.address, "burn(address)", taker)
+    assert pool.withdrawal.withdrawn.token_raw == chain.balance(token.address, taker)
+
+
+class NoEvents:
+    """A node that refuses every query for events."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        answers = list(await self._node.batch(requests))
+        for at, request in enumerate(requests):
+            if request.method == "eth_getLogs":
+                answers[at] = RpcFault(code=-32005, message="too many results")
+        return answers
+
+    async def fetch_head(self) -> BlockRef:
+        return await self._node.fetch_head()
+
+
+async def test_holders_that_no_event_names_are_unaccounted(
+    chain: Chain, context: ChainContext
+) -> None:
+    """A node that gives no events: what the burn addresses and the creator hold is still known."""
+    token = place(chain)
+    stranger = chain.fresh_account()
+    give_lp(chain, token, stranger, lp_balance(chain, token) // 4)
+    pool = await found(context, token)
+    assert holder(pool, stranger).share == pytest.approx(0.25)
+    silent = msgspec.structs.replace(context, node=NoEvents(context.node))
+    pool = await found(silent, token, creator=token.owner)
+    assert pool.ownership.unaccounted_share == pytest.approx(0.25)
+    assert pool.ownership.gap
+
+
+async def test_positions_of_one_manager_are_their_owners(
+    chain: Chain, context: ChainContext
+) -> None:
+    """Against the native coin: a quarter is the owner's token, the rest another contract's."""
+    token = place(chain, venue="v4")
+    pool = token.pool
+    venues = chain.world.venues
+    manager = chain.deploy("EntryPositionManager", venues.v4.factory)
+    (shared,) = read_words(
+        chain, pool.address, "extsload(bytes32)", liquidity_slot_of(token, context)
+    )
+    held = shared // 3
+    key = (ZERO_ADDRESS, token.address, pool.fee, pool.tick_spacing, pool.hooks)
+    chain.approve(token.address, token.owner, manager)
+    minted = chain.send(
+        token.owner,
+        manager,
+        "mint((address,address,uint24,int24,address),int24,int24,int256)",
+        *(key, -_OUTERMOST, _OUTERMOST, held),
+        value_wei=native_worth(100_000),
+    )
+    assert minted.success
+    dexes = tuple(
+        msgspec.structs.replace(dex, position_manager=manager) if dex.kind == pool.kind else dex
+        for dex in context.chain.dexes
+    )
+    facts = msgspec.structs.replace(context.chain, dexes=dexes)
+    known = msgspec.structs.replace(context, chain=facts)
+    found_pool = await found(known, token)
+    assert found_pool.ownership.gap == ""
+    assert found_pool.ownership.withdrawable_share == pytest.approx(0.25, rel=1e-6)
+    assert found_pool.ownership.unknown_share == pytest.approx(0.75, rel=1e-6)
+    assert holder(found_pool, venues.liquidity_v4).kind == "contract"
+    predicted = found_pool.withdrawal
+    assert predicted is not None, found_pool.reason
+    assert isinstance(predicted.withdrawn.outcome, Passed)
+    assert isinstance(predicted.sale_after.outcome, Passed)
+    assert predicted.withdrawn.quote_raw
+    receiver = chain.fresh_account(native_wei=0)
+    data = take_pair((1, held), (ZERO_ADDRESS, token.address), receiver)
+    assert chain.send(
+        token.owner, manager, "modifyLiquidities(bytes,uint256)", data, FOR_EVER
+    ).success
+    coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
+    assert predicted.withdrawn.quote_raw == coins
+    assert predicted.withdrawn.token_raw == chain.balance(token.address, receiver)
+
+
+_OUTERMOST = 887_220
+
+
+def liquidity_slot_of(token: ZooToken, context: ChainContext) -> bytes:
+    dex = next(dex for dex in context.chain.dexes if dex.kind == token.pool.kind)
+    return liquidity_slot(str(token.pool.pool_id), dex)
+
+
+def take_pair(position: tuple[int, int], pair: tuple[Address, Address], to: Address) -> bytes:
+    """DECREASE_LIQUIDITY of one position, then TAKE_PAIR."""
+    decreased = encode(
+        ["uint256", "uint256", "uint128", "uint128", "bytes"], [*position, 0, 0, b""]
+    )
+    taken = encode(["address", "address", "address"], [*pair, to])
+    return encode(["bytes", "bytes[]"], [b"\x01\x11", [decreased, taken]])
