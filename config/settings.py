@@ -115,6 +115,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         host=files.host,
         port=files.port,
         billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
+        signing_key=_secret(env, "ASSAY_SIGNING_KEY"),
         redis_url=_redis_url(env),
         etherscan_key=_secret(env, "ASSAY_ETHERSCAN_KEY"),
         oidc=load_oidc_client(env, source=ENVIRONMENT),

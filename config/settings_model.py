@@ -339,6 +339,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     """None: trial keys are not issued (503)."""
+    signing_key: Annotated[
+        Secret | None,
+        Setting(
+            "Private key, 32 bytes of hex, that signs evidence packs (EIP-712)",
+            env="ASSAY_SIGNING_KEY",
+        ),
+    ] = None
+    """None: they are not signed."""
     redis_url: Annotated[
         Secret | None,
         Setting(
