@@ -15,8 +15,9 @@ PROJECT := .venv/project.stamp
 NODE := node_modules/setup.stamp
 # Modules are compiled once and kept, whatever the environment says: it halves the collection.
 PYTEST = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.cache/bytecode" $(BIN)/pytest
-# Each worker has a node of its own; who is done takes tests from the other.
-WORKERS = -n 2 --dist worksteal
+# Each worker has a node of its own; who is done takes tests from the others. A third of the time is
+# spent waiting for it, for browsers and for clocks, so two cores have work for three workers.
+WORKERS = -n 3 --dist worksteal
 # tests/conftest.py has the profiles.
 EXAMPLES = --hypothesis-profile=$(if $(CI),ci,explore)
 BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
@@ -25,7 +26,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 
 OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard harness/nodes/*/package.json))
 
-.PHONY: help setup demo serve test test-all test-fleet test-package test-nodes wheel check fix bench docs examples pictures lock
+.PHONY: help setup demo serve test test-all test-long test-fleet test-package test-nodes wheel check fix bench docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +44,9 @@ test: setup ## Run the fast tests: no node, compiler, server or process of their
 
 test-all: setup ## Run all tests, as CI does
 	$(PYTEST) $(WORKERS) $(EXAMPLES) $(ARGS)
+
+test-long: setup ## Run all tests with every combination, every sample and ten times the examples: an hour or more
+	$(PYTEST) $(WORKERS) --hypothesis-profile=long -m "exhaustive or not exhaustive" $(ARGS)
 
 test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (770 MB), follow and analyse on each
 	$(PYTEST) -m other_nodes $(ARGS)

@@ -19,8 +19,9 @@ from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.job_check import JobLimits
 from config.plans import Plan
-from config.settings_model import ApiSettings, PublicSettings, SignInSettings
+from config.settings_model import ApiSettings, PublicSettings
 from config.sign_in import OidcClient
+from config.sign_in_settings import SignInSettings
 from config.watch_settings import WatchSettings
 from core.primitives import Address
 from core.report import Report
@@ -87,6 +88,23 @@ class StoreState(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is not ready. Empty: it is."""
 
 
+class StatusDeps(msgspec.Struct, frozen=True, kw_only=True):
+    """What health, readiness and metrics of a process need."""
+
+    read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
+    """Returns the state of every served chain."""
+    read_store_state: Callable[[], StoreState]
+    """Looks whether the files can be used. Blocks."""
+    is_ending: Callable[[], bool] = lambda: False
+    """Returns whether the process is about to end, so that nobody should begin anything with it."""
+    follows: bool = True
+    """False: other processes follow the chains, and readiness of this one does not depend on it."""
+    metrics: Collector | None = REGISTRY
+    """What GET /metrics shows. None: it is not served here."""
+    metrics_token: Secret | None = None
+    """Bearer token of GET /metrics. None: it needs none."""
+
+
 class Prefill(msgspec.Struct, frozen=True, kw_only=True):
     """What the API browser is opened with, so that a call needs one click. For a demo alone:
     whoever opens the page can read the key."""
@@ -135,6 +153,10 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the state of every served chain."""
     read_store_state: Callable[[], StoreState] = lambda: StoreState(is_ready=True)
     """Looks whether the files can be used. Blocks."""
+    is_ending: Callable[[], bool] = lambda: False
+    """Returns whether the process is about to end, so that nobody should begin anything with it."""
+    follows: bool = True
+    """False: other processes follow the chains, and readiness of this one does not depend on it."""
     jobs: JobLimits | None = None
     """What jobs may be. None: no jobs are run."""
     metrics: Collector | None = REGISTRY

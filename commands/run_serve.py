@@ -2,20 +2,23 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 
 from commands.stores import open_store
 from config.settings import load_settings
 from core.allocator import share_one_arena
+from service.roles import choose_roles
 from service.run_service import run_service
 
 
-def run_serve(host: str | None, port: int | None) -> None:
-    """Serve until SIGINT or SIGTERM. None: host or port of the settings.
+def run_serve(host: str | None, port: int | None, roles: Sequence[str]) -> None:
+    """Serve until SIGINT or SIGTERM. None: host or port of the settings. `roles`: none is all.
 
     Raises ConfigError, StoreError.
     """
     share_one_arena()
     settings = load_settings(os.environ)
+    chosen = choose_roles(roles, settings.store)
     open_store(settings.store).close()  # takes over what an earlier release left
     chosen_port = settings.port if port is None else port
-    asyncio.run(run_service(settings, host=host or settings.host, port=chosen_port))
+    asyncio.run(run_service(settings, host=host or settings.host, port=chosen_port, roles=chosen))

@@ -24,10 +24,10 @@ from config.settings_model import (
     PublicSettings,
     RpcSettings,
     Settings,
-    SignInSettings,
     SqlSettings,
 )
 from config.sign_in import load_oidc_client
+from config.sign_in_settings import SignInSettings
 from config.store_address import LAKE_VARIABLE, read_address
 from config.toml import decode, load_toml, walk
 from config.watch_settings import WatchSettings
@@ -63,6 +63,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     store: Annotated[str, msgspec.Meta(min_length=1)]
     host: Annotated[str, msgspec.Meta(min_length=1)]
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)]
+    drain_s: Annotated[float, msgspec.Meta(ge=0, le=300)]
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings
@@ -114,6 +115,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         overlay=overlay,
         host=files.host,
         port=files.port,
+        drain_s=files.drain_s,
         billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
         signing_key=_secret(env, "ASSAY_SIGNING_KEY"),
         redis_url=_redis_url(env),

@@ -11,6 +11,7 @@ from config.job_settings import JobSettings
 from config.metrics_settings import MetricsSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
+from config.sign_in_settings import SignInSettings
 from config.store_address import LAKE_VARIABLE, STORE_VARIABLE, FileAddress, StoreAddress
 from config.watch_settings import WatchSettings
 from core.rpc.limits import RpcLimits
@@ -260,17 +261,6 @@ class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ] = 600
 
 
-class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of sign-in."""
-
-    session_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds after which a person has to sign in again")
-    ] = 43_200.0
-    timeout_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds one request to the issuer may take")
-    ] = 10.0
-
-
 class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of SQL for analysts: bounds of one statement."""
 
@@ -314,6 +304,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: Annotated[str, Setting("Address the API listens on", env="ASSAY_HOST")] = "127.0.0.1"
     port: Annotated[int, Setting("Port the API listens on", env="ASSAY_PORT")] = 8000
     """0: any free one."""
+    drain_s: Annotated[
+        float,
+        Setting(
+            "Seconds for which requests are still taken after SIGTERM, while /ready says no",
+            env="ASSAY_DRAIN_S",
+        ),
+    ] = 0.0
     overlay: Annotated[
         Path | None,
         Setting(

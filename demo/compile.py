@@ -1,13 +1,15 @@
 """Contracts ready to deploy: our own compiled with solc, the real exchanges as their packages ship.
 
-Nothing compiled is committed. Our own artefacts are cached under a hash of the sources, the
-settings and the compiler's version.
+Nothing compiled is committed. What the compiler made is cached under a hash of the sources, the
+settings and the compiler's version; of processes that want the same, one compiles.
 """
 
+import fcntl
 import hashlib
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -16,7 +18,7 @@ from core.errors import ConfigError, InternalError
 from demo.npm_packages import CACHE, NODE_MODULES, find_node
 
 _CONTRACTS = Path(__file__).resolve().parent / "contracts"
-_CACHE = CACHE / "solc"
+_CACHE = CACHE / "compiled"
 _COMPILE_S = 300.0
 
 _SETTINGS = {
@@ -159,7 +161,8 @@ def compile_sources(sources: Mapping[str, str], node_modules: Path = NODE_MODULE
 
 
 def compile_runtime(source: Path, node_modules: Path = NODE_MODULES) -> str:
-    """Runtime code, as hex without 0x, of the contract that has the name of its source file.
+    """Runtime code, as hex without 0x, of the contract that has the name of its source file,
+    compiled unless the cache holds it.
 
     Made for committed code to be compared with. Raises ConfigError, CompileError.
     """
@@ -168,7 +171,7 @@ def compile_runtime(source: Path, node_modules: Path = NODE_MODULES) -> str:
         "sources": {source.name: {"content": source.read_text()}},
         "settings": _RUNTIME_SETTINGS,
     }
-    made = _run(msgspec.json.encode(request), node_modules).contracts[source.name][source.stem]
+    made = _answer(request, node_modules).contracts[source.name][source.stem]
     if made.evm is None or not made.evm.deployed_bytecode.object:
         raise CompileError(reason=f"{source.name} makes no code")
     return made.evm.deployed_bytecode.object
@@ -197,35 +200,44 @@ def _load_own(node_modules: Path) -> tuple[Artifact, ...]:
 
 
 def _load_compiled(sources: Mapping[str, str], node_modules: Path) -> tuple[Artifact, ...]:
-    package = _read(node_modules / "solc" / "package.json")
-    version = msgspec.json.decode(package, type=_Package).version
-    request = msgspec.json.encode(
-        {
-            "language": "Solidity",
-            "sources": {name: {"content": text} for name, text in sources.items()},
-            "settings": _SETTINGS,
-        }
-    )
-    digest = hashlib.sha256(version.encode() + b"\0" + request).hexdigest()
-    cached = _CACHE / f"{digest}.json"
-    if cached.is_file():
-        return msgspec.json.decode(cached.read_bytes(), type=tuple[Artifact, ...])
-    made = _compile(request, node_modules)
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    # Written aside and renamed, so that a second process never reads half a file.
-    part = _CACHE / f"{digest}.{id(made)}.part"
-    part.write_bytes(msgspec.json.encode(made))
-    part.replace(cached)
-    return made
-
-
-def _compile(request: bytes, node_modules: Path) -> tuple[Artifact, ...]:
+    request = {
+        "language": "Solidity",
+        "sources": {name: {"content": text} for name, text in sources.items()},
+        "settings": _SETTINGS,
+    }
     return tuple(
         _artifact(name, contract.evm.bytecode.object, contract.abi)
-        for file in _run(request, node_modules).contracts.values()
+        for file in _answer(request, node_modules).contracts.values()
         for name, contract in file.items()
         if contract.evm is not None and contract.evm.bytecode.object
     )
+
+
+def _answer(asked: Mapping[str, object], node_modules: Path) -> _Output:
+    """The compiler's answer, or what it was the last time."""
+    package = _read(node_modules / "solc" / "package.json")
+    version = msgspec.json.decode(package, type=_Package).version
+    request = msgspec.json.encode(asked)
+    digest = hashlib.sha256(version.encode() + b"\0" + request).hexdigest()
+    cached = _CACHE / f"{digest}.json"
+    with _turn(digest):
+        if cached.is_file():
+            return msgspec.json.decode(cached.read_bytes(), type=_Output)
+        made = _run(request, node_modules)
+        # Written aside and renamed, so that an end in the middle leaves no half of a file.
+        part = cached.with_suffix(".part")
+        part.write_bytes(msgspec.json.encode(made))
+        part.replace(cached)
+        return made
+
+
+@contextmanager
+def _turn(digest: str) -> Iterator[None]:
+    """One process at a time: who waits for another's compiler run has its answer then."""
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / f"{digest}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _run(request: bytes, node_modules: Path) -> _Output:

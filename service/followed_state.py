@@ -1,11 +1,10 @@
 """What followers have published, as analysis and API ask for it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from analysis.token.contract_clock import ContractClock
-from api.deps import ChainState
-from api.readiness import chain_state, is_fresh
+from api.readiness import is_fresh
 from config.chains import Chain
 from core.primitives import BlockRef
 from indexer.follower_status import FollowStatus
@@ -13,6 +12,8 @@ from indexer.follower_status import FollowStatus
 _BLOCKS_OLD = 2
 """A tip this many blocks behind the head, or reached this many block times ago, is not new any
 more."""
+
+_GRACE_S = 1.0
 
 
 def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | None:
@@ -25,16 +26,13 @@ def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | 
     lag = None if status is None else status.lag_blocks
     if status is None or lag is None or lag > _BLOCKS_OLD:
         return None
-    is_fresh = time.time() - status.updated_at_s <= _BLOCKS_OLD * chain.block_time_s + 1
+    is_fresh = time.time() - status.updated_at_s <= _BLOCKS_OLD * chain.block_time_s + _GRACE_S
     return status.tip if is_fresh else None
 
 
-async def follow_states(
-    chains: Sequence[Chain], statuses: Mapping[int, FollowStatus]
-) -> tuple[ChainState, ...]:
-    """Return whether each of the chains is followed, in their order."""
-    now_s = time.time()
-    return tuple(chain_state(chain, statuses.get(chain.id), now_s=now_s) for chain in chains)
+def is_recent(chain: Chain, block: BlockRef, *, now_s: float) -> bool:
+    """Return whether a block is so new by its own time that it may be the newest there is."""
+    return now_s - block.time_s <= _BLOCKS_OLD * chain.block_time_s + _GRACE_S
 
 
 def clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:

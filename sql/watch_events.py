@@ -102,9 +102,9 @@ class _Number(msgspec.Struct, frozen=True, kw_only=True):
 def tell_watchers(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> None:
     """Tell those who watch a token what a settled report says differently from what was told last.
 
-    Costs one look-up where nobody watches it.
+    Costs one look-up where nobody watches it; else it takes the turn of those who tell.
     """
-    watchers = _watchers_of(tx, token_id)
+    watchers = _watchers_in_turn(tx, token_id)
     if not watchers:
         return
     head = report.token
@@ -140,8 +140,8 @@ def tell_watchers(tx: Transaction, token_id: int, report: Report, judgement: Jud
 
 def tell_refusal(tx: Transaction, token: TokenRow, *, code: str, refused_at_s: int) -> None:
     """Tell those who watch a token that it is refused as one now. Once: until it has a report."""
+    watchers = _watchers_in_turn(tx, token.token_id)
     last = _read_state(tx, token.token_id)
-    watchers = _watchers_of(tx, token.token_id)
     if last is None or not watchers or last.state["verdict"] == REFUSED:
         return
     told = last.state
@@ -243,7 +243,11 @@ def _enqueue(
         tx.execute("messages/add_pending", watch_id=watch_id, due_s=now_s)
 
 
-def _watchers_of(tx: Transaction, token_id: int) -> list[_Watcher]:
+def _watchers_in_turn(tx: Transaction, token_id: int) -> list[_Watcher]:
+    """Return who watches a token, with counts that no writer of another chain changes meanwhile."""
+    if not tx.fetch("watches/list_of_token", _Watcher, token_id=token_id):
+        return []
+    tx.fetch_tuples("messages/take_turn")
     return tx.fetch("watches/list_of_token", _Watcher, token_id=token_id)
 
 

@@ -18,6 +18,7 @@ from hypothesis import settings
 from harness.browser.chromium import Chromium, find_chromium
 from harness.parts.empty_databases import EmptyDatabases
 from harness.parts.postgres_server import PostgresServer, running_postgres
+from tests.examples import NIGHTLY
 
 FIXTURES = {
     "anvil_node": "node",
@@ -31,8 +32,12 @@ FIXTURES = {
 }
 """Fixtures that start a process, with the mark of the tests that use them."""
 
-ASKED_FOR = ("other_nodes", "second_engine")
-"""Marks of tests that run where they are named: by `make test-nodes` and `make test-fleet`."""
+ASKED_FOR = ("other_nodes", "second_engine", "exhaustive")
+"""Marks of tests that run where they are named: by `make test-nodes`, `make test-fleet` and
+`make test-long`."""
+
+DEAR = frozenset({"stage", "study"})
+"""Fixtures of a module that take more than ten seconds."""
 
 COMPILES = re.compile(
     r"\b(compile_runtime|compile_sources|compile_all|run_compiler|load_artifacts)\b"
@@ -104,6 +109,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for mark in ASKED_FOR:
         if mark not in config.option.markexpr:
             items[:] = [item for item in items if item.get_closest_marker(mark) is None]
+    items.sort(key=turn_of)
+
+
+def turn_of(item: pytest.Item) -> int:
+    """What is dear to set up comes first: a worker begins with one part of the tests in order and
+    gives away the end of what it has left, so such a module stays with one worker."""
+    if isinstance(item, pytest.Function) and not DEAR.isdisjoint(item.fixturenames):
+        return -1
+    if item.get_closest_marker("node") or item.get_closest_marker("compiler"):
+        return 0
+    return 1 if item.get_closest_marker("process") or item.get_closest_marker("fleet") else 2
 
 
 def needs_of(item: pytest.Function) -> set[str]:
@@ -123,10 +139,12 @@ def pytest_collection_finish() -> None:
 
 
 # CI judges a commit, so it must judge the same one the same way twice. A person's runs explore: a
-# few examples each time they change something, as many as CI with `make test-all`.
+# few examples each time they change something, as many as CI with `make test-all`. A night has time
+# for ten times as many.
 # No deadlines: how long an example takes says more about the machine than about the code.
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("explore", deadline=None)
+settings.register_profile(NIGHTLY, max_examples=1_000, deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("quick")
 if os.environ.get("CI"):

@@ -1,13 +1,41 @@
-"""How many examples a property is tried with, as a share of the profile's number."""
+"""How many examples a test is tried with: as many as a commit deserves, or a night."""
 
+from collections.abc import Iterable
+
+import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
+
+NIGHTLY = "long"
+"""The profile of `make test-long`."""
 
 
 def one_in(divisor: int) -> int:
     """The number of examples for a property whose examples are expensive; at least 3.
 
-    Of a hundred in CI and with `make test-all`, and of 25 in other runs.
+    Of a hundred in CI and with `make test-all`, of 25 in other runs, and of a thousand by night.
     """
     usual = settings.default
     assert usual is not None
     return max(3, usual.max_examples // divisor)
+
+
+def is_night() -> bool:
+    """Whether a test may try everything there is: with `make test-long`."""
+    return settings.get_current_profile_name() == NIGHTLY
+
+
+def spread(combinations: Iterable[tuple[str, str]], *, one_in: int) -> list[ParameterSet]:
+    """Parameters for a test of things in places: in CI each thing in every n-th of its places and
+    in one at least, beginning elsewhere each time; all combinations with `make test-long`.
+    """
+    places: dict[str, list[str]] = {}
+    for thing, place in combinations:
+        places.setdefault(thing, []).append(place)
+    found: list[ParameterSet] = []
+    for number, (thing, its) in enumerate(places.items()):
+        usual = its[number % min(one_in, len(its)) :: one_in]
+        for place in its:
+            mark = () if place in usual else pytest.mark.exhaustive
+            found.append(pytest.param(thing, place, marks=mark))
+    return found

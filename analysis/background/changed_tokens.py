@@ -14,7 +14,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.refresh_budget import AnalysisCost, RefreshBudget
 from analysis.background.schedule import schedule_by_chain
-from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.refresher import Refresher
 from core.errors import AssayError, StoreError
 from core.rpc.request_meter import metered
 from sql.observations import earliest_after
@@ -44,7 +44,7 @@ class ChangedTokenJob:
     def __init__(
         self,
         *,
-        analyser: Analyser,
+        analyser: Refresher,
         store: Store,
         chains: Mapping[str, int],
         budgets: Mapping[str, RefreshBudget],

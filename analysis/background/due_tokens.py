@@ -11,7 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from analysis.background.refresh_budget import AnalysisCost, RefreshBudget
 from analysis.background.round_share import AskedToken, RoundShare
 from analysis.background.schedule import schedule_by_chain
-from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.refresher import Refresher
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
 from core.rpc.request_meter import metered
@@ -27,7 +27,7 @@ class DueTokenJob:
     def __init__(
         self,
         *,
-        analyser: Analyser,
+        analyser: Refresher,
         store: Store,
         chains: Mapping[str, int],
         settings: AnalysisSettings,
@@ -54,11 +54,13 @@ class DueTokenJob:
 
     async def go(self, slug: str) -> None:
         """Run one round of one chain: at most as many tokens as may be analysed at the same
-        time, and none once the hour's budget is used up."""
+        time beside those that requests wait for, and none once the hour's budget is used up."""
         budget = self._budgets[slug]
         if not budget.is_left:
             return
-        at_most = self._settings.concurrency
+        at_most = self._settings.concurrency - self._share.busy(slug)
+        if at_most <= 0:
+            return
         waiting = min(max(1, at_most // 2), self._share.waiting(slug))
         try:
             due = await asyncio.to_thread(

@@ -6,6 +6,7 @@ thousand tokens delays neither people's requests nor the other half.
 
 import asyncio
 from collections import defaultdict, deque
+from collections.abc import Callable
 
 import msgspec
 
@@ -34,7 +35,10 @@ class AskedToken(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 class RoundShare:
     """The tokens that wait, by chain; first come, first served."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, busy: Callable[[str], int] = lambda _: 0) -> None:
+        """`busy`: tokens of a chain, by slug, that are analysed beside the rounds because a request
+        of another process waits for them; rounds are smaller by as many."""
+        self.busy = busy
         self._asked: defaultdict[str, deque[AskedToken]] = defaultdict(deque)
 
     async def analyse(self, slug: str, address: Address, *, is_anew: bool) -> Report:

@@ -12,8 +12,8 @@ from analysis.background.due_tokens import DueTokenJob
 from analysis.background.job_runner import JobRunner, RunEnd
 from analysis.background.job_work import JobPlace
 from analysis.background.refresh_budget import budgets_of
-from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.refresher import Refresher
 from config.settings_model import AnalysisSettings
 from core.judgement import Judge
 
@@ -22,7 +22,7 @@ def start_background(
     stack: AsyncExitStack,
     place: JobPlace,
     contexts: Mapping[str, ChainContext],
-    analyser: Analyser,
+    analyser: Refresher,
     *,
     settings: AnalysisSettings,
     judge: Judge,

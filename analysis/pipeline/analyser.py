@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import msgspec
 import structlog
 
-from analysis.scenarios import transfer
+from analysis.pipeline.report_age import is_recent, is_servable
 from config.settings_model import AnalysisSettings
 from core.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
 from core.primitives import Address
@@ -103,9 +103,12 @@ class Analyser:
         settings: AnalysisSettings,
         now_s: Callable[[], float],
         observe: Callable[[AnalysisEnd], None] = lambda _: None,
+        show: Callable[[Report], None] = lambda _: None,
     ) -> None:
-        """`observe`: told of every analysis that ends, unless it is cancelled."""
+        """`observe`: told of every analysis that ends, unless it is cancelled. `show`: of every
+        report of one under way, the last of which is settled."""
         self._observe = observe
+        self._show = show
         self._scanners = scanners
         self._shelf = shelf
         self._settings = settings
@@ -156,6 +159,12 @@ class Analyser:
         await asyncio.shield(run.task)
         return run.outcome.result()
 
+    def cancel(self, chain: str, token: Address, *, redecompile: bool) -> None:
+        """Cancel the run of a token, if there is one: whoever waits for it is cancelled, too."""
+        run = self._runs.get((chain, token, redecompile))
+        if run is not None:
+            run.task.cancel()
+
     @property
     def unfinished(self) -> int:
         """Return the number of analyses that wait or are under way."""
@@ -177,18 +186,10 @@ class Analyser:
         return await self._shelf.read(scanner.chain_id, token)
 
     def _is_recent(self, report: Report) -> bool:
-        token, now_s = report.token, self._now_s()
-        checked_at_s = token.transfer_checked_at_s
-        is_recheck_due = (
-            token.transfer_success is None
-            and checked_at_s is not None
-            and transfer.is_due(checked_at_s, now_s=now_s)
-        )
-        is_young = now_s - token.scanned_at_s < self._settings.refresh_after_s
-        return token.is_settled and is_young and not is_recheck_due
+        return is_recent(report, self._settings, now_s=self._now_s())
 
     def _is_servable(self, report: Report) -> bool:
-        return self._now_s() - report.token.scanned_at_s < self._settings.serve_stale_s
+        return is_servable(report, self._settings, now_s=self._now_s())
 
     def _result(self, outcome: asyncio.Future[Report], stored: Report | None) -> Report:
         try:
@@ -257,6 +258,7 @@ class Analyser:
             async with asyncio.timeout(limit_s):
                 async for report in scanner.scan(token, redecompile=redecompile):
                     run.latest = report
+                    self._show(report)
         except TimeoutError as error:
             raise UpstreamError(
                 service="analysis", reason=f"not finished in {limit_s:g} s"

@@ -4,15 +4,12 @@ A part is text: what every sound node must answer alike, and nothing that client
 differently (messages of errors, gas after refunds, hashes of simulated blocks).
 """
 
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final
 
 import msgspec
 from eth_hash.auto import keccak
 
-from analysis.replay.evidence_pack import Method
 from core.rpc.messages import RpcAnswer, RpcFault
-
-METHODS: Final[frozenset[str]] = frozenset(get_args(Method))
 
 FAILED: Final = "failed"
 """Part of an answer that is an error other than a revert: the request was not carried out."""

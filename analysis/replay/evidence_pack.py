@@ -26,7 +26,7 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _Hash = Annotated[Hash32, msgspec.Meta(pattern="^0x[0-9a-f]{64}$")]
 _Part = Annotated[str, msgspec.Meta(max_length=400)]
 
-Method = Literal[
+PackMethod = Literal[
     "eth_call",
     "eth_getBlockByHash",
     "eth_getCode",
@@ -52,7 +52,7 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class RecordedCall(_Strict, frozen=True, kw_only=True):
     """One request to a node, and its answer."""
 
-    method: Method
+    method: PackMethod
     params: tuple[object, ...]
     """As sent, with the block by its hash (EIP-1898)."""
     answer: tuple[_Part, ...]

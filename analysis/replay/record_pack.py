@@ -15,7 +15,7 @@ from analysis.replay.evidence_pack import (
     EvidencePack,
     EvidencePackError,
     Given,
-    Method,
+    PackMethod,
     RecordedCall,
     encode_pack,
 )
@@ -54,7 +54,7 @@ class _Recorder:
         """Return what was asked and answered, in an order that does not depend on the time."""
         return tuple(
             RecordedCall(
-                method=cast("Method", request.method),
+                method=cast("PackMethod", request.method),
                 params=request.params,
                 answer=answer_parts(request.method, answer),
             )

@@ -8,7 +8,7 @@ from litestar import Request, Response, get
 from litestar.exceptions import NotAuthorizedException, NotFoundException
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from api.deps import ApiDeps, ChainState, StoreState
+from api.deps import ApiDeps, ChainState, StatusDeps, StoreState
 from api.formats.shape_building import Shape
 from api.openapi.responses import documented
 
@@ -56,18 +56,19 @@ async def get_health() -> Health:
     },
 )
 async def get_ready(request: Request[Any, Any, Any]) -> Response[Readiness]:
-    """503 while a served chain has no answering node, stands still or is behind, and while the
-    store cannot be read or its disk is full."""
-    deps: ApiDeps = request.app.state.deps
+    """503 while a served chain has no answering node, stands still or is behind, while the store
+    cannot be read or its disk is full, and once the process is about to end."""
+    deps: ApiDeps | StatusDeps = request.app.state.deps
     states = await deps.read_states()
     store = await _store_state(deps)
-    ready = store.is_ready and all(state.is_ready for state in states)
+    are_followed = not deps.follows or all(state.is_ready for state in states)
+    ready = store.is_ready and are_followed and not deps.is_ending()
     return Response(
         Readiness(ready=ready, chains=states, store=store), status_code=200 if ready else 503
     )
 
 
-async def _store_state(deps: ApiDeps) -> StoreState:
+async def _store_state(deps: ApiDeps | StatusDeps) -> StoreState:
     try:
         async with asyncio.timeout(_STORE_WITHIN_S):
             return await asyncio.to_thread(deps.read_store_state)
@@ -78,7 +79,7 @@ async def _store_state(deps: ApiDeps) -> StoreState:
 @get("/metrics", include_in_schema=False)
 async def get_metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Prometheus text format."""
-    deps: ApiDeps = request.app.state.deps
+    deps: ApiDeps | StatusDeps = request.app.state.deps
     if deps.metrics is None:
         raise NotFoundException
     if deps.metrics_token is not None:

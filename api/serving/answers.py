@@ -192,6 +192,17 @@ class Answers:
             costs_analysis=not (known.is_recent or known.is_running),
         )
 
+    def forget(self, chain: str, address: str) -> None:
+        """Keep no answer on a token any longer: another process has written its report. `address`
+        is in lower case."""
+        self._cache.forget((chain, address), before=next(self._started))
+        _HELD.set(self._cache.held_bytes)
+
+    def forget_all(self) -> None:
+        """Keep no answer any longer."""
+        self._cache.forget_all(before=next(self._started))
+        _HELD.set(self._cache.held_bytes)
+
     async def aclose(self) -> None:
         """Cancel all running analyses and compressions."""
         await self._analyses.aclose()

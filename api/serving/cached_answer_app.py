@@ -106,6 +106,11 @@ class CachedAnswerApp:
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body, "more_body": False})
 
+    @property
+    def answers(self) -> Answers:
+        """Return what is kept in memory, for whoever learns that a report has changed."""
+        return self._answers
+
     async def aclose(self) -> None:
         """Cancel running analyses, and flush the usage counters."""
         for close in self._closes:

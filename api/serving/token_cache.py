@@ -29,6 +29,9 @@ _ROW_BYTES = 600
 """Memory of a report without its rows, and of its rows, rounded up: tests/api/test_cache.py
 measures it."""
 
+_MOST_FORGOTTEN = 1_000
+"""Tokens of which it is remembered that they were forgotten, for analyses that began before."""
+
 _EVIDENCE_LEVEL = 1
 """Of zstd. Evidence is most of a report, and compresses to a thirtieth in half a millisecond."""
 
@@ -97,6 +100,8 @@ class TokenCache:
         self._now_s = now_s
         self._kept: OrderedDict[TokenKey, CachedToken] = OrderedDict()
         self._bytes = 0
+        self._forgotten = OrderedDict[TokenKey, int]()
+        self._forgotten_before = 0
 
     @property
     def held_bytes(self) -> int:
@@ -115,15 +120,35 @@ class TokenCache:
         return kept
 
     def put(self, token: TokenKey, made: CachedToken) -> CachedToken:
-        """Cache a token, unless an analysis that started later is cached; return the newer one."""
+        """Cache a token, unless an analysis that started later is cached; return the newer one.
+
+        One that has been forgotten since its analysis began is returned and not kept."""
         kept = self.get(token)
         if kept is not None and kept.started_as > made.started_as:
             return kept
+        if made.started_as < self._forgotten.get(token, self._forgotten_before):
+            return made
         self._drop(token)
         self._kept[token] = made
         self._bytes += made.held_bytes
         self._shrink()
         return made
+
+    def forget(self, token: TokenKey, *, before: int) -> None:
+        """Drop a token, and keep nothing of it that an analysis finds that began as an earlier
+        one than `before`."""
+        self._drop(token)
+        self._forgotten.pop(token, None)
+        self._forgotten[token] = before
+        if len(self._forgotten) > _MOST_FORGOTTEN:
+            _, self._forgotten_before = self._forgotten.popitem(last=False)
+
+    def forget_all(self, *, before: int) -> None:
+        """Drop all tokens, and keep nothing that an earlier analysis finds."""
+        self._kept.clear()
+        self._bytes = 0
+        self._forgotten.clear()
+        self._forgotten_before = before
 
     def add(self, token: TokenKey, of: CachedToken, variant: Variant, answer: CachedAnswer) -> None:
         """Keep an answer for as long as the token it is rendered of; do nothing if that is

@@ -1,4 +1,4 @@
-"""Empty stores in PostgreSQL databases, which are emptied and used again: quicker than new ones."""
+"""Empty stores and ledgers in PostgreSQL databases, emptied and used again: that is quicker."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,10 +10,15 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from harness.parts.postgres_server import PostgresServer
 from harness.parts.postgres_store import connect_store
+from sql.ledger import LEDGER
 from sql.postgres.connection_limits import ConnectionLimits
+from sql.postgres.postgres_database import PostgresDatabase
 from sql.store import Store
 
-_KEPT = ("schema_version", "store_identity", "import_progress", "watch_revision")
+_KEPT = (
+    *("schema_version", "store_identity", "import_progress", "watch_revision"),
+    *("ledger_version", "key_revision"),
+)
 _TABLES = "select tablename from pg_tables where schemaname = current_schema()"
 _SEQUENCES = "select sequencename from pg_sequences where schemaname = current_schema()"
 
@@ -60,24 +65,26 @@ class EmptyDatabases:
     def _create(self) -> tuple[str, _Connection, Composed]:
         url = self.create_bare()
         connect_store(url, path=Path()).close()
+        PostgresDatabase(url, LEDGER).close()
         connection = psycopg.connect(url, autocommit=True)
+        # Neither references nor triggers: all tables are emptied.
+        connection.execute("set session_replication_role = replica")
         return url, connection, _emptying(connection)
 
 
 def _emptying(connection: _Connection) -> Composed:
     """Return the statements that take a database back to how a migration leaves it."""
     tables = {str(row[0]) for row in connection.execute(_TABLES)} - set(_KEPT)
-    # A deleted token leaves a change.
-    ordered = sorted(tables, key=lambda table: (table == "token_change", table))
     sequences = sorted(str(row[0]) for row in connection.execute(_SEQUENCES))
     return SQL("").join(
         [
-            *(SQL("delete from {};").format(Identifier(table)) for table in ordered),
+            *(SQL("delete from {};").format(Identifier(table)) for table in sorted(tables)),
             *(
                 SQL("alter sequence {} restart;").format(Identifier(sequence))
                 for sequence in sequences
             ),
             SQL("update watch_revision set revision = 0;"),
+            SQL("update key_revision set revision = 0;"),
             SQL("update import_progress set done = 0 where step = 'search_until';"),
             SQL("delete from import_progress where step <> 'search_until'"),
         ]

@@ -41,9 +41,12 @@ def is_lost(error: psycopg.Error) -> bool:
 class ConnectionPool:
     """Thread-safe. A connection is lent to one thread at a time, the last used one first."""
 
-    def __init__(self, url: str, *, name: str, limits: ConnectionLimits) -> None:
-        """`name`: how errors call the database."""
+    def __init__(
+        self, url: str, *, name: str, limits: ConnectionLimits, session: str = "assay"
+    ) -> None:
+        """`name`: how errors call the database. `session`: how the server calls connections."""
         self._url = url
+        self._session = session
         self._name = name
         self._limits = limits
         self._idle: list[PostgresConnection] = []
@@ -132,7 +135,7 @@ class ConnectionPool:
             autocommit=True,
             prepare_threshold=2,
             connect_timeout=max(1, round(limits.connect_s)),
-            application_name="assay",
+            application_name=self._session,
             keepalives_idle=2,
             keepalives_interval=1,
             keepalives_count=2,

@@ -27,6 +27,7 @@ from sql.postgres.connection_pool import ConnectionPool, is_lost
 from sql.postgres.migrations import migrate, read_primary_keys
 from sql.postgres.postgres_url import shown_url
 from sql.postgres.statement_text import NumberedStatement, load_numbered
+from sql.postgres.write_guard import check_guard
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -173,15 +174,19 @@ class PostgresDatabase:
         *,
         limits: ConnectionLimits | None = None,
         must_exist: bool = False,
+        session: str = "assay",
     ) -> None:
         """Connect, and migrate to the newest schema.
 
-        `must_exist`: create nothing. Raises StoreError, which never has the URL's password.
+        `must_exist`: create nothing. `session`: how the server calls the connections. Raises
+        StoreError, which never has the URL's password.
         """
         self.name = shown_url(url)
         self._queries = layout.queries
         self._lock_all = f"lock table {layout.turns} in exclusive mode"
-        self._pool = ConnectionPool(url, name=self.name, limits=limits or ConnectionLimits())
+        self._pool = ConnectionPool(
+            url, name=self.name, limits=limits or ConnectionLimits(), session=session
+        )
         self._own = threading.local()
         try:
             with translated(self.name, doing="migrate"):
@@ -247,6 +252,7 @@ class PostgresDatabase:
             self._own.is_writing = True
             try:
                 self._take_turn(connection, chain_id)
+                check_guard(connection)
                 yield PostgresTransaction(
                     connection, self._pool, name=self.name, queries=self._queries, keys=self._keys
                 )

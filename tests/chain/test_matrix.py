@@ -2,6 +2,8 @@
 really happens there to fresh accounts, through a router that is not ours.
 """
 
+from itertools import product
+
 import msgspec
 import pytest
 
@@ -23,6 +25,7 @@ from tests.chain.judging import judge
 from tests.chain.matrix import BEHAVIOURS, CASES, KINDS, animal_of
 from tests.chain.oracle import real_trade
 from tests.chain.test_prediction import TAX_POINTS, assert_pool_agrees, predicted
+from tests.examples import spread
 
 WITHOUT_ROUTERS = (
     "honest",
@@ -42,10 +45,7 @@ def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
     return pool
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "kind"),
-    CASES,
-)
+@pytest.mark.parametrize(("behaviour", "kind"), spread(CASES, one_in=3))
 async def test_the_prediction_is_what_then_happens(
     chain: Chain, context: ChainContext, behaviour: str, kind: str
 ) -> None:
@@ -65,8 +65,7 @@ async def test_the_prediction_is_what_then_happens(
         assert predicted(pool.sell) is sold.success
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("behaviour", WITHOUT_ROUTERS)
+@pytest.mark.parametrize(("behaviour", "kind"), spread(product(WITHOUT_ROUTERS, KINDS), one_in=2))
 async def test_a_venue_without_a_router_is_judged_the_same(
     chain: Chain, context: ChainContext, behaviour: str, kind: str
 ) -> None:

@@ -4,6 +4,8 @@ No expected number is written here. The service judges at one block; then transa
 real, and their outcome is compared. Each way a node can play it has to come to the same.
 """
 
+from itertools import product
+
 import msgspec
 import pytest
 
@@ -16,6 +18,7 @@ from harness.chain.verbs import Chain
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.oracle import RealOutcome, real_trade
+from tests.examples import spread
 
 TAX_POINTS = 0.01
 """How far a predicted tax may be from the real one, in percentage points."""
@@ -24,6 +27,7 @@ SPENT_USD = {"tiny_transaction": 1}
 """Where thirty dollars are more than the token lets anybody spend."""
 
 REFUSED = {"symbol_burns_gas": "not_a_token", "symbol_reverts": "not_a_token"}
+JUDGED = [animal.key for animal in ZOO if animal.key not in REFUSED]
 SIMULATED_KINDS = {"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"}
 
 
@@ -76,7 +80,11 @@ def assert_nothing_was_learnt(report: Report) -> None:
         assert pool.error_code == "simulation_unavailable"
 
 
-@pytest.mark.parametrize("key", [animal.key for animal in ZOO if animal.key not in REFUSED])
+@pytest.mark.parametrize(
+    ("key", "back_end"),
+    [*product(JUDGED, ["simulate"]), *spread(product(JUDGED, ["traces", "calls"]), one_in=2)],
+    indirect=["back_end"],
+)
 async def test_the_prediction_is_what_then_happens(
     chain: Chain, context: ChainContext, back_end: str, key: str
 ) -> None:

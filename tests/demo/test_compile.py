@@ -1,5 +1,7 @@
 """Protects the compiler's answers: complete, cached by content, and clear where something lacks."""
 
+import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import demo.compile
 from core.errors import ConfigError
 from demo.compile import CompileError, load_artifacts
+from demo.npm_packages import find_node
 from demo.zoo import ZOO
 
 CONTRACTS = Path(demo.compile.__file__).parent / "contracts"
@@ -60,6 +63,21 @@ def test_a_change_of_source_is_compiled_and_an_unchanged_one_is_not(
 
     monkeypatch.setattr(demo.compile, "find_node", lambda: "/nowhere/node")
     assert load_artifacts()["Tiny"] == changed
+
+
+def test_who_wants_the_same_at_once_waits_for_one_compiler(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(elsewhere, "uint256 public value = 7;")
+    log, counted = tmp_path / "runs", tmp_path / "node"
+    counted.write_text(f'#!/bin/sh\necho run >> {log}\nexec {shlex.quote(find_node())} "$@"\n')
+    counted.chmod(0o755)
+    monkeypatch.setattr(demo.compile, "find_node", lambda: str(counted))
+    with ThreadPoolExecutor(3) as pool:
+        made = [one.result() for one in [pool.submit(load_artifacts) for _ in range(3)]]
+    assert made[0]["Tiny"].creation
+    assert made == made[:1] * 3
+    assert log.read_text() == "run\n"
 
 
 def test_an_error_in_a_contract_is_shown_as_the_compiler_says_it(elsewhere: Path) -> None:

@@ -72,6 +72,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("market.venues", "market", "market.curves", "conditions", "scenarios", "pipeline"),
         "replay",
         "quotes",
+        "fleet",
         "background",
     ),
     "api": (
@@ -87,6 +88,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
             "mcp_server",
             "openapi",
             "routes",
+            "status_app",
             "app",
         ),
     ),

@@ -38,6 +38,7 @@ NOT_BOTH_UNDERSTAND = {
     "filled/put_span",  # max of two values
     "find_usage",  # tables of JSON
     "messages/note_forgotten",  # max of two values
+    "messages/take_turn",  # writers of other chains
     "pools/insert_first_sides",  # writers of other chains
     "pools/insert_second_sides",
     "pools/list_by_key",  # lists as parameters

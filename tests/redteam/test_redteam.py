@@ -12,6 +12,7 @@ from analysis.pipeline.chain_context import ChainContext
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts
 from demo.layout import World
+from tests.examples import is_night
 from tests.redteam.generator import compose
 from tests.redteam.judge import ask, compare, judge_all, render
 from tests.redteam.model import Trap
@@ -21,7 +22,7 @@ from tests.redteam.place import Placed, compile_traps, place_traps
 from tests.redteam.truth import live
 from tests.redteam.variants import VARIANTS
 
-SAMPLE = 40
+SAMPLE = 40 if is_night() else 12
 SAMPLE_SEED = 11
 
 

@@ -11,14 +11,16 @@ from core.errors import StoreError
 from core.primitives import HexBytes
 from sql.blocks import list_checkpoints, write_checkpoint
 from sql.database import Transaction
-from sql.ledger import LEDGER_LAYOUT, Ledger
+from sql.ledger import LEDGER_LAYOUT
 from sql.rows import CheckpointRow, UndecodedRow
 from sql.sqlite_file import SqliteFile
 from sql.store import Store
 from sql.store_files import StoreFiles
+from tests.sql.empty_files import ledger_at
 from tests.sql.samples import address, hash32
 
-PATH = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
+PLACE = sys.argv[1] if len(sys.argv) > 1 else "."
+PATH = Path(PLACE)
 ROWS = 200
 PLANS = load_plans()
 NOON_S = 1_796_040_000  # 2026-11-30, UTC
@@ -107,7 +109,7 @@ def run_out_of_disk() -> None:
 
 def count_calls() -> None:
     """So many calls of key 1 as the second argument says."""
-    ledger = Ledger.open(PATH)
+    ledger = ledger_at(PLACE)
     for _ in range(int(sys.argv[2])):
         ledger.spend(1, PLANS["pro"], NOON_S)
     ledger.close()
@@ -115,14 +117,14 @@ def count_calls() -> None:
 
 def count_calls_for_ever() -> None:
     """Calls of key 1, each told after it was counted; ends only by a signal."""
-    ledger = Ledger.open(PATH)
+    ledger = ledger_at(PLACE)
     while True:
         say(ledger.spend(1, PLANS["admin"], NOON_S).usage.lifetime)
 
 
 def spend_a_trial() -> None:
     """Calls of key 1 on as many days as it takes; tells how many were let through."""
-    ledger = Ledger.open(PATH)
+    ledger = ledger_at(PLACE)
     told = 0
     for day in range(5):
         while ledger.spend(1, PLANS["trial"], NOON_S - 86_400 * day).is_counted:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from harness.parts.empty_databases import EmptyDatabases
+from sql.ledger import Ledger
 from sql.store import FileStore, Store
-from tests.sql.empty_files import NewStore, new_store
+from tests.sql.empty_files import NewStore, ledger_at, new_ledger, new_store
 from tests.sql.empty_files import temporary_store as temporary_file_store
 
 ENGINES = ("file", pytest.param("postgres", marks=(pytest.mark.fleet, pytest.mark.second_engine)))
@@ -40,6 +41,33 @@ def store(request: pytest.FixtureRequest) -> Store:
     """An empty store, once in files and once in PostgreSQL."""
     found: Store = request.getfixturevalue(f"{request.param}_store")
     return found
+
+
+@pytest.fixture(params=ENGINES)
+def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where an empty ledger is: the path of its file, or the URL of its database."""
+    if request.param == "file":
+        path = tmp_path / "ledger.sqlite"
+        new_ledger(path).close()
+        yield str(path)
+        return
+    databases: EmptyDatabases = request.getfixturevalue("empty_databases")
+    with databases.lent() as url:
+        yield url
+
+
+@pytest.fixture
+def ledger(ledger_place: str) -> Iterator[Ledger]:
+    """An empty ledger, once in a file and once in PostgreSQL."""
+    with closing(ledger_at(ledger_place)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ledger_file(tmp_path: Path) -> Iterator[Ledger]:
+    """An empty ledger in the file `ledger.sqlite`, for what only those have."""
+    with closing(new_ledger(tmp_path / "ledger.sqlite")) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module", params=ENGINES)

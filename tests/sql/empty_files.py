@@ -9,7 +9,9 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cache
 from pathlib import Path
 
+from config.store_address import is_url
 from harness.empty_store import write_empty_store
+from harness.parts.postgres_store import address_of
 from sql.ledger import Ledger
 from sql.store import Store
 
@@ -31,6 +33,13 @@ def temporary_store() -> Iterator[Store]:
         closing(new_store(Path(folder) / "store")) as store,
     ):
         yield store
+
+
+def ledger_at(place: str) -> Ledger:
+    """Open the ledger in a file, or in the database at a URL."""
+    if is_url(place):
+        return Ledger.of_store(address_of(place))
+    return Ledger.open(Path(place))
 
 
 def new_ledger(path: Path) -> Ledger:

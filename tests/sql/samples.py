@@ -7,6 +7,7 @@ from msgspec import structs
 
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
+from core.judgement import Judgement
 from core.primitives import Address, Hash32, HexBytes, RawAmount, Selector
 from core.report import (
     ClockLimitRow,
@@ -225,3 +226,20 @@ def reports(draw: st.DrawFn) -> Report:
 def evidence_of(count: int) -> tuple[EvidenceRow, ...]:
     """So many pieces of evidence."""
     return tuple(EvidenceRow(key=f"key {at}", body="{}") for at in range(count))
+
+
+def bare_judgement(verdict: str) -> Judgement:
+    """A verdict of which nothing else is known."""
+    return Judgement(
+        policy="p",
+        verdict=verdict,
+        reasons=(),
+        has_enough_liquidity=None,
+        liquidity_usd=None,
+        can_buy=None,
+        can_sell=None,
+        pools=0,
+        buy_tax=None,
+        sell_tax=None,
+        checks=(),
+    )

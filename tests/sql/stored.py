@@ -17,6 +17,18 @@ from sql.store_files import StoreFiles
 
 Cells = tuple[object, ...]
 
+OF_ONE_ENGINE = frozenset(
+    {
+        *("analysis_run", "chain_writer", "lease", "ledger_writer", "ledger_version"),
+        *("report_change", "schema_version"),
+        "sqlite_sequence",
+    }
+)
+OF_LEDGER = frozenset(
+    {"account", "account_key", "api_key", "attempt", "key_revision", "session", "trial", "usage"}
+)
+"""Tables of the ledger: in PostgreSQL beside those of the store."""
+
 _TRANSFERS = """
     select token_id, block_number, log_index, sender, recipient, amount from transfer
     union all
@@ -83,14 +95,13 @@ def write_rows(store: Store, statement: str, rows: Iterable[Cells] = ((),)) -> N
         file.executemany(statement, rows)
 
 
-def table_names(store: Store) -> list[str]:
-    """All tables but those that only one engine has."""
+def table_names(store: Store, *, but: frozenset[str] = OF_ONE_ENGINE | OF_LEDGER) -> list[str]:
+    """The tables of a serving state that both engines have, or all `but` some."""
     if isinstance(store._database, PostgresDatabase):
         query = "select tablename::text from pg_tables where schemaname = 'public'"
     else:
         query = "select name from sqlite_master where type = 'table'"
-    of_one = {"chain_writer", "lease", "schema_version", "sqlite_sequence"}
-    return sorted({str(name) for (name,) in read_rows(store, query)} - of_one)
+    return sorted({str(name) for (name,) in read_rows(store, query)} - but)
 
 
 class StoredColumn(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +119,7 @@ _SQLITE_TYPES = {
     "text": "TEXT",
     "double precision": "REAL",
     "timestamp with time zone": "TEXT",
+    "boolean": "BOOLEAN",
 }
 
 

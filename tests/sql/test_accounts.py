@@ -1,7 +1,6 @@
 """Protects sessions in the ledger: known by their digest, bounded in time and in number."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -10,16 +9,8 @@ import pytest
 from sql.accounts import Accounts, Session
 from sql.ledger import Ledger
 from sql.statements import LEDGER_SCHEMA, load_migrations
-from tests.sql.empty_files import new_ledger
 
 NOW_S = 1_790_000_000.5
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    opened = new_ledger(tmp_path / "ledger.sqlite")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -42,8 +33,8 @@ def test_a_session_ends_with_its_time(accounts: Accounts) -> None:
     assert find(accounts, token, now_s=NOW_S + 60) is None
 
 
-def test_the_file_does_not_hold_the_token(accounts: Accounts, tmp_path: Path) -> None:
-    token = sign_in(accounts)
+def test_the_file_does_not_hold_the_token(ledger_file: Ledger, tmp_path: Path) -> None:
+    token = sign_in(Accounts(ledger_file))
     held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"alice" in held
     assert token.encode() not in held

@@ -104,7 +104,7 @@ def test_it_ends_with_the_process_that_keeps_the_store_open(fresh: StoreFiles) -
         assert starter.stdout.readline()
         starter.kill()
     with fresh.compaction_lock.open("ab") as lock:
-        until_s = time.monotonic() + 1.0
+        until_s = time.monotonic() + 20.0
         while not is_free(lock):
             assert time.monotonic() < until_s, "a round goes on by itself"
             time.sleep(0.01)
@@ -144,7 +144,7 @@ def order_bytes(order: compaction_process.CompactionOrder) -> bytes:
 
 
 def test_a_reader_beside_it_sees_every_row_once_at_any_time(fresh: StoreFiles) -> None:
-    closed_batches(fresh, 4, 6_000)
+    closed_batches(fresh, 3, 4_000)
     with closing(Lake.open(fresh)):
         pass
     ended = threading.Event()
@@ -161,6 +161,7 @@ def test_a_reader_beside_it_sees_every_row_once_at_any_time(fresh: StoreFiles) -
         while not ended.is_set():
             assert onlooker.look() == before
             looks += 1
+            ended.wait(0.02)  # who compacts has a lower priority
         worker.join()
         assert onlooker.look() == before
     assert looks > 2

@@ -25,8 +25,7 @@ from sql.postgres.postgres_database import PostgresDatabase
 from sql.postgres.postgres_url import shown_url
 from sql.statements import POSTGRES_SCHEMA, load_migrations
 from sql.store import SERVING, Store
-from sql.tokens import newest_token_id, pack_places, track_tokens
-from tests.sql.samples import address, block
+from tests.sql.samples import block
 from tests.sql.stored import read_rows, write_rows
 
 HASTY = ConnectionLimits(statement_s=0.6, silence_s=0.6, turn_s=0.3, connect_s=2.0, connections=4)
@@ -78,41 +77,6 @@ def test_writers_wait_for_those_of_the_same_chain_only(
     refused = "transaction: another transaction has been writing for too long"
     assert outcomes == ["passed" if may_pass else refused]
     assert block_numbers(hasty) == ([1, 2] if may_pass else [1])
-
-
-def test_whoever_reads_on_from_the_newest_token_misses_none(postgres_store: Store) -> None:
-    """While other chains' ids are mixed in, and committed in any order."""
-    chains, each = (1, 56, 8453), 60
-    is_done = threading.Event()
-    seen: dict[int, list[bytes]] = {chain_id: [] for chain_id in chains}
-
-    def write(chain_id: int) -> None:
-        for at in range(each):
-            with postgres_store.transaction(chain_id=chain_id) as tx:
-                track_tokens(tx, chain_id=chain_id, seen={address(at): 1}, because="pool")
-
-    def read(chain_id: int) -> None:
-        above, is_last = 0, False
-        while not is_last:
-            is_last = is_done.is_set()
-            with postgres_store.snapshot() as reader:
-                newest = newest_token_id(reader, chain_id=chain_id)
-                page = pack_places(reader, chain_id=chain_id, above=above)
-            at = range(0, len(page.addresses), 20)
-            seen[chain_id] += [page.addresses[one : one + 20] for one in at]
-            above = newest
-
-    writers = [threading.Thread(target=write, args=(chain_id,)) for chain_id in chains]
-    readers = [threading.Thread(target=read, args=(chain_id,)) for chain_id in chains]
-    for thread in (*readers, *writers):
-        thread.start()
-    for writer in writers:
-        writer.join()
-    is_done.set()
-    for reader in readers:
-        reader.join()
-    wanted = [bytes.fromhex(address(at)[2:]) for at in range(each)]
-    assert seen == dict.fromkeys(chains, wanted)
 
 
 def test_more_readers_than_connections_are_told(hasty: Store) -> None:

@@ -1,6 +1,7 @@
 """Protects how statements are numbered, and that PostgreSQL takes each of them."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from sql.postgres.postgres_database import PostgresDatabase
 from sql.postgres.statement_text import load_numbered, number_parameters
-from sql.statements import QUERIES, list_postgres_statements, list_statements
+from sql.statements import LEDGER_QUERIES, QUERIES, list_postgres_statements, list_statements
 from sql.store import Store
 
 CASES = [
@@ -37,12 +38,17 @@ def test_a_number_is_that_of_its_name(names: list[str]) -> None:
     assert len(set(found.names)) == len(found.names)
 
 
-@pytest.mark.parametrize("name", list_statements())
-def test_a_statement_is_understood_on_the_empty_schema(name: str, postgres_store: Store) -> None:
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [(name, folder) for folder in (QUERIES, LEDGER_QUERIES) for name in list_statements(folder)],
+)
+def test_a_statement_is_understood_on_the_empty_schema(
+    name: str, folder: Path, postgres_store: Store
+) -> None:
     """Parsed and its types found, without a value for any parameter."""
     database = postgres_store._database
     assert isinstance(database, PostgresDatabase)
-    text = load_numbered(name, QUERIES).text
+    text = load_numbered(name, folder).text
     with database._pool.lent() as connection:
         connection.execute(f"prepare tried as {text}")
         connection.execute("deallocate tried")

@@ -1,0 +1,96 @@
+"""Takes the tokens that were asked for in any process, and judges them here."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+
+import structlog
+
+from analysis.fleet.held_runs import HeldRuns
+from analysis.fleet.shared_analyser import SharedAnalyser
+from core.errors import StoreError
+from sql.postgres.analysis_runs import AnalysisRuns, TokenRun
+
+_LOOK_EVERY_S = 0.1
+"""Between two looks, if no message comes before."""
+
+_BUSY_PATIENCE_S = 1.0
+"""A process that has no free slot takes what another one has not taken for so long."""
+
+_LOG = structlog.get_logger(__name__)
+
+
+class AskedWork:
+    """Judges tokens that were asked for: those asked for longest ago first."""
+
+    def __init__(
+        self,
+        shared: SharedAnalyser,
+        runs: AnalysisRuns,
+        held: HeldRuns,
+        *,
+        chains: Mapping[str, int],
+        at_once: int,
+    ) -> None:
+        """`chains`: slug to chain id, of those that this process analyses. `at_once`: tokens of a
+        chain that it judges at the same time."""
+        self._shared = shared
+        self._runs = runs
+        self._held = held
+        self._chains = chains
+        self._at_once = at_once
+        self._wake = asyncio.Event()
+        self._playing: dict[str, set[asyncio.Task[None]]] = {slug: set() for slug in chains}
+
+    def wake(self) -> None:
+        """Look at once: a token was asked for."""
+        self._wake.set()
+
+    def busy(self, chain: str) -> int:
+        """Return how many tokens of a chain are judged here because they were asked for."""
+        return len(self._playing[chain])
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Take and judge tokens until the stop; those under way are then waited for."""
+        is_answering = True
+        while not stop.is_set():
+            self._wake.clear()
+            try:
+                for slug in self._chains:
+                    await self._take(slug)
+            except StoreError as error:
+                if is_answering:
+                    _LOG.error("asked tokens cannot be read", why=str(error))
+                is_answering = False
+            else:
+                is_answering = True
+            await self._pause(stop)
+        await asyncio.gather(*(task for tasks in self._playing.values() for task in tasks))
+
+    async def _pause(self, stop: asyncio.Event) -> None:
+        """Wait for the next look."""
+        waits = [asyncio.create_task(event.wait()) for event in (self._wake, stop)]
+        await asyncio.wait(waits, timeout=_LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+
+    async def _take(self, slug: str) -> None:
+        chain_id = self._chains[slug]
+        if self.busy(slug) >= self._at_once:
+            return
+        free = self._at_once - self._held.count(chain_id)
+        taken = await asyncio.to_thread(
+            self._runs.take_asked,
+            chain_id,
+            at_most=max(1, free),
+            older_s=0.0 if free > 0 else _BUSY_PATIENCE_S,
+        )
+        for run in taken:
+            task = asyncio.create_task(self._play(slug, run))
+            self._playing[slug].add(task)
+            task.add_done_callback(self._playing[slug].discard)
+
+    async def _play(self, slug: str, run: TokenRun) -> None:
+        # The analyser logs errors, and those who wait are told.
+        with suppress(Exception):
+            await self._shared.play(slug, run)

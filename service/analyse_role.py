@@ -1,0 +1,84 @@
+"""The role `analyse`: tokens that are due, jobs, and messages of watches."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Final
+
+from analysis.background.job_work import JobPlace
+from analysis.background.round_share import RoundShare
+from analysis.background.start_background import start_background
+from api.watches.message_body import MessageRenderer
+from metrics.delivery_metrics import DeliveryCollector
+from metrics.job_metrics import JobCollector
+from metrics.queue_metrics import QueueCollector
+from service.analysis_parts import AnalysisParts
+from service.report_tasks import report_steps, work_through_reports
+from service.shared_parts import SharedParts
+from sql.store import Store
+from watching.keep_delivering import keep_delivering
+
+JOBS_LEASE: Final = "jobs"
+REPORTS_LEASE: Final = "reports"
+DELIVERY_LEASE: Final = "delivery"
+
+
+def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: AnalysisParts) -> None:
+    """Begin with the role, until the stop."""
+    parts.metrics.read_from(
+        QueueCollector(parts.store, parts.followed, now_s=time.time),
+        JobCollector(parts.store, parts.metrics.jobs, now_s=time.time),
+        DeliveryCollector(parts.store, now_s=time.time),
+    )
+    for name, work in (
+        (JOBS_LEASE, partial(_run_background, parts, analysis)),
+        (REPORTS_LEASE, partial(_work_through, parts)),
+        (DELIVERY_LEASE, partial(_deliver, parts)),
+    ):
+        group.create_task(parts.leadership.lead(name, work, stop=parts.stop))
+
+
+async def _run_background(
+    parts: SharedParts, analysis: AnalysisParts, store: Store, stop: asyncio.Event
+) -> None:
+    async with AsyncExitStack() as stack:
+        start_background(
+            stack,
+            JobPlace(
+                store=store,
+                share=RoundShare(),
+                chains=parts.chains,
+                served={slug: context.chain.id for slug, context in analysis.contexts.items()},
+                jobs=parts.settings.jobs,
+                sql=parts.settings.sql,
+                now_s=time.time,
+            ),
+            analysis.contexts,
+            analysis.analyser,
+            settings=parts.settings.analysis,
+            judge=parts.judge,
+            observe_job=parts.metrics.jobs.observe,
+            observe_change=parts.metrics.watches.observe,
+        )
+        await stop.wait()
+
+
+async def _work_through(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
+    """Do what stored reports need once, and then keep others from looking for it again."""
+    steps = report_steps(store, parts.judge, parts.settings.analysis)
+    async with asyncio.TaskGroup() as group:
+        for step in steps:
+            group.create_task(work_through_reports(step, stop))
+    await stop.wait()
+
+
+async def _deliver(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
+    await keep_delivering(
+        store,
+        parts.settings.watches,
+        render=MessageRenderer(parts.chains).encode,
+        ended_keys=parts.ledger.ended_of,
+        observe=parts.metrics.deliveries.observe,
+        stop=stop,
+    )

@@ -1,0 +1,145 @@
+"""What all roles of one process share: store, nodes, metrics, and what is known of the chains."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack, closing
+
+import msgspec
+import structlog
+from prometheus_client.registry import Collector
+
+from analysis.background.state_watch import StateWatch
+from api.formats.judging import make_judge
+from config.chains import Chain
+from config.job_check import JobLimits
+from config.load import choose_enabled, load_chains
+from config.settings_model import Settings
+from config.store_address import PostgresAddress, StoreAddress
+from core.errors import ConfigError, UpstreamError
+from core.judgement import Judge
+from core.rpc.client import RpcClient
+from indexer.follower_status import FollowStatus
+from metrics.lease_metrics import LeaseCollector
+from metrics.service_metrics import ServiceMetrics
+from metrics.store_metrics import StoreFilesCollector
+from service.leadership import Leadership, LeasedLeadership, OnlyProcess
+from service.roles import Role
+from sql.analyst.query_runner import check_opens
+from sql.configured_jobs import job_limits, store_configured_jobs
+from sql.follow_lock import following
+from sql.ledger import Ledger
+from sql.quote_tokens import write_quote_tokens
+from sql.store import Store
+from sql.store_files import StoreFiles
+
+_LOG = structlog.get_logger("assay")
+
+
+class SharedParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What all roles of one process are given."""
+
+    roles: frozenset[Role]
+    settings: Settings
+    chains: tuple[Chain, ...]
+    """Every supported chain."""
+    clients: tuple[tuple[Chain, RpcClient], ...]
+    """The chains that this process has a node for."""
+    limits: JobLimits
+    store: Store
+    ledger: Ledger
+    judge: Judge
+    metrics: ServiceMetrics
+    leadership: Leadership
+    stop: asyncio.Event
+    """Set when the process is to end: no work is begun any more."""
+    statuses: dict[int, FollowStatus]
+    """What is known of the following of each chain, here or by another process; by chain id."""
+    comparisons: dict[int, StateWatch]
+    """Comparisons of watched tokens, of the chains that are followed here; by chain id."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether other processes may run on the same store."""
+        return isinstance(self.settings.store, PostgresAddress)
+
+    @property
+    def followed(self) -> list[Chain]:
+        """Return the chains that this process has a node for."""
+        return [chain for chain, _ in self.clients]
+
+
+async def open_parts(
+    stack: AsyncExitStack, settings: Settings, roles: frozenset[Role], stop: asyncio.Event
+) -> SharedParts:
+    """Open what all roles share, until the stack is closed. Raises ConfigError, StoreError."""
+    chains = load_chains(settings.overlay)
+    limits = job_limits(settings.jobs, chains)
+    store = stack.enter_context(closing(Store.open(settings.store)))
+    await asyncio.to_thread(check_opens, settings.store)
+    write_quote_tokens(store, chains)
+    store_configured_jobs(store, settings, limits, now_s=time.time())
+    ledger = stack.enter_context(closing(Ledger.of_store(settings.store)))
+    metrics = ServiceMetrics(chains)
+    clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
+    leadership = _leadership_of(stack, settings.store, store, [chain for chain, _ in clients])
+    for chain, _ in clients:
+        metrics.analyses.begin(chain.slug)
+        metrics.watches.begin(chain.slug)
+    metrics.read_from(LeaseCollector(leadership.tokens), *_file_metrics(settings.store))
+    return SharedParts(
+        roles=roles,
+        settings=settings,
+        chains=chains,
+        clients=clients,
+        limits=limits,
+        store=store,
+        ledger=ledger,
+        judge=make_judge(chains, settings.analysis),
+        metrics=metrics,
+        leadership=leadership,
+        stop=stop,
+        statuses={},
+        comparisons={},
+    )
+
+
+def _leadership_of(
+    stack: AsyncExitStack, address: StoreAddress, store: Store, chains: list[Chain]
+) -> Leadership:
+    if isinstance(address, PostgresAddress):
+        return LeasedLeadership(address)
+    for chain in chains:
+        stack.enter_context(following(StoreFiles(prefix=address.path), chain.id))
+    return OnlyProcess(store)
+
+
+def _file_metrics(address: StoreAddress) -> list[Collector]:
+    """Measures files where the store has any: those of a database are its server's business."""
+    if isinstance(address, PostgresAddress):
+        return []
+    return [StoreFilesCollector(StoreFiles(prefix=address.path), address.ledger)]
+
+
+async def _connect_all(
+    stack: AsyncExitStack, chains: tuple[Chain, ...], settings: Settings, metrics: ServiceMetrics
+) -> tuple[tuple[Chain, RpcClient], ...]:
+    """Connect the clients of all chains whose nodes serve them. Raises ConfigError when there is
+    none."""
+    clients = []
+    for chain in chains:
+        try:
+            client = await RpcClient.connect(
+                settings.rpc_urls[chain.id],
+                chain.id,
+                settings.rpc,
+                observe=metrics.node_observer(chain.slug),
+            )
+        except UpstreamError as error:
+            _LOG.error("chain left out", chain=chain.slug, why=str(error))
+            continue
+        stack.push_async_callback(client.aclose)
+        clients.append((chain, client))
+    if not clients:
+        reason = "no chain can be served; set ASSAY_RPC_<chain id> to a node of that chain"
+        raise ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=reason)
+    return tuple(clients)

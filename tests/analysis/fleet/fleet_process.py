@@ -1,0 +1,148 @@
+"""Processes of one fleet in one event loop: analysers over a scripted chain, and API processes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+
+from analysis.fleet.asked_analysis import AskedAnalysis
+from analysis.fleet.asked_work import AskedWork
+from analysis.fleet.guarded_shelf import GuardedShelf
+from analysis.fleet.held_runs import HeldRuns
+from analysis.fleet.run_ends import RunEnds
+from analysis.fleet.shared_analyser import SharedAnalyser
+from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.store_adapter import ReportStore
+from config.settings_model import AnalysisSettings
+from core.primitives import Address
+from core.report import Report
+from harness.bare_reports import bare_report
+from harness.clock import HandClock
+from harness.parts.postgres_store import connect_store
+from sql.postgres.analysis_runs import AnalysisRuns
+from sql.postgres.single_statements import SingleStatements
+
+SLUG, CHAIN_ID = "ethereum", 1
+CHAINS = {SLUG: CHAIN_ID}
+SETTINGS = AnalysisSettings(wait_s=6.0, concurrency=2)
+START_S = 1_000_000.0
+
+
+def token(number: int) -> Address:
+    return Address(f"0x{number:040x}")
+
+
+class SlowChain:
+    """Analyses of one chain: a pending report at once, a settled one when it may go on."""
+
+    chain_id = CHAIN_ID
+
+    def __init__(self, clock: HandClock) -> None:
+        self._clock = clock
+        self.begun: list[tuple[Address, bool]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.error: Exception | None = None
+
+    async def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
+        self.begun.append((token, redecompile))
+        yield bare_report(token, scanned_at_s=int(self._clock.now_s), is_settled=False)
+        await self.open.wait()
+        if self.error is not None:
+            raise self.error
+        yield bare_report(token, scanned_at_s=int(self._clock.now_s))
+
+
+class AnalysingProcess:
+    """What an analysing process is composed of."""
+
+    def __init__(self, shelf: ReportStore, runs: AnalysisRuns, settings: AnalysisSettings) -> None:
+        self.clock = HandClock(START_S)
+        self.chain = SlowChain(self.clock)
+        self.runs = runs
+        self.held = HeldRuns(runs)
+        self.ends = RunEnds(runs)
+        self.analyser = Analyser(
+            {SLUG: self.chain},
+            GuardedShelf(shelf, runs, self.held),
+            settings,
+            self.clock,
+            show=self.held.show,
+        )
+        self.shared = SharedAnalyser(self.analyser, runs, self.held, self.ends, chains=CHAINS)
+        self.work = AskedWork(
+            self.shared, runs, self.held, chains=CHAINS, at_once=settings.concurrency
+        )
+        self.stop = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Renew what it holds, and take what is asked for."""
+        self._tasks = [
+            asyncio.create_task(self.held.keep(self.stop)),
+            asyncio.create_task(self.work.run(self.stop)),
+        ]
+
+    def freeze(self) -> None:
+        """Do nothing any more, and say so to nobody: as SIGSTOP would."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def aclose(self) -> None:
+        """Give back what is under way, as SIGTERM would."""
+        self.freeze()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.held.aclose()
+        await self.ends.aclose()
+        await self.analyser.aclose()
+
+
+class Fleet:
+    """Processes on one database. The last path to it that was named is that of the next process."""
+
+    def __init__(self, url: str, folder: Path, stack: AsyncExitStack) -> None:
+        self.url = url
+        self._folder = folder
+        self._stack = stack
+        self._count = 0
+
+    def analyser(self, *, settings: AnalysisSettings = SETTINGS) -> AnalysingProcess:
+        """A process that takes work from now on."""
+        process = AnalysingProcess(self._shelf(settings), self.runs(), settings)
+        self._stack.push_async_callback(process.aclose)
+        process.start()
+        return process
+
+    def api(self, *, settings: AnalysisSettings = SETTINGS) -> AskedAnalysis:
+        """What the API of a process without nodes asks."""
+        runs = self.runs()
+        ends = RunEnds(runs)
+        self._stack.push_async_callback(ends.aclose)
+        shelf = self._shelf(settings)
+        return AskedAnalysis(
+            runs, ends, shelf, chains=CHAINS, settings=settings, now_s=HandClock(START_S)
+        )
+
+    def runs(self) -> AnalysisRuns:
+        """The runs as another process sees them."""
+        self._count += 1
+        statements = self._stack.enter_context(closing(SingleStatements(self.url)))
+        return AnalysisRuns(statements, holder=f"process {self._count}")
+
+    def _shelf(self, settings: AnalysisSettings) -> ReportStore:
+        store = connect_store(self.url, path=self._folder / "files")
+        return ReportStore(self._stack.enter_context(closing(store)), settings)
+
+
+@asynccontextmanager
+async def fleet_on(url: str, folder: Path) -> AsyncIterator[Fleet]:
+    """Processes that end with the block, the last one first."""
+    async with AsyncExitStack() as stack:
+        yield Fleet(url, folder, stack)
+
+
+async def until_begun(process: AnalysingProcess, count: int = 1) -> None:
+    """Wait until so many analyses have begun in a process."""
+    async with asyncio.timeout(20):
+        while len(process.chain.begun) < count:  # noqa: ASYNC110 - looked at from outside
+            await asyncio.sleep(0.01)
