@@ -6,9 +6,11 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from analysis.background.job_work import JobPlace
 from analysis.background.round_share import RoundShare
-from analysis.background.start_background import start_background
+from analysis.background.start_background import start_jobs, start_rounds
 from api.watches.message_body import MessageRenderer
 from metrics.delivery_metrics import DeliveryCollector
 from metrics.job_metrics import JobCollector
@@ -31,36 +33,45 @@ def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: Anal
         JobCollector(parts.store, parts.metrics.jobs, now_s=time.time),
         DeliveryCollector(parts.store, now_s=time.time),
     )
-    for name, work in (
-        (JOBS_LEASE, partial(_run_background, parts, analysis)),
+    work = analysis.work
+    place = JobPlace(
+        store=parts.store,
+        share=RoundShare() if work is None else RoundShare(busy=work.busy),
+        chains=parts.chains,
+        served=analysis.chain_ids,
+        jobs=parts.settings.jobs,
+        sql=parts.settings.sql,
+        now_s=time.time,
+    )
+    group.create_task(_run_rounds(parts, analysis, place))
+    if work is not None and analysis.fleet is not None:
+        group.create_task(analysis.fleet.keep_working(work, parts.stop))
+    for name, led in (
+        (JOBS_LEASE, partial(_run_jobs, parts, place)),
         (REPORTS_LEASE, partial(_work_through, parts)),
         (DELIVERY_LEASE, partial(_deliver, parts)),
     ):
-        group.create_task(parts.leadership.lead(name, work, stop=parts.stop))
+        group.create_task(parts.leadership.lead(name, led, stop=parts.stop))
 
 
-async def _run_background(
-    parts: SharedParts, analysis: AnalysisParts, store: Store, stop: asyncio.Event
-) -> None:
+async def _run_rounds(parts: SharedParts, analysis: AnalysisParts, place: JobPlace) -> None:
     async with AsyncExitStack() as stack:
-        start_background(
+        start_rounds(
             stack,
-            JobPlace(
-                store=store,
-                share=RoundShare(),
-                chains=parts.chains,
-                served={slug: context.chain.id for slug, context in analysis.contexts.items()},
-                jobs=parts.settings.jobs,
-                sql=parts.settings.sql,
-                now_s=time.time,
-            ),
+            place,
             analysis.contexts,
-            analysis.analyser,
+            analysis.refresher,
             settings=parts.settings.analysis,
             judge=parts.judge,
-            observe_job=parts.metrics.jobs.observe,
             observe_change=parts.metrics.watches.observe,
         )
+        await parts.stop.wait()
+
+
+async def _run_jobs(parts: SharedParts, place: JobPlace, store: Store, stop: asyncio.Event) -> None:
+    async with AsyncExitStack() as stack:
+        leased = msgspec.structs.replace(place, store=store)
+        start_jobs(stack, leased, observe_job=parts.metrics.jobs.observe)
         await stop.wait()
 
 

@@ -4,33 +4,55 @@ import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from analysis.external.connect import ExternalServices, connect_services
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.refresher import Refresher
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.static.result_cache import StaticResultCache
+from api.deps import Analysis
+from config.store_address import PostgresAddress
+from core.report import Report
 from metrics.analysis_metrics import AnalyserCollector
 from service.followed_state import newest_of
 from service.shared_parts import SharedParts
+
+if TYPE_CHECKING:
+    from analysis.fleet.asked_work import AskedWork
+    from service.fleet_parts import FleetParts
 
 
 class AnalysisParts(msgspec.Struct, frozen=True, kw_only=True):
     """The analyser, and what it is made of."""
 
-    analyser: Analyser
+    asked: Analysis
+    """What answers requests."""
+    refresher: Refresher
+    """What the background asks."""
+    work: "AskedWork | None"
+    """What takes tokens that any process asks for. None: there are no other processes."""
+    fleet: "FleetParts | None"
+    """None: there are no other processes."""
     contexts: Mapping[str, ChainContext]
     """By slug, of the chains that this process has a node for."""
     outside: ExternalServices
+
+    @property
+    def chain_ids(self) -> dict[str, int]:
+        """Return the ids of those chains, by slug."""
+        return {slug: context.chain.id for slug, context in self.contexts.items()}
 
 
 async def open_analysis(stack: AsyncExitStack, parts: SharedParts) -> AnalysisParts:
     """Start what analyses, until the stack is closed."""
     settings = parts.settings.analysis
     outside = await stack.enter_async_context(connect_services(parts.settings))
+    fleet = _open_fleet(stack, parts)
     shelf = ReportStore(parts.store, settings, parts.judge)
     examiner = StaticResultCache(shelf, in_processes=True)
     stack.callback(examiner.close)
@@ -51,11 +73,34 @@ async def open_analysis(stack: AsyncExitStack, parts: SharedParts) -> AnalysisPa
     }
     analyser = Analyser(
         {slug: ChainScanner(context) for slug, context in contexts.items()},
-        shelf,
+        shelf if fleet is None else fleet.guard(shelf),
         settings,
         time.time,
         observe=parts.metrics.analyses.observe,
+        show=_show_nobody if fleet is None else fleet.held.show,
     )
     stack.push_async_callback(analyser.aclose)
     parts.metrics.read_from(AnalyserCollector(analyser, examiner))
-    return AnalysisParts(analyser=analyser, contexts=contexts, outside=outside)
+    chains = {slug: context.chain.id for slug, context in contexts.items()}
+    shared = None if fleet is None else fleet.share(analyser, chains)
+    return AnalysisParts(
+        asked=analyser if fleet is None else fleet.asked(shelf, chains),
+        refresher=shared or analyser,
+        work=None if fleet is None or shared is None else fleet.take_work(shared, chains),
+        fleet=fleet,
+        contexts=contexts,
+        outside=outside,
+    )
+
+
+def _open_fleet(stack: AsyncExitStack, parts: SharedParts) -> "FleetParts | None":
+    address = parts.settings.store
+    if not isinstance(address, PostgresAddress):
+        return None
+    from service.fleet_parts import open_fleet  # noqa: PLC0415 - psycopg is an extra
+
+    return open_fleet(stack, parts.settings, address)
+
+
+def _show_nobody(_report: Report) -> None:
+    """Nobody waits in another process."""

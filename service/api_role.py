@@ -54,7 +54,7 @@ async def open_api(
     quotes = ChainQuotes(analysis.contexts, concurrency=settings.analysis.concurrency)
     return create_app(
         ApiDeps(
-            analysis=analysis.analyser,
+            analysis=analysis.asked,
             quotes=await stack.enter_async_context(aclosing(quotes)),
             ledger=parts.ledger,
             chains=parts.chains,

@@ -9,6 +9,7 @@ import structlog
 from litestar.types import ASGIApp
 
 from api.deps import Prefill, StatusDeps
+from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.serve import check_address, serve
 from api.status_app import create_status_app
 from config.settings_model import Settings
@@ -59,6 +60,12 @@ async def run_service(
                 begin_following(group, parts)
             if "analyse" in roles and analysis is not None:
                 begin_analysing(group, parts, analysis)
+            if analysis is not None and analysis.fleet is not None:
+                group.create_task(analysis.fleet.messages.run(closing))
+                if isinstance(app, CachedAnswerApp):
+                    group.create_task(
+                        analysis.fleet.keep_current(app.answers, analysis.chain_ids, closing)
+                    )
             if parts.is_shared:
                 group.create_task(keep_reading_tips(parts))
             group.create_task(_close_after_grace(stop, closing, grace_s=settings.drain_s))

@@ -1,5 +1,5 @@
-"""Starts the background: changed and due tokens, searches for creators, and jobs, which share the
-rounds of due tokens."""
+"""Starts the background: rounds of changed and due tokens, searches for creators, and jobs, which
+share the rounds of due tokens."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -18,7 +18,7 @@ from config.settings_model import AnalysisSettings
 from core.judgement import Judge
 
 
-def start_background(
+def start_rounds(
     stack: AsyncExitStack,
     place: JobPlace,
     contexts: Mapping[str, ChainContext],
@@ -26,13 +26,11 @@ def start_background(
     *,
     settings: AnalysisSettings,
     judge: Judge,
-    observe_job: Callable[[RunEnd], None],
     observe_change: Callable[[NoticedChange], None],
 ) -> None:
-    """Schedule all that is done in the background, until the stack is closed.
+    """Schedule what any number of processes may do on one store, until the stack is closed.
 
-    `observe_job`: told of every run of a job that ends; in any thread. `observe_change`: told of
-    each change of a watched token that a report accounts for.
+    `observe_change`: told of each change of a watched token that a report accounts for.
     """
     budgets = budgets_of(place.served, settings, place.now_s)
     scheduler = AsyncIOScheduler()
@@ -57,6 +55,19 @@ def start_background(
     Creators(
         contexts=contexts, store=place.store, settings=settings, now_s=place.now_s, judge=judge
     ).schedule(scheduler)
+    scheduler.start()
+    stack.callback(scheduler.shutdown, wait=False)
+
+
+def start_jobs(
+    stack: AsyncExitStack, place: JobPlace, *, observe_job: Callable[[RunEnd], None]
+) -> None:
+    """Schedule the jobs, which one process runs at a time, until the stack is closed.
+
+    Their tokens share the rounds of this process. `observe_job`: told of every run that ends; in
+    any thread.
+    """
+    scheduler = AsyncIOScheduler()
     jobs = JobRunner(place, observe=observe_job)
     stack.push_async_callback(jobs.aclose)
     jobs.schedule(scheduler)

@@ -17,6 +17,9 @@ _LOOK_EVERY_S = 0.1
 _BUSY_PATIENCE_S = 1.0
 """A process that has no free slot takes what another one has not taken for so long."""
 
+_END_WITHIN_S = 8.0
+"""For analyses under way to end after the stop; others go on with the rest."""
+
 _LOG = structlog.get_logger(__name__)
 
 
@@ -51,7 +54,7 @@ class AskedWork:
         return len(self._playing[chain])
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Take and judge tokens until the stop; those under way are then waited for."""
+        """Take and judge tokens until the stop; those under way then have some seconds to end."""
         is_answering = True
         while not stop.is_set():
             self._wake.clear()
@@ -65,7 +68,9 @@ class AskedWork:
             else:
                 is_answering = True
             await self._pause(stop)
-        await asyncio.gather(*(task for tasks in self._playing.values() for task in tasks))
+        under_way = [task for tasks in self._playing.values() for task in tasks]
+        if under_way:
+            await asyncio.wait(under_way, timeout=_END_WITHIN_S)
 
     async def _pause(self, stop: asyncio.Event) -> None:
         """Wait for the next look."""

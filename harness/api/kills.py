@@ -1,10 +1,11 @@
 """Kills processes that count calls, and compares the ledger with the calls they let through.
 
-python -m harness.api.kills KILLS SEED
+python -m harness.api.kills KILLS SEED [POSTGRES_URL]
 
-Each round forks two processes on one ledger. They admit calls of a key with a lifetime and of one
-without, and tell each after it was let through; at a random moment both get SIGKILL. What the
-ledger holds then must lie between what was told and what may have been under way.
+On a ledger in a file of its own, or in the database at the URL. Each round forks two processes.
+They admit calls of a key with a lifetime and of one without, and tell each after it was let
+through; at a random moment both get SIGKILL. What the ledger holds then must lie between what was
+told and what may have been under way.
 """
 
 import asyncio
@@ -25,6 +26,8 @@ from api.auth.limits import KeyLimits
 from api.auth.rate_windows import LocalWindows
 from api.auth.usage_counters import LOST_AT_MOST_S, UsageCounters
 from config.plans import Plan
+from config.store_address import FileAddress, PostgresAddress, StoreAddress
+from core.secret import Secret
 from sql.ledger import Ledger
 
 PLANS = {
@@ -52,8 +55,8 @@ class Outcome(msgspec.Struct, kw_only=True):
     """How long before its kill the oldest lost call of a day had been told."""
 
 
-async def _call_for_ever(path: Path, digests: dict[str, str], told: int) -> None:
-    ledger = Ledger.open(path)
+async def _call_for_ever(address: StoreAddress, digests: dict[str, str], told: int) -> None:
+    ledger = Ledger.of_store(address)
     books = UsageCounters(ledger, now_s=time.time)
     keyring = Keyring(ledger, PLANS, books)
     limits = KeyLimits(ledger, books, LocalWindows(), now_s=time.time)
@@ -68,14 +71,14 @@ async def _call_for_ever(path: Path, digests: dict[str, str], told: int) -> None
             os.write(told, _TOLD.pack(name[:1].encode(), time.monotonic()))
 
 
-def _fork(path: Path, digests: dict[str, str]) -> tuple[int, int]:
+def _fork(address: StoreAddress, digests: dict[str, str]) -> tuple[int, int]:
     """A process that counts until it is killed, and where it tells so."""
     told, tell = os.pipe()
     process = os.fork()
     if process == 0:
         try:
             os.close(told)
-            asyncio.run(_call_for_ever(path, digests, tell))
+            asyncio.run(_call_for_ever(address, digests, tell))
         finally:
             os._exit(1)
     os.close(tell)
@@ -91,9 +94,11 @@ def _read_all(told: int, first: bytes) -> list[tuple[bytes, float]]:
     return list(_TOLD.iter_unpack(heard[:whole]))
 
 
-def _round(path: Path, digests: dict[str, str], dice: random.Random, outcome: Outcome) -> None:
-    before = _held(path)
-    children = [_fork(path, digests) for _ in range(PROCESSES)]
+def _round(
+    address: StoreAddress, digests: dict[str, str], dice: random.Random, outcome: Outcome
+) -> None:
+    before = _held(address)
+    children = [_fork(address, digests) for _ in range(PROCESSES)]
     first = [os.read(told, _TOLD.size) for _, told in children]
     # Most of the time goes into short lives; a long one can show a call that waited too long.
     longest_s = 2.0 if dice.random() < 0.2 else 0.4
@@ -113,7 +118,7 @@ def _round(path: Path, digests: dict[str, str], dice: random.Random, outcome: Ou
         for start, more, (_, told) in zip(first, heard, children, strict=True)
         for call in _read_all(told, start + more)
     ]
-    after = _held(path)
+    after = _held(address)
     life = sum(name == b"l" for name, _ in said)
     told_at_s = sorted(at_s for name, at_s in said if name == b"d")
     settled = sum(at_s < killed_at_s - LOST_AT_MOST_S for at_s in told_at_s)
@@ -128,28 +133,29 @@ def _round(path: Path, digests: dict[str, str], dice: random.Random, outcome: Ou
         outcome.longest_unwritten_s = max(outcome.longest_unwritten_s, unwritten_s)
 
 
-def _held(path: Path) -> dict[str, int]:
-    with closing(Ledger.open(path)) as ledger:
+def _held(address: StoreAddress) -> dict[str, int]:
+    with closing(Ledger.of_store(address)) as ledger:
         keys = {row.plan: row.key_id for row in ledger.list_keys()}
         return {name: ledger.usage(keys[name], time.time()).lifetime for name in PLANS}
 
 
-def kill_counters(kills: int, seed: int) -> Outcome:
+def kill_counters(kills: int, seed: int, url: str | None = None) -> Outcome:
     """So many rounds on one ledger. Forks: the process must have no threads."""
     dice, outcome = random.Random(seed), Outcome()  # noqa: S311 - chance, not secrecy
     with tempfile.TemporaryDirectory(prefix="assay-kills-") as folder:
-        path = Path(folder) / "ledger.sqlite"
-        with closing(Ledger.open(path)) as ledger:
+        address: StoreAddress = FileAddress(Path(folder) / "store")
+        if url is not None:
+            address = PostgresAddress(url=Secret(url), lake=folder, prefix=Path(folder) / "files")
+        with closing(Ledger.of_store(address)) as ledger:
             digests = {
                 name: ledger.create_key(plan, "", time.time()).row.digest
                 for name, plan in PLANS.items()
             }
         for _ in range(kills):
-            _round(path, digests, dice, outcome)
+            _round(address, digests, dice, outcome)
     return outcome
 
 
 if __name__ == "__main__":
-    sys.stdout.write(
-        msgspec.json.encode(kill_counters(int(sys.argv[1]), int(sys.argv[2]))).decode()
-    )
+    _kills, _seed, *_url = sys.argv[1:]
+    sys.stdout.write(msgspec.json.encode(kill_counters(int(_kills), int(_seed), *_url)).decode())

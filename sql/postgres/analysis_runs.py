@@ -113,11 +113,6 @@ class _Pending(msgspec.Struct, frozen=True, kw_only=True):
     pending: bytes
 
 
-class _Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    chain_id: int
-    waiting: int
-
-
 class AnalysisRuns:
     """The runs of one fleet, as one process sees and takes them. Thread-safe; all calls block and
     raise StoreError."""
@@ -230,11 +225,6 @@ class AnalysisRuns:
             from_run=asked.from_run,
         )
         return found[0].pending if found else None
-
-    def count_waiting(self) -> dict[int, int]:
-        """Return by chain how many tokens are asked for that nobody judges."""
-        found = self._statements.run("runs/count_waiting", _Waiting)
-        return {one.chain_id: one.waiting for one in found}
 
     def delete_ended(self) -> None:
         """Forget how runs ended that nobody can wait for any more."""

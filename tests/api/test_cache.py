@@ -95,6 +95,39 @@ def test_the_analysis_that_started_later_wins_whichever_ends_first() -> None:
     assert cache.held_bytes == 600
 
 
+def test_what_was_read_before_a_report_changed_is_not_kept_after_it() -> None:
+    cache = TokenCache(max_bytes=100_000, now_s=HandClock())
+    changed, other = ("a", "0x1"), ("a", "0x2")
+    for token in (changed, other):
+        cache.put(token, small(started_as=1))
+    cache.forget(changed, before=5)
+    assert cache.get(changed) is None
+    assert cache.get(other) is not None
+    cache.put(changed, small(started_as=4))  # it was under way while the report changed
+    assert cache.get(changed) is None
+    cache.put(changed, small(started_as=6))
+    assert cache.get(changed) is not None
+    cache.forget_all(before=9)
+    assert cache.held_bytes == 0
+    cache.put(other, small(started_as=8))
+    assert cache.get(other) is None
+    cache.put(other, small(started_as=10))
+    assert cache.get(other) is not None
+
+
+def test_however_many_tokens_change_nothing_old_is_kept() -> None:
+    cache = TokenCache(max_bytes=100_000, now_s=HandClock())
+    for at in range(3_000):
+        cache.forget(("a", f"0x{at}"), before=at)
+    cache.put(("a", "0x0"), small(started_as=0))
+    assert cache.held_bytes == 0  # that it was forgotten once is not known any more
+    cache.put(("a", "0x2999"), small(started_as=2_998))
+    assert cache.held_bytes == 0
+    cache.put(("a", "0x0"), small(started_as=3_000))
+    cache.put(("a", "0x2999"), small(started_as=3_000))
+    assert cache.held_bytes == 1_200
+
+
 def test_an_answer_of_what_is_gone_is_not_kept() -> None:
     cache = TokenCache(max_bytes=100_000, now_s=HandClock())
     old, new = small(started_as=1), small(started_as=2)

@@ -1,0 +1,219 @@
+"""How many analyses a second one and two analysing processes do, with a node 50 ms away.
+
+Real processes of `assay serve --role analyse` on an embedded PostgreSQL and the demo's chain; every
+token of its world is asked for anew, again and again, by more callers than there are slots.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from analysis.fleet.asked_analysis import AskedAnalysis
+from analysis.fleet.run_ends import RunEnds
+from analysis.pipeline.store_adapter import ReportStore
+from benchmarks._machine import ROOT, describe
+from benchmarks._process import Process
+from config.settings_model import AnalysisSettings
+from core.errors import AssayError, TokenRefusedError
+from core.primitives import Address
+from demo.anvil import AnvilNode
+from demo.overlay import write_overlay
+from demo.world import build_world
+from harness.parts.postgres_server import running_postgres
+from harness.parts.postgres_store import connect_store
+from harness.parts.server_process import free_port
+from harness.parts.tcp_proxy import proxied
+from sql.postgres.analysis_runs import AnalysisRuns
+from sql.postgres.single_statements import SingleStatements
+
+SLUG, CHAIN_ID = "ethereum", 1
+TRIP_S = 0.05
+CALLERS = 24
+START_S = 60.0
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured with some processes."""
+
+    processes: int
+    per_s: float
+    """Analyses that ended a second."""
+    cpu_share: float
+    """Of one core that the analysing processes used, all together."""
+
+
+@contextmanager
+def analysing(count: int, env: Mapping[str, str]) -> Iterator[list[Process]]:
+    """Run so many analysing processes."""
+    with ExitStack() as stack:
+        found = []
+        for _ in range(count):
+            port = free_port()
+            words = ["-m", "assay", "serve", "--role", "analyse", "--port", str(port)]
+            process = subprocess.Popen(
+                [sys.executable, *words],
+                cwd=ROOT,
+                env={**os.environ, **env},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+            _await_answer(port)
+            found.append(Process(process.pid))
+        yield found
+
+
+def _await_answer(port: int) -> None:
+    deadline_s = time.monotonic() + START_S
+    while time.monotonic() < deadline_s:
+        with suppress(httpx.TransportError):
+            httpx.get(f"http://127.0.0.1:{port}/health")
+            return
+        time.sleep(0.1)
+    message = "a process did not start"
+    raise TimeoutError(message)
+
+
+class Callers:
+    """Ask for tokens, each for the next one that nobody asks for, until they are stopped."""
+
+    def __init__(self, asked: AskedAnalysis, tokens: Sequence[Address]) -> None:
+        self._asked = asked
+        self._waiting = list(tokens)
+        self.ended = 0
+
+    async def call(self) -> None:
+        """Ask for one token after the other, for ever."""
+        while True:
+            token = self._waiting.pop(0)
+            try:
+                await self._asked.report(SLUG, token, refresh=True)
+            finally:
+                self._waiting.append(token)
+            self.ended += 1
+
+
+async def measure(
+    asked: AskedAnalysis, tokens: Sequence[Address], processes: Sequence[Process], seconds: float
+) -> Rate:
+    """Ask for tokens that long, after a warm-up of a quarter of it."""
+    callers = Callers(asked, tokens)
+    tasks = [asyncio.create_task(callers.call()) for _ in range(min(CALLERS, len(tokens) - 1))]
+    await asyncio.sleep(seconds / 4)
+    before, cpu_s, began_s = callers.ended, _cpu_s(processes), time.monotonic()
+    await asyncio.sleep(seconds)
+    taken_s = time.monotonic() - began_s
+    found = Rate(
+        processes=len(processes),
+        per_s=(callers.ended - before) / taken_s,
+        cpu_share=(_cpu_s(processes) - cpu_s) / taken_s,
+    )
+    for task in tasks:
+        task.cancel()
+    for end in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(end, AssayError):
+            print("  a caller ended:", end)
+    return found
+
+
+def _cpu_s(processes: Sequence[Process]) -> float:
+    return sum(one.cpu_s() for process in processes for one in process.family())
+
+
+async def admitted(asked: AskedAnalysis, tokens: Sequence[Address]) -> list[Address]:
+    """The tokens that pass the gate, all of them analysed once."""
+    found = []
+    for token in tokens:
+        with suppress(TokenRefusedError):
+            await asked.report(SLUG, token)
+            found.append(token)
+    return found
+
+
+async def compare(
+    url: str,
+    folder: Path,
+    env: Mapping[str, str],
+    tokens: Sequence[Address],
+    args: argparse.Namespace,
+) -> list[Rate]:
+    """Measure one and two processes in turn."""
+    settings = AnalysisSettings(wait_s=60.0)
+    with (
+        closing(SingleStatements(url)) as statements,
+        closing(connect_store(url, path=folder / "files")) as store,
+    ):
+        runs = AnalysisRuns(statements, holder="benchmark")
+        ends = RunEnds(runs)
+        asked = AskedAnalysis(
+            runs,
+            ends,
+            ReportStore(store, settings),
+            chains={SLUG: CHAIN_ID},
+            settings=settings,
+            now_s=time.time,
+        )
+        with analysing(1, env):
+            tokens = await admitted(asked, tokens)
+        print(f"{len(tokens)} tokens, {args.concurrency} at a time in each process")
+        rates = []
+        for _ in range(args.rounds):
+            for count in (1, 2):
+                with analysing(count, env) as processes:
+                    rates.append(await measure(asked, tokens, processes, args.seconds))
+                last = rates[-1]
+                print(
+                    f"  {count} processes: {last.per_s:.2f} analyses/s, {last.cpu_share:.2f} cores",
+                    flush=True,
+                )
+        await ends.aclose()
+        return rates
+
+
+def main() -> None:
+    """See above."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--concurrency", type=int, default=AnalysisSettings().concurrency)
+    args = parser.parse_args()
+    print(describe(f"the demo's tokens, a node {1_000 * TRIP_S:.0f} ms away"))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-fleet-")))
+        node = stack.enter_context(AnvilNode())
+        world = build_world(node)
+        more = f"[analysis]\nconcurrency = {args.concurrency}\nrounds_every_s = 3600.0\n"
+        write_overlay(world, folder, more=more)
+        far = stack.enter_context(proxied(urlsplit(node.url).port or 0))
+        far.delay(TRIP_S / 2)
+        postgres = stack.enter_context(running_postgres())
+        env = {
+            "ASSAY_RPC_1": f"http://127.0.0.1:{far.port}",
+            "ASSAY_CONFIG": str(folder),
+            "ASSAY_STORE": postgres.url(),
+            "ASSAY_LAKE": str(folder / "lake"),
+        }
+        tokens = [token.address for token in world.tokens]
+        rates = asyncio.run(compare(postgres.url(), folder, env, tokens, args))
+    one, two = (
+        statistics.median(rate.per_s for rate in rates if rate.processes == count)
+        for count in (1, 2)
+    )
+    print(f"two processes do {two / one:.2f} times the analyses of one (medians)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Protects that what one process has in memory does not outlive what another one writes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from analysis.fleet.fleet_messages import FleetMessages
+from api.serving.changed_reports import ChangedReports
+from core.primitives import Address
+from core.secret import Secret
+from harness.bare_reports import bare_report
+from harness.parts.empty_databases import EmptyDatabases
+from harness.parts.postgres_server import PostgresServer
+from harness.parts.postgres_store import connect_store
+from harness.parts.tcp_proxy import proxied
+from harness.parts.valkey_server import running_valkey
+from sql.postgres.report_change_feed import ReportChanges
+from sql.postgres.single_statements import SingleStatements
+from sql.reports import NextRefresh, write_report
+from sql.store import Store
+
+TOKEN = Address("0x" + "ab" * 20)
+NEXT = NextRefresh(worth=0, due_s=0)
+
+
+class Memory:
+    """Notes what it is to forget."""
+
+    def __init__(self) -> None:
+        self.forgotten: list[tuple[str, str]] = []
+        self.times_emptied = 0
+
+    def forget(self, chain: str, address: str) -> None:
+        self.forgotten.append((chain, address))
+
+    def forget_all(self) -> None:
+        self.times_emptied += 1
+
+
+@pytest.fixture
+def url(empty_databases: EmptyDatabases) -> Iterator[str]:
+    with empty_databases.lent() as found:
+        yield found
+
+
+@pytest.fixture
+def store(url: str, tmp_path: Path) -> Iterator[Store]:
+    with closing(connect_store(url, path=tmp_path / "files")) as found:
+        yield found
+
+
+@asynccontextmanager
+async def looking(url: str, memory: Memory) -> AsyncIterator[None]:
+    """A process that compares the numbers of changes."""
+    stop = asyncio.Event()
+    with closing(SingleStatements(url)) as statements:
+        changed = ChangedReports(ReportChanges(statements, [1]), memory, chains={"ethereum": 1})
+        task = asyncio.create_task(changed.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await task
+
+
+async def until(memory: Memory, *, emptied: int = 1, forgotten: int = 0) -> None:
+    async with asyncio.timeout(20):
+        while memory.times_emptied < emptied or len(memory.forgotten) < forgotten:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_what_changes_is_forgotten_and_nothing_else(url: str, store: Store) -> None:
+    write_report(store, bare_report(Address("0x" + "01" * 20)), NEXT)
+    memory = Memory()
+    async with looking(url, memory):
+        await until(memory)
+        write_report(store, bare_report(TOKEN), NEXT)
+        write_report(store, bare_report(TOKEN, chain_id=56), NEXT)  # a chain not served here
+        await until(memory, forgotten=1)
+    assert memory.forgotten == [("ethereum", TOKEN)]
+
+
+async def test_after_a_time_without_the_database_nothing_is_trusted(
+    url: str, store: Store, postgres_server: PostgresServer
+) -> None:
+    memory = Memory()
+    with proxied(postgres_server.port) as proxy:
+        through = url.replace(f":{postgres_server.port}/", f":{proxy.port}/")
+        async with looking(through, memory):
+            await until(memory)
+            proxy.refuse()
+            proxy.cut()
+            write_report(store, bare_report(TOKEN), NEXT)
+            await asyncio.sleep(1.0)
+            proxy.refuse(is_refusing=False)
+            await until(memory, emptied=2)
+
+
+async def test_messages_reach_all_processes_also_after_the_server_was_away() -> None:
+    stop = asyncio.Event()
+    heard: list[list[tuple[int, str]]] = [[], []]
+    with running_valkey() as server:
+        processes = [FleetMessages(Secret(server.url)) for _ in heard]
+        for messages, notes in zip(processes, heard, strict=True):
+            messages.hear("ended", partial(_note, notes))
+        tasks = [asyncio.create_task(messages.run(stop)) for messages in processes]
+        await _until_heard(processes[0], heard)
+        server.kill()
+        processes[0].tell("ended", 1, TOKEN)  # lost
+        await asyncio.sleep(0.2)
+        server.start()
+        for notes in heard:
+            notes.clear()
+        await _until_heard(processes[0], heard)
+        stop.set()
+        await asyncio.gather(*tasks)
+    assert all(set(notes) == {(1, TOKEN)} for notes in heard)
+
+
+def _note(notes: list[tuple[int, str]], chain_id: int, token: Address) -> None:
+    notes.append((chain_id, token))
+
+
+async def _until_heard(sender: FleetMessages, heard: list[list[tuple[int, str]]]) -> None:
+    async with asyncio.timeout(20):
+        while not all(heard):
+            sender.tell("ended", 1, TOKEN)
+            await asyncio.sleep(0.1)
+
+
+async def test_without_a_server_for_messages_none_are_sent() -> None:
+    messages = FleetMessages(None)
+    messages.tell("asked", 1, TOKEN)
+    await messages.run(asyncio.Event())
