@@ -4,6 +4,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -71,13 +72,17 @@ def started(stack: ExitStack, fleet: Fleet, *roles: str) -> Member:
     return Member(process=process, client=client)
 
 
+def is_ready(member: Member) -> bool | None:
+    return member.readiness() == 200 or None
+
+
 def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
     with ExitStack() as stack:
         follower, worker, server = (
             started(stack, fleet, role) for role in ("follow", "analyse", "api")
         )
         for member in (follower, worker, server):
-            until(lambda member=member: member.readiness() == 200 or None)
+            until(partial(is_ready, member))
         until(lambda: follower.leases() == {"follow:1"} or None)
         until(lambda: worker.leases() >= {"delivery", "jobs", "reports"} or None)
         assert server.leases() == set()
@@ -87,7 +92,7 @@ def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "not_a_contract"), answer.text
 
         other = started(stack, fleet, "follow")
-        until(lambda: other.readiness() == 200 or None)
+        until(partial(is_ready, other))
         assert other.leases() == set()
         follower.process.send_signal(signal.SIGTERM)
         until(lambda: other.leases() == {"follow:1"} or None)
