@@ -39,6 +39,8 @@ COMMANDS: Final = {
     "jobs": "Scheduled jobs.",
     "keys": "API keys.",
     "move-store": "Move the store in files at PATH to the PostgreSQL database of ASSAY_STORE.",
+    "record": "Judge one token, and write its evidence pack to FILE.",
+    "replay": "Run the calls of an evidence pack again, and print what differs.",
     "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
     "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",
     "serve": "Follow chains, judge tokens and answer requests, in one process.",

@@ -20,8 +20,9 @@ from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.job_check import JobLimits
 from config.plans import Plan
-from config.settings_model import ApiSettings, PublicSettings, SignInSettings
+from config.settings_model import ApiSettings, PublicSettings
 from config.sign_in import OidcClient
+from config.sign_in_settings import SignInSettings
 from config.watch_settings import WatchSettings
 from core.primitives import Address
 from core.report import Report

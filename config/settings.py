@@ -25,10 +25,10 @@ from config.settings_model import (
     PublicSettings,
     RpcSettings,
     Settings,
-    SignInSettings,
     SqlSettings,
 )
 from config.sign_in import load_oidc_client
+from config.sign_in_settings import SignInSettings
 from config.store_address import LAKE_VARIABLE, read_address
 from config.toml import decode, load_toml, walk
 from config.watch_settings import WatchSettings
@@ -120,6 +120,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         port=files.port,
         drain_s=files.drain_s,
         billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
+        signing_key=_secret(env, "ASSAY_SIGNING_KEY"),
         redis_url=_redis_url(env),
         etherscan_key=_secret(env, "ASSAY_ETHERSCAN_KEY"),
         oidc=load_oidc_client(env, source=ENVIRONMENT),

@@ -11,6 +11,7 @@ from config.job_settings import JobSettings
 from config.metrics_settings import MetricsSettings
 from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
+from config.sign_in_settings import SignInSettings
 from config.store_address import LAKE_VARIABLE, STORE_VARIABLE, FileAddress, StoreAddress
 from config.watch_settings import WatchSettings
 from core.rpc.limits import RpcLimits
@@ -260,17 +261,6 @@ class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ] = 600
 
 
-class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of sign-in."""
-
-    session_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds after which a person has to sign in again")
-    ] = 43_200.0
-    timeout_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds one request to the issuer may take")
-    ] = 10.0
-
-
 class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of SQL for analysts: bounds of one statement."""
 
@@ -346,6 +336,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     """None: trial keys are not issued (503)."""
+    signing_key: Annotated[
+        Secret | None,
+        Setting(
+            "Private key, 32 bytes of hex, that signs evidence packs (EIP-712)",
+            env="ASSAY_SIGNING_KEY",
+        ),
+    ] = None
+    """None: they are not signed."""
     redis_url: Annotated[
         Secret | None,
         Setting(

@@ -6,8 +6,8 @@
 import sys
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError, compress, decompress
+    from compression.zstd import ZstdDecompressor, ZstdError, compress, decompress
 else:
-    from backports.zstd import ZstdError, compress, decompress
+    from backports.zstd import ZstdDecompressor, ZstdError, compress, decompress
 
-__all__ = ["ZstdError", "compress", "decompress"]
+__all__ = ["ZstdDecompressor", "ZstdError", "compress", "decompress"]

@@ -6,6 +6,7 @@ None of them depends on the token that was analysed. For one event loop.
 import secrets
 from collections import deque
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from time import monotonic
 from typing import Final, Generic, TypeVar
 
@@ -60,7 +61,10 @@ class Remembered(Generic[T]):
 class ChainMemory:
     """What analyses of one chain have learnt. A fact that is too old is as one never learnt."""
 
-    def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, now_s: Callable[[], float] = monotonic, *, secret: str | None = None
+    ) -> None:
+        """`secret`: what accounts and amounts are derived from. None: a new one."""
         self._native_usd = Remembered[float](PRICE_AGE_S, now_s)
         self._has_oracle = Remembered[bool](PRICE_AGE_S, now_s)
         self._recent_tips = Remembered[tuple[int, int]](fee_market.REMEMBERED_S, now_s)
@@ -70,7 +74,7 @@ class ChainMemory:
         self._tiers: dict[Address, Tiers] = {}
         self._tips_wei = fee_market.TYPICAL_TIPS_WEI
         self._proposers: deque[Address] = deque(maxlen=_PROPOSERS_KEPT)
-        self._secret = secrets.token_hex(16)
+        self._secret = secret or secrets.token_hex(16)
 
     # --- prices -------------------------------------------------------------------------------
 
@@ -141,6 +145,11 @@ class ChainMemory:
             tips_wei=self._tips_wei,
             is_validated=self._keeps_base_fee.recall() is False,
         )
+
+    def prober(self, token: Address) -> Address:
+        """Return an unused account whose balance slots are looked for in the token's analysis."""
+        drawn = sha256(f"{self._secret}:prober of {token}".encode()).digest()
+        return Address("0x" + drawn[-20:].hex())
 
     @property
     def is_base_fee_open(self) -> bool:

@@ -5,7 +5,6 @@ slot) go in the same round, to addresses that the round itself returns. Reads of
 come first, so that the token cannot use up their gas.
 """
 
-import secrets
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -293,7 +292,7 @@ class _BalanceSlots:
     """Probes for the balance slots of the token and of the stables, where not known yet."""
 
     def __init__(self, batch: ReadBatch, context: ChainContext, token: Address) -> None:
-        prober = Address("0x" + secrets.token_hex(20))
+        prober = context.memory.prober(token)
         self._memory = context.memory
         self._token = BalanceProbe(batch, token, prober)
         self._stables = {

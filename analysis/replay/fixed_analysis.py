@@ -1,0 +1,120 @@
+"""An analysis whose every input is known: what `record_pack` makes, and `replay_pack` repeats.
+
+Nothing of other analyses enters it (memories, external services), it reads unpacked, so that each
+read is one request that any node answers, and whatever a pack may not ask is answered as by a node
+that does not have the method.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.chain_memory import ChainMemory
+from analysis.pipeline.scan import scan
+from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.replay.allowed_requests import reason_against
+from analysis.replay.evidence_pack import EvidencePackError, Given
+from config.chains import Chain
+from core.primitives import Address, BlockRef, Hash32
+from core.report import Report
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+
+NO_SUCH_METHOD = RpcFault(code=-32601, message="the method is not available")
+
+
+class Answering(Protocol):
+    """Answers the requests that a pack may hold."""
+
+    async def answer(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        """Return the answers in order. Raises UpstreamError."""
+        ...
+
+
+class _FixedNode:
+    """A node at one block, of which only what a pack may hold is asked."""
+
+    def __init__(self, source: Answering, block: BlockRef) -> None:
+        self._source = source
+        self._block = block
+
+    async def fetch_head(self) -> BlockRef:
+        """Return the block of the analysis."""
+        return self._block
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        """Return the answers in order. Raises UpstreamError."""
+        allowed = [reason_against(each, self._block) is None for each in requests]
+        asked = [each for each, is_allowed in zip(requests, allowed, strict=True) if is_allowed]
+        answers = iter(await self._source.answer(asked) if asked else [])
+        return [next(answers) if is_allowed else NO_SUCH_METHOD for is_allowed in allowed]
+
+
+class _FixedIndex:
+    """An index that has these facts."""
+
+    def __init__(self, facts: IndexedFacts) -> None:
+        self._facts = facts
+
+    async def known(
+        self, _chain: Chain, _token: Address, _quotes: Sequence[Address], _pin: BlockRef | None
+    ) -> IndexedFacts:
+        """Return the facts."""
+        return self._facts
+
+
+def chain_facts(chain: Chain) -> Hash32:
+    """Return the digest of the configured facts of a chain."""
+    return Hash32("0x" + keccak(msgspec.json.encode(chain, order="sorted")).hex())
+
+
+def request_key(request: RpcRequest) -> bytes:
+    """Return what equal requests have in common."""
+    return msgspec.json.encode((request.method, request.params), order="sorted")
+
+
+async def analyse_fixed(
+    context: ChainContext, source: Answering, token: Address, *, block: BlockRef, given: Given
+) -> Report:
+    """Return the settled report, without evidence, that follows from the answers.
+
+    `context`: gives the chain's configuration alone. Raises TokenRefusedError, UpstreamError,
+    EvidencePackError for facts of an index that are none.
+    """
+    try:
+        facts = msgspec.json.decode(given.index, type=IndexedFacts)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise EvidencePackError(reason=f"index: {error}") from None
+    capabilities = NodeCapabilities(lambda: 0.0)
+    capabilities.packs.note_refusal()
+    fixed = ChainContext(
+        chain=context.chain,
+        node=_FixedNode(source, block),
+        index=_FixedIndex(facts),
+        settings=given.settings,
+        now_s=lambda: float(given.now_s),
+        newest=lambda: block,
+        static_results=context.static_results,
+        capabilities=capabilities,
+        memory=ChainMemory(lambda: 0.0, secret=given.secret),
+    )
+    *_, report = [each async for each in scan(fixed, token)]
+    return msgspec.structs.replace(report, evidence=())
+
+
+class RecordedAnswers:
+    """Answers by request: of a node that was asked before."""
+
+    def __init__(self, answers: Mapping[bytes, RpcAnswer]) -> None:
+        self._answers = answers
+        self.unknown = 0
+        """Requests that had no answer."""
+
+    async def answer(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        """Return the answers in order; one that is not there is as of a method that is not."""
+        found = [self._answers.get(request_key(each)) for each in requests]
+        self.unknown += found.count(None)
+        return [NO_SUCH_METHOD if each is None else each for each in found]
