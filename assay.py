@@ -29,6 +29,7 @@ EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
 COMMANDS: Final = {
+    "backtest": "Judge tokens as of the block before their first trade, and score what followed.",
     "backup": "Copy the store to a new FOLDER, also while the service runs.",
     "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
@@ -37,6 +38,7 @@ COMMANDS: Final = {
     "index": "Follow a chain, or back-fill a range of it and end.",
     "jobs": "Scheduled jobs.",
     "keys": "API keys.",
+    "move-store": "Move the store in files at PATH to the PostgreSQL database of ASSAY_STORE.",
     "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
     "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",
     "serve": "Follow chains, judge tokens and answer requests, in one process.",
@@ -91,7 +93,7 @@ class LazyCommands(click.Group):
         """Import `commands.<name>_command`. None: there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        name = f"{cmd_name}_command"
+        name = f"{cmd_name.replace('-', '_')}_command"
         command: click.Command = getattr(import_module(f"commands.{name}"), name)
         if _LOG_FORMAT not in command.params:
             command.params.append(_LOG_FORMAT)

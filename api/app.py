@@ -38,6 +38,7 @@ from api.routes import (
     watch_page,
     watch_routes,
 )
+from api.routes.accuracy import get_accuracy, show_accuracy
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -53,6 +54,7 @@ from api.routes.token_trade import post_trade_check
 from api.routes.usage import get_usage
 from api.routes.watch_stream import stream_all, stream_one
 from api.search.listed_tokens import TokenLists
+from api.serving.accuracy_service import AccuracyService
 from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
@@ -114,6 +116,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             post_token,
             post_mcp,
             get_usage,
+            get_accuracy,
             watch_routes.create_watch,
             watch_routes.list_watches,
             watch_routes.show_watch,
@@ -156,6 +159,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
                 "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
+                "accuracy": None if deps.store is None else AccuracyService(deps, deps.store),
                 "watch_book": book,
                 "event_feed": feed,
                 "issuer": _issuer(deps),
@@ -194,6 +198,7 @@ def _pages() -> Router:
             front.begin,
             front.search,
             root.browse,
+            show_accuracy,
             documentation.send_page,
             signin.begin,
             signin.come_back,

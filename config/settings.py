@@ -63,7 +63,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     store: Annotated[str, msgspec.Meta(min_length=1)]
     host: Annotated[str, msgspec.Meta(min_length=1)]
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)]
-    drain_s: Annotated[float, msgspec.Meta(ge=0, le=300)]
+    drain_s: Annotated[int, msgspec.Meta(ge=0, le=300)]
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings

@@ -315,12 +315,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Setting("Port the API listens on", env="ASSAY_PORT")] = 8000
     """0: any free one."""
     drain_s: Annotated[
-        float,
+        int,
         Setting(
             "Seconds for which requests are still taken after SIGTERM, while /ready says no",
             env="ASSAY_DRAIN_S",
         ),
-    ] = 0.0
+    ] = 0
     overlay: Annotated[
         Path | None,
         Setting(

@@ -49,6 +49,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},
         {"For operators": _OPERATORS},
         {"Accuracy and speed": "accuracy.md"},
+        {"Accuracy in real trades": "accuracy-ledger.md"},
         {"Blind spots": "blind-spots.md"},
         {
             "How it works": [

@@ -7,6 +7,7 @@ follow.py.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ from core.errors import InternalError, UpstreamError
 from core.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
+from indexer.accuracy.accuracy_ledger import write_checks
 from indexer.follower_status import FollowTotals
 from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
@@ -27,6 +29,7 @@ from indexer.spans import SpanReader
 from indexer.watched.block_reads import BlockReads
 from indexer.watched.token_watch import TokenWatch, WatchTotals
 from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
+from sql.database import Transaction
 from sql.rows import BlockRow
 from sql.store import Store
 from sql.unwind import unwind_from
@@ -237,8 +240,22 @@ class Follower:
             lowest = piece.first if checkpoint is None else self._floor
             floor = max(lowest, keep_from + 1)
             raise_floor(tx, chain_id=self._chain.id, number=floor)
+            if reads is not None:  # a range that is caught up with tells no time of most blocks
+                self._check_predictions(tx, piece, reads)
             seen = self._watch.write(tx, piece, reads)
         return written, floor, seen
+
+    def _check_predictions(
+        self, tx: Transaction, piece: BlockSpan, reads: tuple[BlockReads, ...]
+    ) -> None:
+        write_checks(
+            tx,
+            piece.logs,
+            [header.ref for header in piece.headers],
+            reads,
+            chain_id=self._chain.id,
+            now_s=time.time(),
+        )
 
     def _forget_below(self, number: int) -> None:
         """Forget held blocks below a number. They are in order, so only those are looked at."""

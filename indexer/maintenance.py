@@ -1,5 +1,5 @@
 """Background maintenance of a chain's tables beside following: finalization, back-fill of token
-histories, deletion of old trades and old reports in the history.
+histories, deletion of old trades, old reports in the history and old counts of accuracy.
 """
 
 import asyncio
@@ -15,7 +15,9 @@ from core.errors import InternalError
 from core.rpc.client import RpcClient
 from indexer.ingest import FOLLOW
 from indexer.transfer_history import Histories
-from sql.blocks import read_checkpoint
+from sql.accuracy_counts import add_up_counts, delete_old_counts
+from sql.blocks import FINAL, read_checkpoint
+from sql.disagreements import delete_old_disagreements
 from sql.finalization import finalize_rows
 from sql.observations import delete_old_observations
 from sql.report_history import delete_old_history
@@ -75,6 +77,11 @@ def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     before_s = time.time() - settings.history_kept_s
     delete_old_history(store, chain_id=chain.id, before_s=before_s)
     delete_old_observations(store, chain_id=chain.id, before_s=before_s)
+    delete_old_disagreements(store, chain_id=chain.id, before_s=before_s)
+    delete_old_counts(store, chain_id=chain.id, before_s=before_s)
+    checkpoint = read_checkpoint(store, chain_id=chain.id, stream=FINAL)
+    if checkpoint is not None:
+        add_up_counts(store, chain_id=chain.id, final=checkpoint.number)
 
 
 def _finalize(chain: Chain, store: Store) -> None:

@@ -13,6 +13,7 @@ from core.report import PoolResultRow, Report, ReportRow
 from sql.columns import blob
 from sql.creator_tables import read_creator
 from sql.database import Transaction
+from sql.disagreements import settle_disagreements
 from sql.finding_rows import to_rows
 from sql.judgements import put_judgement
 from sql.observations import settle_changes
@@ -83,6 +84,7 @@ def write_report(
         )
         _plan_tasks(tx, token, head, refresh)
         settle_changes(tx, token, head)
+        settle_disagreements(tx, token, head, report.pools or ())
 
 
 def set_creator(

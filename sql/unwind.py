@@ -9,6 +9,7 @@ from core.primitives import Address
 from sql.blocks import FINAL, read_checkpoint
 from sql.columns import blob
 from sql.database import Transaction
+from sql.disagreements import delete_disagreements, undo_disagreements_from
 from sql.observations import delete_observations, undo_observations_from
 from sql.report_history import delete_history, undo_history_from
 from sql.reports import delete_reports
@@ -45,9 +46,9 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     """Roll back everything stored from the blocks from `number` on.
 
     Deletes pools, launches, transfers, trades, undecoded logs and blocks; also tokens left without
-    pool and launch, with their reports, unless they were requested or have final transfers. Reports
-    and observations of those blocks are taken back. Coverage and checkpoints end right below
-    `number`. Raises StoreError for blocks that were finalized.
+    pool and launch, with their reports, unless they were requested or have final transfers. Of
+    those blocks reports, observations and what was counted of accuracy are taken back. Coverage and
+    checkpoints end right below `number`. Raises StoreError for blocks that were finalized.
     """
     final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
     if final is not None and number <= final.number:
@@ -72,6 +73,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     tx.execute("transfers/delete_undecoded_from", **where)
     undo_history_from(tx, chain_id=chain_id, number=number)
     undo_observations_from(tx, chain_id=chain_id, number=number)
+    undo_disagreements_from(tx, chain_id=chain_id, number=number)
     _review_tokens(
         tx,
         chain_id=chain_id,
@@ -116,6 +118,7 @@ def _delete_token(tx: Transaction, *, token_id: int) -> None:
     delete_reports(tx, token_id)
     delete_history(tx, token_id)
     delete_observations(tx, token_id)
+    delete_disagreements(tx, token_id)
     tx.execute("transfers/delete_of_token", token_id=token_id)
     tx.execute("filled/delete_of_token", token_id=token_id)
     tx.execute("histories/delete_history", token_id=token_id)

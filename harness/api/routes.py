@@ -13,6 +13,8 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", "/goplus/api/v1/token"),
     ("POST", "/mcp"),
     ("GET", "/usage"),
+    ("GET", "/accuracy"),
+    ("GET", "/ledger"),
     ("POST", "/agent-keys"),
     ("GET", "/jobs"),
     ("POST", "/jobs"),

@@ -62,6 +62,10 @@ def _joined(
 def branch_differences(path: Path, model: ModelChain) -> list[str]:
     """How a store that nobody writes, and that was followed from block 0, differs from the branch
     of its newest block. None where nothing is stored."""
-    stored = read_store(path)
+    return differences_from(read_store(path), model)
+
+
+def differences_from(stored: StoredRows, model: ModelChain) -> list[str]:
+    """How what was read of such a store differs from the branch of its newest block."""
     reading = reading_between(stored, model, start=0)
     return [] if reading is None else Differences(reading, stored).compare()

@@ -1,12 +1,13 @@
 """What a store holds, read back plainly: not final, final, and in the lake."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psycopg
 
 from sql.lake.lake_file import Lake
 from sql.store_files import StoreFiles
@@ -53,7 +54,7 @@ class _Events(msgspec.Struct):
 
 
 def read_store(prefix: Path) -> StoredRows:
-    """Read all of a store. Of batches that the lake has noted, its rows count."""
+    """Read all of a store in files. Of batches that the lake has noted, its rows count."""
     files = StoreFiles(prefix=prefix)
     noted, lake = _read_lake(files)
     uri = f"file:{files.serving}?mode=ro"
@@ -62,41 +63,61 @@ def read_store(prefix: Path) -> StoredRows:
         def rows(query: str) -> list[Cells]:
             return [tuple(map(_plain, row)) for row in file.execute(query)]
 
-        left_out = ", ".join(map(str, noted)) or "0"
-        hot = _Events(*(rows(_EVENTS[name].format(prefix="", where="")) for name in _EVENTS))
-        where = f"where f.batch not in ({left_out})"
-        waiting = _Events(
-            *(rows(_EVENTS[name].format(prefix="final_", where=where)) for name in _EVENTS)
-        )
-        final = _joined(waiting, lake)
-        whole = _joined(hot, final)
-        tokens = {row[0]: row[1:] for row in rows(_TOKENS)}
-        return StoredRows(
-            blocks=rows("select number, hash, parent_hash from block order by number"),
-            checkpoints={
-                stream: (number, of)
-                for stream, number, of in rows("select stream, number, hash from checkpoint")
-            },
-            coverage=rows("select subject, from_block, to_block from coverage order by 1, 2"),
-            orphans=[row for table in _tables_of_tokens(file) for row in rows(_orphans_in(table))],
-            tokens=tokens,
-            pools={row[0]: row[1:] for row in rows(_POOLS)},
-            sides=rows("select token, pool_no, other from pool_side order by 1, 2"),
-            launches={
-                row[:2]: row[2:]
-                for row in rows(
-                    "select token, slug, emitter, creator, block_number, log_index from launch"
-                )
-            },
-            transfers=_amounts(whole.transfers),
-            undecoded=sorted(whole.undecoded),
-            trades=sorted(whole.trades),
-            recent=sorted(rows(_EVENTS["trades"].format(prefix="recent_", where=""))),
-            final_trades=sorted(final.trades),
-            hot=len(hot.transfers) + len(hot.undecoded) + len(hot.trades),
-            balances=_balances(rows(_BALANCES), tokens),
-            final_sums=sums_of(_amounts(final.transfers)),
-        )
+        return _read_rows(rows, _TABLES_OF_TOKENS, noted, lake)
+
+
+def read_database(url: str) -> StoredRows:
+    """Read all of a store in PostgreSQL from which nothing has gone to the lake, as it is at one
+    moment."""
+    with psycopg.connect(url) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+
+        def rows(query: str) -> list[Cells]:
+            found = connection.execute(query.encode()).fetchall()
+            return [tuple(map(_plain, row)) for row in found]
+
+        return _read_rows(rows, _POSTGRES_TABLES_OF_TOKENS, [], _Events([], [], []))
+
+
+def _read_rows(
+    rows: Callable[[str], list[Cells]], tables_of_tokens: str, noted: list[int], lake: _Events
+) -> StoredRows:
+    """Run the same queries on either engine. `noted`: batches that the lake has."""
+    left_out = ", ".join(map(str, noted)) or "0"
+    hot = _Events(*(rows(_EVENTS[name].format(prefix="", where="")) for name in _EVENTS))
+    where = f"where f.batch not in ({left_out})"
+    waiting = _Events(
+        *(rows(_EVENTS[name].format(prefix="final_", where=where)) for name in _EVENTS)
+    )
+    final = _joined(waiting, lake)
+    whole = _joined(hot, final)
+    tokens = {row[0]: row[1:] for row in rows(_TOKENS)}
+    return StoredRows(
+        blocks=rows("select number, hash, parent_hash from block order by number"),
+        checkpoints={
+            stream: (number, of)
+            for stream, number, of in rows("select stream, number, hash from checkpoint")
+        },
+        coverage=rows("select subject, from_block, to_block from coverage order by 1, 2"),
+        orphans=[row for (table,) in rows(tables_of_tokens) for row in rows(_orphans_in(table))],
+        tokens=tokens,
+        pools={row[0]: row[1:] for row in rows(_POOLS)},
+        sides=rows("select token, pool_no, other from pool_side order by 1, 2"),
+        launches={
+            row[:2]: row[2:]
+            for row in rows(
+                "select token, slug, emitter, creator, block_number, log_index from launch"
+            )
+        },
+        transfers=_amounts(whole.transfers),
+        undecoded=sorted(whole.undecoded),
+        trades=sorted(whole.trades),
+        recent=sorted(rows(_EVENTS["trades"].format(prefix="recent_", where=""))),
+        final_trades=sorted(final.trades),
+        hot=len(hot.transfers) + len(hot.undecoded) + len(hot.trades),
+        balances=_balances(rows(_BALANCES), tokens),
+        final_sums=sums_of(_amounts(final.transfers)),
+    )
 
 
 def sums_of(transfers: Iterable[Cells]) -> dict[tuple[str, str], int]:
@@ -129,11 +150,6 @@ _POOLS = """
 _BALANCES = "select key, value from balance"
 
 
-def _tables_of_tokens(file: sqlite3.Connection) -> list[str]:
-    found = file.execute(_TABLES_OF_TOKENS).fetchall()
-    return [name for (name,) in found]
-
-
 def _orphans_in(table: str) -> str:
     return f"select distinct '{table}', token_id from {table} where token_id not in ({_KNOWN})"  # noqa: S608
 
@@ -145,6 +161,12 @@ _TABLES_OF_TOKENS = """
     order by 1
 """
 """What happened to tokens outlives them."""
+_POSTGRES_TABLES_OF_TOKENS = """
+    select table_name::text from information_schema.columns
+    where table_schema = current_schema() and column_name = 'token_id'
+        and table_name not in ('token_change', 'report_change')
+    order by 1
+"""
 
 _LAKE_TRANSFERS = """
     select block_number, log_index, token, sender_high, sender_mid, sender_low, recipient_high,

@@ -12,25 +12,14 @@ from typing import Final, Literal
 
 import msgspec
 
+from core.accuracy import is_near
 from core.report import TradeOutcome
-
-TOLERANCE_POINTS: Final = 0.5
-"""Percentage points by which a tax may differ from the prediction: amounts are rounded, and some
-taxes move a little with the amount."""
+from indexer.decode.swap_transactions import TokenMove
 
 _LEAST_RAW: Final = 1_000
 """Smallest units of a trade below which rounding decides its tax."""
 
 TradeSide = Literal["buy", "sell"]
-
-
-class TokenMove(msgspec.Struct, frozen=True, kw_only=True):
-    """One Transfer event of the token. Addresses are 20 bytes."""
-
-    log_index: int
-    sender: bytes
-    recipient: bytes
-    amount_raw: int
 
 
 class TokenSwap(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +41,9 @@ class RealTrade(msgspec.Struct, frozen=True, kw_only=True):
     side: TradeSide
     trader: bytes
     tax_pct: float
+    others: frozenset[bytes] = frozenset()
+    """To whom else than the pool the trader of a sale sent tokens: those who take the tax, as a
+    rule."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,31 +63,65 @@ class TokenLogs(msgspec.Struct, frozen=True, kw_only=True):
     """All contracts that emitted a Swap event in it, pools of other tokens included."""
 
 
+class SwapReading(msgspec.Struct, frozen=True, kw_only=True):
+    """What the logs say of one swap."""
+
+    swap: TokenSwap
+    side: TradeSide
+    is_own: bool
+    """True if the token sells what it holds, as many do with their fees."""
+    trade: RealTrade | None
+    """None: its tax cannot be told."""
+
+
 def find_trades(logs: TokenLogs) -> Iterator[RealTrade]:
     """Yield the trades of one transaction whose tax is certain."""
+    for reading in read_swaps(logs):
+        if reading.trade is not None:
+            yield reading.trade
+
+
+def read_swaps(logs: TokenLogs) -> Iterator[SwapReading]:
+    """Yield what is known of each swap of one transaction."""
     before: dict[bytes, int] = defaultdict(lambda: -1)
-    traders: list[tuple[TokenSwap, TradeSide, bytes]] = []
+    read: list[tuple[TokenSwap, TradeSide, bytes | None]] = []
     for swap in logs.swaps:
         own = [move for move in logs.moves if before[swap.pool] < move.log_index < swap.log_index]
         before[swap.pool] = swap.log_index
-        trader = _seller(own, swap) if swap.token_in > 0 else swap.recipient
-        if trader is not None:
-            traders.append((swap, "sell" if swap.token_in > 0 else "buy", trader))
-    trades_of = Counter(trader for _, _, trader in traders)
-    for swap, side, trader in traders:
-        if trades_of[trader] > 1 or trader in logs.swapped or trader == logs.token:
-            continue
-        sent = sum(move.amount_raw for move in logs.moves if move.sender == trader)
-        received = sum(move.amount_raw for move in logs.moves if move.recipient == trader)
-        passed_on = received if side == "sell" else sent
-        whole = float(sent) if side == "sell" else -swap.token_in
-        reached = swap.token_in if side == "sell" else float(received)
-        if passed_on or whole < _LEAST_RAW:
-            continue
-        tax_pct = 100 * (whole - reached) / whole
-        yield RealTrade(
-            log_index=swap.log_index, pool=swap.pool, side=side, trader=trader, tax_pct=tax_pct
+        is_sale = swap.token_in > 0
+        trader = _seller(own, swap) if is_sale else swap.recipient
+        read.append((swap, "sell" if is_sale else "buy", trader))
+    trades_of = Counter(trader for _, _, trader in read)
+    for swap, side, trader in read:
+        is_known = trader is not None and trades_of[trader] == 1 and trader not in logs.swapped
+        yield SwapReading(
+            swap=swap,
+            side=side,
+            is_own=trader == logs.token,
+            trade=_trade(logs, swap, side, trader)
+            if is_known and trader is not None and trader != logs.token
+            else None,
         )
+
+
+def _trade(logs: TokenLogs, swap: TokenSwap, side: TradeSide, trader: bytes) -> RealTrade | None:
+    """Return the trade. None: tokens went on or came from elsewhere, or rounding decides."""
+    sent = [move for move in logs.moves if move.sender == trader]
+    sent_raw = sum(move.amount_raw for move in sent)
+    received_raw = sum(move.amount_raw for move in logs.moves if move.recipient == trader)
+    passed_on = received_raw if side == "sell" else sent_raw
+    whole = float(sent_raw) if side == "sell" else -swap.token_in
+    reached = swap.token_in if side == "sell" else float(received_raw)
+    if passed_on or whole < _LEAST_RAW:
+        return None
+    return RealTrade(
+        log_index=swap.log_index,
+        pool=swap.pool,
+        side=side,
+        trader=trader,
+        tax_pct=100 * (whole - reached) / whole,
+        others=frozenset(move.recipient for move in sent) - {swap.pool},
+    )
 
 
 def differs(trade: RealTrade, predicted: Prediction) -> str | None:
@@ -106,7 +132,7 @@ def differs(trade: RealTrade, predicted: Prediction) -> str | None:
         return f"{paid}, predicted to be refused"
     if predicted.outcome != "passed" or predicted.tax_pct is None:
         return None
-    if abs(trade.tax_pct - predicted.tax_pct) <= TOLERANCE_POINTS:
+    if is_near(trade.tax_pct, predicted.tax_pct):
         return None
     return f"{paid}, predicted {predicted.tax_pct:.2f} %"
 

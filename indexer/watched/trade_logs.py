@@ -1,20 +1,22 @@
 """Trades of watched tokens in the logs of blocks that paid another tax than predicted. Pure."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from core.primitives import BlockRef, Hash32
-from indexer.decode.hex_columns import keys_of
-from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns
-from indexer.decode.swap_events import SWAP_FORMS, decode_trades
-from indexer.decode.transfer_events import PLAIN_TRANSFER
+from indexer.decode.log_columns import LogColumns
+from indexer.decode.swap_transactions import (
+    SwapAmounts,
+    SwapTransaction,
+    add_moves,
+    find_amounts,
+    find_swaps,
+)
 from indexer.watched.real_trades import (
     Prediction,
     RealTrade,
     TokenLogs,
-    TokenMove,
     TokenSwap,
     differs,
     find_trades,
@@ -24,91 +26,24 @@ from indexer.watched.watched_set import WatchedSet
 from sql.columns import blob
 from sql.watched_tokens import WatchedPool, WatchedToken
 
-_OWN_POOL_SHAPES = {form.shape for form in SWAP_FORMS if form.pool_id is None}
-_RECIPIENT = 1
-"""Place of the recipient among the topics after topic 0, in all Swap events of pools that are
-contracts of their own."""
-_ARGUMENTS = 2
-
-
-class _Transaction(msgspec.Struct):
-    """The logs of one transaction as far as they matter."""
-
-    block_number: int
-    swapped: set[bytes]
-    swaps: dict[int, tuple[bytes, bytes]]
-    """Pool and recipient, by log index; of watched tokens' pools alone."""
-    moves: dict[bytes, list[TokenMove]]
-    """By token."""
-
 
 def find_other_taxes(
     logs: LogColumns, blocks: Iterable[BlockRef], watched: WatchedSet
 ) -> Iterator[Seen]:
     """Yield trades in blocks after a token's report that it did not predict so."""
-    transactions = _with_swaps(logs, watched)
+    transactions = find_swaps(logs, watched.pools)
     if not transactions:
         return
-    _add_moves(logs, watched, transactions)
-    trades = decode_trades(logs, blocks)
-    amounts = {
-        (block_number, log_index): (amount0, amount1)
-        for block_number, log_index, amount0, amount1 in zip(
-            trades.block_number.tolist(),
-            trades.log_index.tolist(),
-            trades.amount0.tolist(),
-            trades.amount1.tolist(),
-            strict=True,
-        )
-    }
+    add_moves(logs, watched.tokens, transactions)
+    amounts = find_amounts(logs, blocks)
     for tx_hash, one in transactions.items():
         yield from _compare(tx_hash, one, amounts, watched)
 
 
-def _with_swaps(logs: LogColumns, watched: WatchedSet) -> dict[bytes, _Transaction]:
-    """Return the transactions with a swap in a pool of a watched token, by hash."""
-    found: dict[bytes, _Transaction] = {}
-    swapped: dict[bytes, set[bytes]] = defaultdict(set)
-    for group in logs.groups:
-        if group.shape not in _OWN_POOL_SHAPES:
-            continue
-        hashes = keys_of(group.tx_hash)
-        for row, (tx_hash, pool) in enumerate(zip(hashes, keys_of(group.address), strict=True)):
-            swapped[tx_hash].add(pool)
-            if pool not in watched.pools or group.topics.shape[1] != _ARGUMENTS:
-                continue
-            one = found.setdefault(
-                tx_hash, _Transaction(int(group.block_number[row]), swapped[tx_hash], {}, {})
-            )
-            recipient = group.topics[row, _RECIPIENT, HASH_BYTES - ADDRESS_BYTES :].tobytes()
-            one.swaps[int(group.log_index[row])] = pool, recipient
-    found.pop(bytes(HASH_BYTES), None)  # the node did not send the hash with the log
-    return found
-
-
-def _add_moves(
-    logs: LogColumns, watched: WatchedSet, transactions: dict[bytes, _Transaction]
-) -> None:
-    for group in logs.groups:
-        if group.shape != PLAIN_TRANSFER:
-            continue
-        rows = zip(keys_of(group.tx_hash), keys_of(group.address), strict=True)
-        for row, (tx_hash, token) in enumerate(rows):
-            if token in watched.tokens and tx_hash in transactions:
-                sender, recipient = group.topics[row, :, HASH_BYTES - ADDRESS_BYTES :]
-                move = TokenMove(
-                    log_index=int(group.log_index[row]),
-                    sender=sender.tobytes(),
-                    recipient=recipient.tobytes(),
-                    amount_raw=int.from_bytes(group.data[row].tobytes()),
-                )
-                transactions[tx_hash].moves.setdefault(token, []).append(move)
-
-
 def _compare(
     tx_hash: bytes,
-    one: _Transaction,
-    amounts: dict[tuple[int, int], tuple[float, float]],
+    one: SwapTransaction,
+    amounts: SwapAmounts,
     watched: WatchedSet,
 ) -> Iterator[Seen]:
     for address, moves in one.moves.items():
@@ -136,10 +71,10 @@ def _compare(
 
 
 def _swaps(
-    one: _Transaction,
+    one: SwapTransaction,
     token: bytes,
     pools: dict[bytes, WatchedPool],
-    amounts: dict[tuple[int, int], tuple[float, float]],
+    amounts: SwapAmounts,
 ) -> Iterator[TokenSwap]:
     for log_index, (pool, recipient) in sorted(one.swaps.items()):
         known = amounts.get((one.block_number, log_index))

@@ -7,6 +7,9 @@ from sql.database_layout import DatabaseLayout
 from sql.postgres.connection_limits import PostgresConnection
 from sql.statements import load_migrations
 
+MOVE_NOTE = "store_move"
+"""Table that is there while a store is being moved into the database."""
+
 _LOCK = "select pg_advisory_xact_lock(hashtext('assay migration'))"
 """Ends with the transaction, so it is not left behind by a pooler in between."""
 
@@ -26,18 +29,27 @@ _KEYS = """
 
 
 def migrate(
-    connection: PostgresConnection, layout: DatabaseLayout, *, name: str, must_exist: bool = False
+    connection: PostgresConnection,
+    layout: DatabaseLayout,
+    *,
+    name: str,
+    must_exist: bool = False,
+    may_be_moving: bool = False,
 ) -> None:
     """Bring the database to the newest schema, in one transaction.
 
     `name`: how errors call the database. Raises StoreError for one that is not in UTF-8 or that a
-    newer release wrote, where `must_exist` for one without tables, and what psycopg raises.
+    newer release wrote, where `must_exist` for one without tables, for one that a store is being
+    moved into unless that may be, and what psycopg raises.
     """
     versions = Identifier(layout.versions)
     version_query = SQL(_VERSION).format(versions)
     encoding = _value(connection, SQL("show server_encoding"))
     if encoding != "UTF8":
         raise StoreError(path=name, reason=f"its encoding is {encoding}; it has to be UTF8")
+    if not may_be_moving and _value(connection, SQL(_IS_THERE).format(MOVE_NOTE)):
+        reason = "a store is being moved into it; run `assay move-store` again to the end"
+        raise StoreError(path=name, reason=reason)
     known = load_migrations(layout.schema)
     is_there = _value(connection, SQL(_IS_THERE).format(layout.versions))
     if is_there and _value(connection, version_query) == len(known):

@@ -174,12 +174,14 @@ class PostgresDatabase:
         *,
         limits: ConnectionLimits | None = None,
         must_exist: bool = False,
+        may_be_moving: bool = False,
         session: str = "assay",
     ) -> None:
         """Connect, and migrate to the newest schema.
 
-        `must_exist`: create nothing. `session`: how the server calls the connections. Raises
-        StoreError, which never has the URL's password.
+        `must_exist`: create nothing. `may_be_moving`: also while a store is moved into it.
+        `session`: how the server calls the connections. Raises StoreError, which never has the
+        URL's password.
         """
         self.name = shown_url(url)
         self._queries = layout.queries
@@ -191,7 +193,13 @@ class PostgresDatabase:
         try:
             with translated(self.name, doing="migrate"):
                 with self._pool.lent() as connection:
-                    migrate(connection, layout, name=self.name, must_exist=must_exist)
+                    migrate(
+                        connection,
+                        layout,
+                        name=self.name,
+                        must_exist=must_exist,
+                        may_be_moving=may_be_moving,
+                    )
                 with self._pool.lent() as connection:
                     self._keys = read_primary_keys(connection)
         except BaseException:

@@ -72,6 +72,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("market.venues", "market", "market.curves", "conditions", "scenarios", "pipeline"),
         "quotes",
         "fleet",
+        "backtest",
         "background",
     ),
     "api": (

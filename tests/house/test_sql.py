@@ -34,6 +34,8 @@ FOLDERS = {
     for name in list_statements(folder)
 }
 NOT_BOTH_UNDERSTAND = {
+    "accuracy/list_pools",  # lists as parameters
+    "accuracy/list_transfers",
     "add_calls",  # tables of JSON
     "filled/put_span",  # max of two values
     "find_usage",  # tables of JSON
@@ -234,12 +236,14 @@ READS_A_CHAIN = {
     "watched/list_tokens": "lists the watched tokens",
 }
 SORTS = {
+    "accuracy/add_up": "the counts of the blocks that have become final since the last time",
+    "accuracy/list_counts": "the days within the retention, some hundred rows each",
     "launches/list_of_token": "a row for each platform of one token",
     "pools/list_of_token": "ranks the pools of one token",
     "search/list_namesakes": "the few namesakes of one page",
     "tokens/list_tracked": "lists all tokens of a chain",
 }
-LISTS = ("others", "pool_keys")
+LISTS = ("others", "pool_keys", "pools", "tokens")
 """Parameters that are JSON arrays."""
 
 SCANNED = re.compile(r"SCAN (?!json_each|ranked|known|(un)?marked|due|\(subquery|CONSTANT)(\w+)")

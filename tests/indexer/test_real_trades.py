@@ -5,12 +5,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from core.accuracy import TOLERANCE_POINTS
+from indexer.decode.swap_transactions import TokenMove
 from indexer.watched.real_trades import (
-    TOLERANCE_POINTS,
     Prediction,
     RealTrade,
     TokenLogs,
-    TokenMove,
     TokenSwap,
     differs,
     find_trades,

@@ -173,6 +173,7 @@ class Bent:
                 "history",
                 "refusal",
                 "task",
+                "disagreement",
             ),
             *("report", "report_body", "report_finding", "report_pool", "report_holder"),
         ):

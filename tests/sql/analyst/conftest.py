@@ -48,6 +48,16 @@ insert into report_history values
     (1, 6, 1, 1699999000, 'safe', 1.0, null, null, null),
     (1, 7, 1, 1700000009, 'warning', 1.5, 2.5, 0,
      '[["verdict","safe","warning"],["buy_tax",null,"2.5"]]');
+insert into accuracy_count values
+    (1, 1699920000, -1, 'a dex', 'sell_tax', 'hour', 40, 2, 1, 3),
+    (1, 1699920000, 7, 'a dex', 'sell_tax', 'hour', 1, 0, 0, 0);
+insert into disagreement (
+    chain_id, block_number, block_time_s, token_id, tx_hash, log_index, trader, pool, dex, flag,
+    age, report_block, predicted, observed, is_certain, has_clock
+) values (
+    1, 7, 1700000000, 1, x'0a', 3, x'0b', x'0a0b', 'a dex', 'sell_tax', 'hour', 6, '2.5', '9.0',
+    1, 0
+);
 insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0);
 insert into final_trade values (1, 80, 0, 2, 1700000000, 3.0, -4.0);
 """

@@ -1,0 +1,1 @@
+"""Verdicts of the past, scored by what then happened to those who bought."""

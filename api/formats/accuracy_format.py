@@ -1,0 +1,173 @@
+"""How predictions came out in real trades, as the API and the page show it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from api.formats.shape_building import Shape
+from api.formats.times import iso_utc
+from core.accuracy import EXPLAINED, Explanation, PredictionFlag, ReportAge, interval_of
+from core.primitives import checksum
+from sql.accuracy_counts import AccuracySum
+from sql.disagreements import ShownDisagreement
+
+GroupKey = Literal["chain", "venue", "flag", "age"]
+
+GROUP_KEYS: Final[tuple[GroupKey, ...]] = get_args(GroupKey)
+
+DAYS: Final = (1, 7, 30, 90)
+"""Spans that can be asked for: each is added up once a minute at most."""
+
+
+class AccuracyGroup(Shape, frozen=True, kw_only=True):
+    """Observations that have in common what they are grouped by."""
+
+    chain: str | None
+    """Slug. null: of all chains."""
+    venue: str | None
+    """Exchange, empty for plain transfers. null: of all."""
+    flag: PredictionFlag | None
+    """The field that predicts. null: of all."""
+    age: ReportAge | None
+    """How old the report was: up to a minute, an hour, a day, a week, or older. null: of all."""
+    observations: int
+    """Trades or transfers that agree or disagree."""
+    disagreements: int
+    """Of those, how many came out otherwise than predicted."""
+    explained: int
+    """Of the disagreements, those that a later report explains: the token had changed."""
+    uncounted: int
+    """Seen and left out, as the logs can be read in more than one way."""
+    disagreement_share: float | None
+    """Share of disagreements, 0 to 1. null: fewer than 30 observations."""
+    share_low: float | None
+    """Lower bound of its 95 percent confidence interval (Wilson). null: too few."""
+    share_high: float | None
+    """Upper bound of that interval. null: too few."""
+
+
+class AccuracyCase(Shape, frozen=True, kw_only=True):
+    """One trade that came out otherwise than predicted, with its evidence."""
+
+    chain: str
+    """Slug."""
+    contract_address: str
+    """Of the token, with its checksum."""
+    block_number: int
+    """Block of the trade."""
+    block_time: str
+    """Its time, ISO 8601 UTC."""
+    tx_hash: str
+    """Hash of the transaction."""
+    trader: str | None
+    """Who traded. null: not known."""
+    pool: str | None
+    """Address of the pool. null: a plain transfer."""
+    venue: str
+    """Exchange; empty for plain transfers."""
+    flag: PredictionFlag
+    """The field that predicted."""
+    report_block: int
+    """Block of the report."""
+    predicted: str
+    """passed or refused; of a tax, percent."""
+    observed: str
+    """passed or failed; of a tax, percent."""
+    is_counted: bool
+    """It is among the disagreements, not among those left out."""
+    explanation: Explanation | None
+    """What the next report made of it: time, owner and changed, as the token had changed; exempt,
+    own_limits and bundled, as it may be the trader's own; unexplained. null: there is none yet."""
+
+
+class AccuracyAnswer(Shape, frozen=True, kw_only=True):
+    """How predictions came out."""
+
+    days: int
+    """Span in days, whole days of UTC."""
+    groups: tuple[AccuracyGroup, ...]
+    """Most observations first."""
+    disagreements: tuple[AccuracyCase, ...]
+    """The newest disagreements with their evidence, newest first."""
+
+
+class ChainAccuracy(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored of one chain."""
+
+    chain: str
+    """Slug."""
+    sums: Sequence[AccuracySum]
+    newest: Sequence[ShownDisagreement]
+
+
+_Key = tuple[str | None, str | None, PredictionFlag | None, ReportAge | None]
+
+
+def group_counts(
+    chains: Iterable[ChainAccuracy], *, by: Sequence[GroupKey]
+) -> tuple[AccuracyGroup, ...]:
+    """Return the counts added up over all that is not in `by`, most observations first."""
+    found: dict[_Key, list[AccuracySum]] = defaultdict(list)
+    for chain in chains:
+        for one in chain.sums:
+            key: _Key = (
+                chain.chain if "chain" in by else None,
+                one.dex if "venue" in by else None,
+                one.flag if "flag" in by else None,
+                one.age if "age" in by else None,
+            )
+            found[key].append(one)
+    groups = [_group(key, sums) for key, sums in found.items()]
+    return tuple(sorted(groups, key=lambda one: (-one.observations, _sort_key(one))))
+
+
+def list_cases(chains: Iterable[ChainAccuracy], *, at_most: int) -> tuple[AccuracyCase, ...]:
+    """Return the newest disagreements of all these chains, newest first."""
+    found = [(one.block_time_s, chain.chain, one) for chain in chains for one in chain.newest]
+    newest = sorted(found, key=lambda each: -each[0])[:at_most]
+    return tuple(_case(chain, one) for _, chain, one in newest)
+
+
+def _group(key: _Key, sums: Sequence[AccuracySum]) -> AccuracyGroup:
+    chain, venue, flag, age = key
+    disagreed = sum(one.disagreed for one in sums)
+    total = disagreed + sum(one.agreed for one in sums)
+    interval = interval_of(disagreed, total)
+    return AccuracyGroup(
+        chain=chain,
+        venue=venue,
+        flag=flag,
+        age=age,
+        observations=total,
+        disagreements=disagreed,
+        explained=sum(one.explained for one in sums),
+        uncounted=sum(one.uncounted for one in sums),
+        disagreement_share=None if interval is None else disagreed / total,
+        share_low=None if interval is None else interval.low,
+        share_high=None if interval is None else interval.high,
+    )
+
+
+def _sort_key(one: AccuracyGroup) -> tuple[str, ...]:
+    return (one.chain or "", one.venue or "", one.flag or "", one.age or "")
+
+
+def _case(chain: str, one: ShownDisagreement) -> AccuracyCase:
+    return AccuracyCase(
+        chain=chain,
+        contract_address=checksum(one.token),
+        block_number=one.block_number,
+        block_time=iso_utc(one.block_time_s),
+        tx_hash=one.tx_hash,
+        trader=None if one.trader is None else checksum(one.trader),
+        pool=None if one.pool is None else checksum(one.pool),
+        venue=one.dex,
+        flag=one.flag,
+        report_block=one.report_block,
+        predicted=one.predicted,
+        observed=one.observed,
+        is_counted=one.is_certain or one.explanation in EXPLAINED,
+        explanation=one.explanation,
+    )

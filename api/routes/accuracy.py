@@ -1,0 +1,125 @@
+"""GET /accuracy and its page: how often predictions of reports came true in real trades."""
+
+from typing import Annotated, Any
+
+from litestar import Request, Response, get
+from litestar.params import Parameter
+
+from api.auth.keys import require_key
+from api.auth.public_limits import PublicLimits
+from api.deps import ApiDeps
+from api.error_answers import (
+    ChainNotServedError,
+    DetailBody,
+    InvalidInputError,
+    InvalidItem,
+    KeyRequiredError,
+    LedgerDownError,
+    StoreDownError,
+    ValidationBody,
+)
+from api.formats.accuracy_format import DAYS, GROUP_KEYS, AccuracyAnswer, GroupKey
+from api.openapi.responses import MALFORMED, NO_KEY, documented, unknown_value
+from api.pages.page_rendering import page
+from api.routes.token_page import network_asking
+from api.served_chains import CHAIN_HELP, find_chain
+from api.serving.accuracy_service import AccuracyService
+from api.sign_in.browser import find_visitor
+from core.errors import StoreError
+
+_OF_PAGE: tuple[GroupKey, ...] = ("chain", "venue", "flag", "age")
+_PAGE_DAYS = 30
+
+Days = Annotated[int, Parameter(description="Span in days: 1, 7, 30 or 90, today included.")]
+By = Annotated[
+    str,
+    Parameter(
+        description="What to group by, separated by commas: chain, venue, flag, age.",
+    ),
+]
+ChainAsked = Annotated[
+    str,
+    Parameter(
+        description=f"{CHAIN_HELP}. Empty: all chains.",
+        schema_extra={"examples": [""]},
+    ),
+]
+
+
+@get(
+    "/accuracy",
+    guards=[require_key],
+    security=[{"ApiKey": []}],
+    operation_id="getAccuracy",
+    summary="How often predictions came true in real trades",
+    tags=["tokens"],
+    responses={
+        200: documented(AccuracyAnswer, "Observations and disagreements, with evidence"),
+        400: MALFORMED,
+        401: NO_KEY,
+        422: documented(
+            ValidationBody,
+            "A parameter is wrong",
+            unknown_group=unknown_value(
+                "query", "by", message="Any of chain, venue, flag, age.", kind="value_error"
+            ),
+        ),
+        503: documented(
+            DetailBody,
+            "The store, or the ledger of keys, is out of reach; or the chain is not served",
+            store_down=StoreDownError(),
+            ledger_down=LedgerDownError(),
+            chain_not_served=ChainNotServedError(slug="chain_8453"),
+        ),
+    },
+)
+async def get_accuracy(
+    request: Request[Any, Any, Any],
+    days: Days = 30,
+    by: By = "chain,flag",
+    chain: ChainAsked = "",
+) -> Response[AccuracyAnswer]:
+    """Each prediction of a stored report is held against the trades and transfers that followed on
+    the chain. Does not count as a call; up to a minute old."""
+    deps: ApiDeps = request.app.state.deps
+    if days not in DAYS:
+        _refuse("days", "One of 1, 7, 30, 90.")
+    keys = [key for key in GROUP_KEYS if key in by.split(",")]
+    if len(keys) != len(by.split(",")):
+        _refuse("by", f"Any of {', '.join(GROUP_KEYS)}, each once.")
+    slug = find_chain(deps, chain, asked_in="query") if chain else None
+    answer = await _answer(request, days=days, by=keys, chain=slug)
+    return Response(answer, headers={"Cache-Control": "no-store"})
+
+
+@get("/ledger", include_in_schema=False)
+async def show_accuracy(request: Request[Any, Any, Any]) -> Response[str]:
+    """The same of the last thirty days, for people."""
+    deps: ApiDeps = request.app.state.deps
+    if await find_visitor(request) is None:
+        limits: PublicLimits = request.app.state.public_limits
+        await limits.admit_page(network_asking(request))
+        if not deps.public.is_open:
+            raise KeyRequiredError
+    answer = await _answer(request, days=_PAGE_DAYS, by=_OF_PAGE, chain=None)
+    return page("accuracy.html", answer=answer)
+
+
+async def _answer(
+    request: Request[Any, Any, Any],
+    *,
+    days: int,
+    by: list[GroupKey] | tuple[GroupKey, ...],
+    chain: str | None,
+) -> AccuracyAnswer:
+    service: AccuracyService | None = request.app.state.accuracy
+    if service is None:
+        raise StoreDownError
+    try:
+        return await service.answer(days=days, by=by, chain=chain)
+    except StoreError as error:
+        raise StoreDownError from error
+
+
+def _refuse(name: str, message: str) -> None:
+    raise InvalidInputError(InvalidItem(loc=("query", name), msg=message, type="value_error"))

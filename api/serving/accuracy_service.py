@@ -1,0 +1,58 @@
+"""How predictions came out, read from the store once a minute at most."""
+
+import asyncio
+from collections.abc import Sequence
+
+from async_lru import alru_cache
+
+from api.deps import ApiDeps
+from api.formats.accuracy_format import (
+    DAYS,
+    AccuracyAnswer,
+    ChainAccuracy,
+    GroupKey,
+    group_counts,
+    list_cases,
+)
+from sql.accuracy_counts import DAY_S, sum_counts
+from sql.disagreements import newest_disagreements
+from sql.store import Store
+
+_KEPT_S = 60.0
+_MOST_CASES = 50
+
+
+class AccuracyService:
+    """Accuracy of the served chains."""
+
+    def __init__(self, deps: ApiDeps, store: Store) -> None:
+        self._deps = deps
+        self._store = store
+        self._chains = [chain for chain in deps.chains if chain.slug in deps.served]
+        self._read = alru_cache(maxsize=len(DAYS), ttl=_KEPT_S)(self._read_now)
+
+    async def answer(
+        self, *, days: int, by: Sequence[GroupKey], chain: str | None
+    ) -> AccuracyAnswer:
+        """Return the counts of so many days, one of DAYS, grouped. `chain`: slug of the only one;
+        None: of all. Raises StoreError."""
+        known = [one for one in await self._read(days) if chain in (None, one.chain)]
+        return AccuracyAnswer(
+            days=days,
+            groups=group_counts(known, by=by),
+            disagreements=list_cases(known, at_most=_MOST_CASES),
+        )
+
+    async def _read_now(self, days: int) -> list[ChainAccuracy]:
+        return await asyncio.to_thread(self._read_chains, days)
+
+    def _read_chains(self, days: int) -> list[ChainAccuracy]:
+        from_s = int(self._deps.now_s()) - (days - 1) * DAY_S
+        return [
+            ChainAccuracy(
+                chain=chain.slug,
+                sums=sum_counts(self._store, chain_id=chain.id, from_s=from_s),
+                newest=newest_disagreements(self._store, chain_id=chain.id, at_most=_MOST_CASES),
+            )
+            for chain in self._chains
+        ]

@@ -1,0 +1,37 @@
+"""assay backtest: verdicts of before the first trade, scored by what happened to the buyers."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from commands.chain_argument import CHAIN
+from commands.loading import loading
+
+if TYPE_CHECKING:
+    from commands.run_backtest import BacktestOutput
+
+
+@click.command("backtest")
+@click.argument("chain", type=CHAIN)
+@click.option("--from", "first", type=click.IntRange(min=0), required=True, help="First block.")
+@click.option("--to", "last", type=click.IntRange(min=0), required=True, help="Last block.")
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table for people, or a JSON object a line: each token, then each row of the matrix.",
+)
+def backtest_command(chain: str, first: int, last: int, output: "BacktestOutput") -> None:
+    """Judge tokens as of the block before their first trade, and score what followed.
+
+    Of each token that has first traded in the range: its verdict then, and whether its buyers could
+    sell within an hour, a day, a week, by the trades of the store. Needs the node to have the state
+    of those blocks. Ends with 1 where a token called safe trapped its buyers within an hour.
+
+    Example: assay backtest eth --from 21000000 --to 21001000
+    """
+    with loading():
+        from commands.run_backtest import run_backtest  # noqa: PLC0415 - not for help and completion
+
+    run_backtest(chain, first=first, last=last, output=output)

@@ -1,0 +1,159 @@
+"""The work of `assay backtest`: tokens judged as of a past block, and what became of buyers."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, closing
+from typing import Literal
+
+import click
+import msgspec
+from rich.table import Table
+
+from analysis.backtest.buyer_outcomes import (
+    LaunchedToken,
+    PoolTrade,
+    ScoredToken,
+    confusion_of,
+    false_safe,
+    outcomes_of,
+)
+from analysis.backtest.past_verdicts import judge_as_of
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import NoFactsIndex
+from api.formats.judging import make_judge
+from commands.nodes import asking_nodes_of, connect, find_chain
+from commands.progress import progress_steps
+from commands.tables import OUT, cell_text
+from config.chains import Chain
+from config.settings import load_settings
+from config.settings_model import Settings
+from config.store_address import need_files
+from core.errors import TokenRefusedError, UpstreamError
+from core.judgement import Judge
+from core.rpc.client import RpcClient
+from indexer.reads import fetch_header
+from sql.analyst.launch_trades import find_first_trades, indexed_until, list_moves
+from sql.analyst.open_store import open_to_read
+from sql.store_files import StoreFiles
+
+BacktestOutput = Literal["table", "json"]
+
+_EXIT_FALSE_SAFE = 1
+
+
+def run_backtest(name: str, *, first: int, last: int, output: BacktestOutput) -> None:
+    """Score the tokens that first traded in these blocks, and print what came out.
+
+    Ends with 1 where one that was called safe trapped its buyers within an hour. Raises
+    BadParameter, ConfigError, StoreError, UpstreamError.
+    """
+    if first > last:
+        message = f"{first} is above --to {last}"
+        raise click.BadParameter(message, param_hint="--from")
+    settings = load_settings(os.environ)
+    chain = find_chain(settings, name)
+    files = need_files(settings.store, what="assay backtest")
+    launches, until_s = _read(StoreFiles(prefix=files.path), chain, settings, first, last)
+    with asking_nodes_of(chain):
+        scored = asyncio.run(_score_all(settings, chain, launches, until_s))
+    if output == "json":
+        for one in (*scored, *confusion_of(scored)):
+            click.echo(msgspec.json.encode(one).decode())
+    else:
+        _print_table(scored)
+    if false_safe(scored):
+        sys.exit(_EXIT_FALSE_SAFE)
+
+
+def _read(
+    files: StoreFiles, chain: Chain, settings: Settings, first: int, last: int
+) -> tuple[list[LaunchedToken], int]:
+    anchors = {anchor.address for anchor in chain.anchors}
+    with closing(open_to_read(files, memory_mb=settings.sql.memory_mb)) as store:
+        trades = find_first_trades(
+            store, chain_id=chain.id, first=first, last=last, anchors=anchors
+        )
+        launches = [
+            LaunchedToken(
+                token=one.token,
+                pool=one.pool,
+                first_block=one.first_block,
+                first_s=one.first_s,
+                trades=tuple(
+                    PoolTrade(time_s=move.time_s, trader=move.trader, is_buy=move.is_buy)
+                    for move in list_moves(store, one, chain_id=chain.id)
+                ),
+            )
+            for one in trades
+        ]
+        return launches, indexed_until(store, chain_id=chain.id)
+
+
+async def _score_all(
+    settings: Settings, chain: Chain, launches: Sequence[LaunchedToken], until_s: int
+) -> list[ScoredToken]:
+    with progress_steps(is_kept=False) as show:
+        scored = []
+        async for one in _score(settings, chain, launches, until_s):
+            scored.append(one)
+            show("judging tokens as of before their first trade", len(scored), len(launches))
+        return scored
+
+
+async def _score(
+    settings: Settings, chain: Chain, launches: Sequence[LaunchedToken], until_s: int
+) -> AsyncIterator[ScoredToken]:
+    judge = make_judge([chain], settings.analysis)
+    async with AsyncExitStack() as stack:
+        client = await connect(stack, chain, settings)
+        context = ChainContext(
+            chain=chain,
+            node=client,
+            index=NoFactsIndex(),
+            settings=settings.analysis,
+            now_s=time.time,
+        )
+        for launch in launches:
+            verdict, reason = await _verdict(context, client, judge, launch)
+            yield ScoredToken(
+                token=launch.token,
+                block_number=launch.first_block - 1,
+                verdict=verdict,
+                reason=reason,
+                outcomes=outcomes_of(launch, until_s=until_s),
+            )
+
+
+async def _verdict(
+    context: ChainContext, client: RpcClient, judge: Judge, launch: LaunchedToken
+) -> tuple[str, str]:
+    """Return the verdict of before the first trade, or why there is none."""
+    try:
+        header = await fetch_header(client, launch.first_block - 1)
+        if header is None:
+            return "not_judged", "the node lacks the block"
+        report = await judge_as_of(context, launch.token, header.ref)
+    except TokenRefusedError as error:
+        return "refused", error.reason
+    except UpstreamError as error:
+        return "not_judged", str(error)
+    judgement = judge(report)
+    if judgement is None:
+        return "not_judged", "the chain is not configured"
+    return judgement.verdict, ""
+
+
+def _print_table(scored: Sequence[ScoredToken]) -> None:
+    columns = ("verdict", "within", "trapped", "sold", "few buyers", "not over")
+    table = Table(*columns, title=f"{len(scored)} tokens")
+    for row in confusion_of(scored):
+        table.add_row(*map(cell_text, msgspec.structs.astuple(row)))
+    OUT.print(table)
+    for one in false_safe(scored):
+        OUT.print(cell_text(f"called safe, and trapped its buyers: {one.token}"))
+    reasons = sorted({one.reason for one in scored if one.verdict == "not_judged"})
+    for reason in reasons:
+        OUT.print(cell_text(f"not judged: {reason}"))

@@ -1,0 +1,1 @@
+"""Predictions of stored reports, held against the trades and transfers of new blocks."""

@@ -1,0 +1,139 @@
+"""Writer of what new blocks say of predictions, in the transaction that stores the blocks.
+
+Nothing is asked of a node: it takes the logs at hand, and two look-ups for each commit.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from core.accuracy import age_of
+from core.primitives import BlockRef
+from indexer.accuracy.block_checks import (
+    PlacedCheck,
+    check_failure,
+    check_trades,
+    check_transfers,
+    failures_in,
+)
+from indexer.decode.hex_columns import keys_of
+from indexer.decode.log_columns import LogColumns
+from indexer.decode.swap_transactions import pools_in
+from indexer.decode.transfer_events import PLAIN_TRANSFER
+from indexer.watched.block_reads import BlockReads
+from sql.accuracy_counts import (
+    DAY_S,
+    AccuracyCount,
+    PredictedPool,
+    deepest_pool,
+    insert_counts,
+    predicted_pools,
+    predicted_transfers,
+)
+from sql.database import Transaction
+from sql.disagreements import Disagreement, write_disagreements
+
+
+def write_checks(
+    tx: Transaction,
+    logs: LogColumns,
+    blocks: Sequence[BlockRef],
+    reads: Sequence[BlockReads],
+    *,
+    chain_id: int,
+    now_s: float,
+) -> None:
+    """Hold the predictions of reports against these blocks; store counts and disagreements.
+
+    `reads`: receipts of watched tokens' trades, where they were read. Raises StoreError.
+    """
+    pools = predicted_pools(tx, chain_id=chain_id, pools=pools_in(logs))
+    transfers = predicted_transfers(tx, chain_id=chain_id, tokens=_moved(logs))
+    checks = [
+        *check_trades(logs, blocks, pools),
+        *check_transfers(logs, transfers),
+        *_failures(tx, reads),
+    ]
+    if not checks:
+        return
+    times = {block.number: block.time_s for block in blocks}
+    known = [one for one in checks if one.block_number in times]
+    insert_counts(tx, count_checks(known, times, chain_id=chain_id))
+    differing = [
+        to_disagreement(one, time_s=times[one.block_number], chain_id=chain_id)
+        for one in known
+        if one.check.result in ("disagreed", "open")
+    ]
+    write_disagreements(tx, differing, now_s=int(now_s))
+
+
+def count_checks(
+    checks: Iterable[PlacedCheck], times: dict[int, int], *, chain_id: int
+) -> list[AccuracyCount]:
+    """Return the checks as counts by block, exchange, flag and age. `times`: of the blocks, Unix
+    seconds."""
+    found: dict[tuple[int, str, str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for one in checks:
+        age = age_of(one.of.report_time_s, times[one.block_number])
+        result = "uncounted" if one.check.result == "open" else one.check.result
+        found[one.block_number, _dex(one), one.check.flag, age][result] += 1
+    return [
+        msgspec.convert(
+            {
+                "chain_id": chain_id,
+                "day_s": times[block_number] - times[block_number] % DAY_S,
+                "block_number": block_number,
+                "dex": dex,
+                "flag": flag,
+                "age": age,
+                "agreed": counts["agreed"],
+                "disagreed": counts["disagreed"],
+                "explained": 0,
+                "uncounted": counts["uncounted"],
+            },
+            AccuracyCount,
+        )
+        for (block_number, dex, flag, age), counts in found.items()
+    ]
+
+
+def to_disagreement(one: PlacedCheck, *, time_s: int, chain_id: int) -> Disagreement:
+    """Return a check that differs as it is written down. `time_s`: of its block."""
+    return Disagreement(
+        chain_id=chain_id,
+        block_number=one.block_number,
+        block_time_s=time_s,
+        token_id=one.of.token_id,
+        tx_hash=one.tx_hash,
+        log_index=one.log_index,
+        trader=one.trader,
+        pool=one.of.pool if isinstance(one.of, PredictedPool) else None,
+        dex=_dex(one),
+        flag=one.check.flag,
+        age=age_of(one.of.report_time_s, time_s),
+        report_block=one.of.report_block,
+        predicted=one.check.predicted,
+        observed=one.check.observed,
+        is_certain=one.check.result == "disagreed",
+    )
+
+
+def _dex(one: PlacedCheck) -> str:
+    return one.of.dex if isinstance(one.of, PredictedPool) else ""
+
+
+def _moved(logs: LogColumns) -> set[bytes]:
+    return {
+        token
+        for group in logs.groups
+        if group.shape == PLAIN_TRANSFER
+        for token in keys_of(group.address)
+    }
+
+
+def _failures(tx: Transaction, reads: Sequence[BlockReads]) -> Iterator[PlacedCheck]:
+    for block_number, outcome in failures_in(reads):
+        predicted = deepest_pool(tx, token_id=outcome.candidate.token.token_id)
+        if predicted is not None:
+            yield from check_failure(block_number, outcome, predicted)

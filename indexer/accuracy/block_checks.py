@@ -1,0 +1,189 @@
+"""All that the logs of blocks say of predictions, as checks with their place. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from core.primitives import Address, BlockRef, Hash32
+from indexer.accuracy.trade_checks import PredictionCheck, check_swap, check_transfer
+from indexer.decode.hex_columns import keys_of
+from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns
+from indexer.decode.swap_events import SWAP_TOPICS
+from indexer.decode.swap_transactions import (
+    SwapAmounts,
+    SwapTransaction,
+    TokenMove,
+    add_moves,
+    find_amounts,
+    find_swaps,
+)
+from indexer.decode.transfer_events import PLAIN_TRANSFER
+from indexer.watched.block_reads import BlockReads, TransactionOutcome
+from indexer.watched.failed_trades import side_of
+from indexer.watched.real_trades import TokenLogs, TokenSwap, read_swaps
+from sql.accuracy_counts import PredictedPool, PredictedTransfer
+from sql.columns import blob
+
+_SWAP_TOPICS = frozenset(blob(topic) for topic in SWAP_TOPICS)
+
+
+class PlacedCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A check of one prediction, and where the trade is."""
+
+    block_number: int
+    tx_hash: Hash32
+    log_index: int | None
+    """None: the transaction failed."""
+    trader: Address | None
+    """None: not known."""
+    of: PredictedPool | PredictedTransfer
+    check: PredictionCheck
+
+
+def check_trades(
+    logs: LogColumns, blocks: Iterable[BlockRef], predictions: Sequence[PredictedPool]
+) -> Iterator[PlacedCheck]:
+    """Yield what swaps say of predictions that are of earlier blocks."""
+    by_pool: dict[bytes, list[PredictedPool]] = defaultdict(list)
+    for one in predictions:
+        by_pool[blob(one.pool)].append(one)
+    transactions = find_swaps(logs, by_pool)
+    if not transactions:
+        return
+    add_moves(logs, {blob(one.token) for one in predictions}, transactions)
+    amounts = find_amounts(logs, blocks)
+    for tx_hash, transaction in transactions.items():
+        of_token: dict[bytes, dict[bytes, PredictedPool]] = defaultdict(dict)
+        for pool, _ in transaction.swaps.values():
+            for one in by_pool[pool]:
+                if one.report_block < transaction.block_number:
+                    of_token[blob(one.token)][pool] = one
+        for token, pools in of_token.items():
+            yield from _check_token(tx_hash, transaction, token, pools, amounts)
+
+
+def check_transfers(
+    logs: LogColumns, predictions: Sequence[PredictedTransfer]
+) -> Iterator[PlacedCheck]:
+    """Yield what transfers say of predictions that are of earlier blocks: those that are the only
+    one of their token in their transaction, and without a swap there."""
+    by_token = {blob(one.token): one for one in predictions}
+    if not by_token:
+        return
+    traded = {
+        tx_hash for group in logs.with_topics(_SWAP_TOPICS) for tx_hash in keys_of(group.tx_hash)
+    }
+    traded.add(bytes(HASH_BYTES))
+    found: dict[tuple[bytes, bytes], list[tuple[int, int, bytes, bytes]]] = defaultdict(list)
+    for group in logs.groups:
+        if group.shape != PLAIN_TRANSFER:
+            continue
+        rows = zip(keys_of(group.tx_hash), keys_of(group.address), strict=True)
+        for row, (tx_hash, token) in enumerate(rows):
+            if token in by_token and tx_hash not in traded:
+                sender, recipient = group.topics[row, :, HASH_BYTES - ADDRESS_BYTES :]
+                place = int(group.block_number[row]), int(group.log_index[row])
+                found[tx_hash, token].append((*place, sender.tobytes(), recipient.tobytes()))
+    for (tx_hash, token), moves in found.items():
+        block_number, log_index, sender, recipient = moves[0]
+        predicted = by_token[token]
+        if len(moves) == 1 and predicted.report_block < block_number:
+            yield PlacedCheck(
+                block_number=block_number,
+                tx_hash=Hash32("0x" + tx_hash.hex()),
+                log_index=log_index,
+                trader=Address("0x" + sender.hex()),
+                of=predicted,
+                check=check_transfer(sender, recipient, predicted),
+            )
+
+
+def failures_in(reads: Sequence[BlockReads]) -> Iterator[tuple[int, TransactionOutcome]]:
+    """Yield trades of watched tokens that failed for a reason that is not their own as far as is
+    known, with their blocks."""
+    for read in reads:
+        for outcome in read.outcomes:
+            if outcome.failure is not None and outcome.failure.cause == "unknown":
+                yield read.number, outcome
+
+
+def check_failure(
+    block_number: int, outcome: TransactionOutcome, predicted: PredictedPool
+) -> Iterator[PlacedCheck]:
+    """Yield what a failed trade says of a prediction that its side passes in the token's deepest
+    pool."""
+    transaction = outcome.candidate.transaction
+    side = side_of(transaction.data, blob(predicted.token))
+    promised = {"buy": predicted.buy, "sell": predicted.sell, "unknown": None}[side]
+    if promised != "passed" or predicted.report_block >= block_number:
+        return
+    yield PlacedCheck(
+        block_number=block_number,
+        tx_hash=transaction.hash,
+        log_index=None,
+        trader=transaction.sender,
+        of=predicted,
+        check=PredictionCheck(
+            flag="buy_success" if side == "buy" else "sell_success",
+            result="open",
+            predicted="passed",
+            observed="failed",
+        ),
+    )
+
+
+def _check_token(
+    tx_hash: bytes,
+    transaction: SwapTransaction,
+    token: bytes,
+    pools: dict[bytes, PredictedPool],
+    amounts: SwapAmounts,
+) -> Iterator[PlacedCheck]:
+    moves = sorted(transaction.moves.get(token, ()), key=lambda move: move.log_index)
+    told = TokenLogs(
+        token=token,
+        moves=moves,
+        swaps=[*_swaps(transaction, token, pools, amounts)],
+        swapped=frozenset(transaction.swapped),
+    )
+    readings = [reading for reading in read_swaps(told) if not reading.is_own]
+    is_alone = len(readings) == 1 and not _went_elsewhere(told, pools)
+    for reading in readings:
+        trader = None if reading.trade is None else Address("0x" + reading.trade.trader.hex())
+        predicted = pools[reading.swap.pool]
+        for check in check_swap(reading, predicted, is_alone=is_alone):
+            yield PlacedCheck(
+                block_number=transaction.block_number,
+                tx_hash=Hash32("0x" + tx_hash.hex()),
+                log_index=reading.swap.log_index,
+                trader=trader,
+                of=predicted,
+                check=check,
+            )
+
+
+def _swaps(
+    transaction: SwapTransaction,
+    token: bytes,
+    pools: dict[bytes, PredictedPool],
+    amounts: SwapAmounts,
+) -> Iterator[TokenSwap]:
+    for log_index, (pool, recipient) in sorted(transaction.swaps.items()):
+        known = amounts.get((transaction.block_number, log_index))
+        if pool in pools and known is not None:
+            side = 0 if token < blob(pools[pool].quote) else 1  # pools sort their tokens
+            yield TokenSwap(
+                log_index=log_index, pool=pool, recipient=recipient, token_in=known[side]
+            )
+
+
+def _went_elsewhere(told: TokenLogs, pools: dict[bytes, PredictedPool]) -> bool:
+    """True if the token also moved at a pool of it that no report names: a second trade, it may
+    be."""
+    others = told.swapped - pools.keys()
+    return any(_touches(move, others) for move in told.moves)
+
+
+def _touches(move: TokenMove, pools: frozenset[bytes]) -> bool:
+    return move.sender in pools or move.recipient in pools

@@ -1,0 +1,99 @@
+"""One real trade or transfer beside what a report predicted of it. Pure."""
+
+from collections.abc import Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from config.burn import BURN_ADDRESSES
+from core.accuracy import TOLERANCE_POINTS, PredictionFlag, is_near
+from indexer.watched.real_trades import RealTrade, SwapReading
+from sql.accuracy_counts import PredictedPool, PredictedTransfer, address_of
+from sql.columns import blob
+
+PredictionResult = Literal["agreed", "disagreed", "open", "uncounted"]
+"""open: it differs, but for a reason that may be the trader's own."""
+
+_TAKES_TAX: Final = frozenset(blob(address) for address in BURN_ADDRESSES) | {bytes(20)}
+_TAX_DECIMALS: Final = 4
+
+
+class PredictionCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One prediction of one trade or transfer, as it came out."""
+
+    flag: PredictionFlag
+    result: PredictionResult
+    predicted: str
+    """passed or refused; of a tax, percent as decimal text."""
+    observed: str
+    """passed; of a tax, percent as decimal text. Empty: it cannot be told."""
+
+
+def check_swap(
+    reading: SwapReading, predicted: PredictedPool, *, is_alone: bool
+) -> Iterator[PredictionCheck]:
+    """Yield what a swap says of the predictions of its side; nothing of a side without one.
+
+    `is_alone` False: others traded the token in the same transaction, so nothing is certain.
+    """
+    is_buy = reading.side == "buy"
+    outcome = predicted.buy if is_buy else predicted.sell
+    tax_pct = predicted.buy_tax if is_buy else predicted.sell_tax
+    trade = reading.trade if is_alone else None
+    if trade is not None and _is_special(trade, predicted):
+        trade = None
+    success: PredictionFlag = "buy_success" if is_buy else "sell_success"
+    tax: PredictionFlag = "buy_tax" if is_buy else "sell_tax"
+    if outcome == "refused":
+        result: PredictionResult = "uncounted" if trade is None else "open"
+        yield _passed(success, result, predicted="refused")
+    if outcome != "passed":
+        return
+    result = "uncounted" if trade is None else "agreed"
+    yield _passed(success, result, predicted="passed")
+    if tax_pct is not None:
+        yield PredictionCheck(
+            flag=tax,
+            result="uncounted" if trade is None else _tax_result(trade, tax_pct, predicted),
+            predicted=_percent(tax_pct),
+            observed="" if trade is None else _percent(trade.tax_pct),
+        )
+
+
+def check_transfer(
+    sender: bytes, recipient: bytes, predicted: PredictedTransfer
+) -> PredictionCheck:
+    """Return what the only transfer of a token in a transaction says of its prediction."""
+    special = {address_of(predicted.owner), address_of(predicted.creator)}
+    special |= _TAKES_TAX | {blob(predicted.token)}
+    if sender in special or recipient in special:
+        result: PredictionResult = "uncounted"
+    else:
+        result = "agreed" if predicted.transfer_success else "open"
+    return _passed(
+        "transfer_success", result, predicted="passed" if predicted.transfer_success else "refused"
+    )
+
+
+def _is_special(trade: RealTrade, predicted: PredictedPool) -> bool:
+    """True if the trader is one whom tokens treat otherwise, or got more than the pool paid."""
+    known = {address_of(predicted.owner), address_of(predicted.creator)}
+    return trade.trader in known or trade.tax_pct < -TOLERANCE_POINTS
+
+
+def _tax_result(trade: RealTrade, tax_pct: float, predicted: PredictedPool) -> PredictionResult:
+    if is_near(trade.tax_pct, tax_pct):
+        return "agreed"
+    if trade.tax_pct < tax_pct:
+        return "open"  # the trader may be exempt
+    # What a seller sends elsewhere may be a payment, not a tax.
+    is_tax = trade.others <= _TAKES_TAX | {blob(predicted.token)}
+    return "disagreed" if is_tax else "open"
+
+
+def _passed(flag: PredictionFlag, result: PredictionResult, *, predicted: str) -> PredictionCheck:
+    return PredictionCheck(flag=flag, result=result, predicted=predicted, observed="passed")
+
+
+def _percent(tax_pct: float) -> str:
+    return str(round(tax_pct, _TAX_DECIMALS))

@@ -1,0 +1,16 @@
+-- One row per token of $chain_id at an address among $tokens (a JSON array of hex) whose report says
+-- whether it can be transferred.
+select
+    report.token_id,
+    report.address as token,
+    report.transfer_success,
+    report.block_number as report_block,
+    report.block_time_s as report_time_s,
+    report.owner_address as owner,
+    report.creator_address as creator
+from token
+cross join report on report.token_id = token.token_id
+where
+    token.chain_id = $chain_id
+    and token.address in (select from_hex(value) from json_each($tokens))
+    and report.transfer_success is not null
