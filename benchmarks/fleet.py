@@ -135,12 +135,14 @@ def _cpu_s(processes: Sequence[Process]) -> float:
 
 async def admitted(asked: AskedAnalysis, tokens: Sequence[Address]) -> list[Address]:
     """The tokens that pass the gate, all of them analysed once."""
-    found = []
-    for token in tokens:
-        with suppress(TokenRefusedError):
-            await asked.report(SLUG, token)
-            found.append(token)
-    return found
+    ends = await asyncio.gather(
+        *(asked.report(SLUG, token) for token in tokens), return_exceptions=True
+    )
+    return [
+        token
+        for token, end in zip(tokens, ends, strict=True)
+        if not isinstance(end, TokenRefusedError)
+    ]
 
 
 async def compare(
