@@ -99,3 +99,4 @@ class AskedWork:
         # The analyser logs errors, and those who wait are told.
         with suppress(Exception):
             await self._shared.play(slug, run)
+        self._wake.set()  # a slot is free

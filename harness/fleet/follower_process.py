@@ -29,6 +29,7 @@ async def live(node_url: str, database_url: str, world: int, finality: int) -> N
     """Follow whenever it may, until SIGTERM."""
     chain = msgspec.structs.replace(world_of(world).chain, finality_blocks=finality, start_block=0)
     address = PostgresAddress(url=Secret(database_url), lake="unused", prefix=Path("unused"))
+    Store.open(address).close()  # makes the tables, that of leases among them
     client = await RpcClient.connect([node_url], chain.id, RpcSettings())
     stop = asyncio.Event()
     stop_on_signals(stop)

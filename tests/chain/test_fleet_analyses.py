@@ -97,7 +97,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedFleet]:
             "ASSAY_CONFIG": str(folder),
             "ASSAY_STORE": postgres.url(),
             "ASSAY_LAKE": str(folder / "lake"),
-            "ASSAY_REDIS_URL": valkey.url,
+            "ASSAY_REDIS": valkey.url,
         }
         with closing(Ledger.of_store(address_of(postgres.url(), path=folder / "files"))) as ledger:
             key = ledger.create_key(load_plans()["admin"], "test", time.time()).plaintext

@@ -71,6 +71,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
         *("market.venues", "market", "market.curves", "conditions", "scenarios", "pipeline"),
         "quotes",
+        "backtest",
         "fleet",
         "background",
     ),
