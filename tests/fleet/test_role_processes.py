@@ -81,7 +81,7 @@ def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
         )
         for member in (follower, worker, server):
             member.until_ready()
-        until(lambda: follower.leases() == {"follow:1"} or None)
+        until(lambda: follower.leases() == {"follow:1", "lake"} or None)
         until(lambda: worker.leases() >= {"delivery", "jobs", "reports"} or None)
         assert server.leases() == set()
         assert follower.client.get("/usage").status_code == 404
