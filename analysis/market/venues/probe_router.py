@@ -100,10 +100,11 @@ def managed_way(
     return _way(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
 
 
-def vaulted_way(router: Address, *, permit2: Address | None = None) -> TradeRoute:
+def vaulted_way(router: Address, *, has_bins: bool, permit2: Address | None = None) -> TradeRoute:
     """Return a route for pools of PancakeSwap Infinity, whose key the manager tells by their id."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
-    return _way(router, _vaulted_data, read, permit2=permit2, is_hooked=True)
+    data = partial(_vaulted_data, has_bins)
+    return _way(router, data, read, permit2=permit2, is_hooked=True)
 
 
 def book_way(
@@ -160,16 +161,18 @@ def managed_reach(
     )
 
 
-def vaulted_reach(router: Address, *, mark: Address, hooks: Address | None) -> Reach:
+def vaulted_reach(
+    router: Address, *, has_bins: bool, mark: Address, hooks: Address | None
+) -> Reach:
     """Return the measurement for pools of PancakeSwap Infinity. `mark`: a secret that authenticates
     the answer."""
     return Reach(
         router=router,
         code=probes.runtime("StageRouter"),
         data=lambda swap: call_data(
-            "reachVaulted(address,bytes32,bool,uint256,bytes32)",
+            "reachVaulted(address,bytes32,bool,bool,uint256,bytes32)",
             *_entry(swap),
-            *(swap.upwards, swap.amount_in, _word(mark)),
+            *(has_bins, swap.upwards, swap.amount_in, _word(mark)),
         ),
         has_hooks=hooks is not None,
     )
@@ -251,11 +254,11 @@ def _managed_data(key: tuple[object, ...], means: Means, swap: Swap) -> str:
     )
 
 
-def _vaulted_data(means: Means, swap: Swap) -> str:
+def _vaulted_data(has_bins: bool, means: Means, swap: Swap) -> str:
     return call_data(
-        f"swapVaulted(address,bytes32,bool,uint256,{_MEANS_TYPE})",
+        f"swapVaulted(address,bytes32,bool,bool,uint256,{_MEANS_TYPE})",
         *_entry(swap),
-        *(swap.upwards, swap.amount_in, means.words),
+        *(has_bins, swap.upwards, swap.amount_in, means.words),
     )
 
 
