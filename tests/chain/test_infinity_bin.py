@@ -127,9 +127,13 @@ async def test_a_hook_decides_about_sales(
     assert row.sell == sale
 
 
-async def test_bins_that_end_are_not_the_tokens_fault(chain: Chain, context: ChainContext) -> None:
-    """The real trade fails too, for want of tokens to buy: that is said, and no refusal."""
-    market = place(chain, token_raw=10**15)
+@pytest.mark.parametrize("bins", [8, 20])
+async def test_bins_that_end_are_not_the_tokens_fault(
+    chain: Chain, context: ChainContext, *, bins: int
+) -> None:
+    """The real trade fails too, for want of tokens to buy: that is said, and no refusal, nor for
+    the gas of the way through all of them."""
+    market = place(chain, token_raw=10**15, bins=bins)
     report = await judge(with_dexes(context, (market.dex,)), market.token)
     assert report.pools is not None
     (row,) = report.pools

@@ -28,6 +28,9 @@ _COMMON_FEES_BP = (30, 50, 100, 300, 1_000)
 """Fees tried in turn on pairs whose fee is not known: one that is too high costs the trader a
 little, which is slippage and not tax; one that is too low reverts."""
 
+_BINS_GAS = RawAmount(2_000_000)
+"""A swap through some thirty bins, each of which costs two writes and an event."""
+
 _MEANS_TYPE = "(address,address)"
 _SWAP_HOOK_BITS = 0b1100_1100
 """Permission bits of a V4 hook's address: before and after swaps, and with amounts of its own.
@@ -104,7 +107,8 @@ def vaulted_way(router: Address, *, has_bins: bool, permit2: Address | None = No
     """Return a route for pools of PancakeSwap Infinity, whose key the manager tells by their id."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
     data = partial(_vaulted_data, has_bins)
-    return _way(router, data, read, permit2=permit2, is_hooked=True)
+    way = _way(router, data, read, permit2=permit2, is_hooked=True)
+    return msgspec.structs.replace(way, gas=_BINS_GAS) if has_bins else way
 
 
 def book_way(
@@ -112,7 +116,7 @@ def book_way(
 ) -> TradeRoute:
     """Return a route for pairs of Liquidity Book. `wrapped`: the pair's other token, if that is
     the wrapped coin."""
-    return _way(
+    way = _way(
         router,
         _book_data,
         partial(book_swap.read_moved, router=router),
@@ -121,6 +125,7 @@ def book_way(
         quote_data=_book_quote,
         takes_all=True,
     )
+    return msgspec.structs.replace(way, gas=_BINS_GAS)
 
 
 def book_reach(router: Address) -> Reach:
