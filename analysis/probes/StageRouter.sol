@@ -73,6 +73,13 @@ interface IVaultManager {
         returns (int256 delta);
 }
 
+/// The manager of Infinity's pools of bins.
+interface IBinManager {
+    function swap(VaultKey calldata key, bool forY, int128 amount, bytes calldata hookData)
+        external
+        returns (int256 delta);
+}
+
 /// A pair of Liquidity Book: bins of one price each.
 interface IBook {
     function getTokenX() external view returns (address);
@@ -95,6 +102,11 @@ contract StageRouter {
     uint160 private constant LOWEST_PRICE = 4295128739 + 1;
     uint160 private constant HIGHEST_PRICE =
         1461446703485210103287273052203988822378723970342 - 1;
+
+    /// What a manager of bins says where they end before the order does.
+    bytes4 private constant OUT_OF_LIQUIDITY = bytes4(keccak256("BinPool__OutOfLiquidity()"));
+    uint256 private constant REACH_TRIES = 8;
+    uint256 private constant REACH_STEP = 8;
 
     /// Keeps the slots below out of the way of what a real router at this address has stored.
     uint256[2 ** 64] private apart;
@@ -228,15 +240,16 @@ contract StageRouter {
     function reachVaulted(
         address manager,
         bytes32 id,
+        bool hasBins,
         bool upwards,
         uint256 amountIn,
         bytes32 mark
     ) external returns (uint256 taken, uint256 given) {
         asking = mark;
         msgSender = msg.sender;
-        address vault = IVaultManager(manager).vault();
+        bytes memory order = abi.encode(manager, id, hasBins, upwards, amountIn);
         (, bytes memory said) =
-            vault.call(abi.encodeCall(IVault.lock, (abi.encode(manager, id, upwards, amountIn))));
+            IVaultManager(manager).vault().call(abi.encodeCall(IVault.lock, (order)));
         msgSender = address(0);
         return _reached(said, mark);
     }
@@ -293,30 +306,52 @@ contract StageRouter {
         return _squareBoth(key.currency0, key.currency1, upwards, delta, before);
     }
 
-    /// A pool of PancakeSwap Infinity, known by its id. Answers as swapManaged does.
+    /// A pool of PancakeSwap Infinity, known by its id. Answers as swapManaged does. Where a pool's
+    /// bins end before the order, it would revert whatever the token does: then there is no trade, and
+    /// no revert.
     function swapVaulted(
         address manager,
         bytes32 id,
+        bool hasBins,
         bool upwards,
         uint256 amountIn,
         Means calldata means_
     ) external payable returns (uint256 paid, uint256 got) {
         means = means_;
         msgSender = msg.sender;
-        address vault = IVaultManager(manager).vault();
-        bytes memory said = IVault(vault).lock(abi.encode(manager, id, upwards, amountIn));
+        bytes memory order = abi.encode(manager, id, hasBins, upwards, amountIn);
+        bytes memory said = IVault(IVaultManager(manager).vault()).lock(order);
         msgSender = address(0);
         (paid, got) = abi.decode(said, (uint256, uint256));
         if (address(this).balance > 0) _pay(msg.sender, address(this).balance);
     }
 
     function lockAcquired(bytes calldata data) external returns (bytes memory) {
-        (IVaultManager manager, bytes32 id, bool upwards, uint256 amountIn) =
-            abi.decode(data, (IVaultManager, bytes32, bool, uint256));
+        (IVaultManager manager, bytes32 id, bool hasBins, bool upwards, uint256 amountIn) =
+            abi.decode(data, (IVaultManager, bytes32, bool, bool, uint256));
         VaultKey memory key = manager.poolIdToPoolKey(id);
         uint256 before = _coins(upwards ? key.currency1 : key.currency0);
-        int256 delta = manager.swap(key, _params(upwards, amountIn), "");
+        int256 delta = hasBins
+            ? _swapInBins(address(manager), key, upwards, amountIn)
+            : manager.swap(key, _params(upwards, amountIn), "");
         return _squareBoth(key.currency0, key.currency1, upwards, delta, before);
+    }
+
+    /// 0 where the bins end before the order. A pool that is only asked is offered less and less.
+    function _swapInBins(address manager, VaultKey memory key, bool forY, uint256 amountIn)
+        private
+        returns (int256)
+    {
+        uint256 tries = asking == 0 ? 1 : REACH_TRIES;
+        for (; tries > 0 && amountIn > 0; --tries) {
+            int128 amount = -int128(uint128(amountIn));
+            (bool ok, bytes memory said) =
+                manager.call(abi.encodeCall(IBinManager.swap, (key, forY, amount, "")));
+            if (ok) return abi.decode(said, (int256));
+            if (said.length != 4 || bytes4(said) != OUT_OF_LIQUIDITY) _fail(said);
+            amountIn /= REACH_STEP;
+        }
+        return 0;
     }
 
     function _params(bool upwards, uint256 amountIn) private pure returns (Params memory) {

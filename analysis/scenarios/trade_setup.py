@@ -11,9 +11,8 @@ from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimBlock, SimLog, Simulation
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
-_WALLET_GAS = RawAmount(800_000)
-_LITTLE_GAS = RawAmount(300_000)
-"""Gas of a plain swap, with a wallet's margin."""
+_CAREFUL_GAS = RawAmount(500_000)
+"""Gas that careful wallets add to what an estimate gives."""
 
 
 class TradeSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,9 +111,11 @@ def _quote_funds(
 
 def wallet_gas(setup: TradeSetup) -> int:
     """Return about the gas that careful wallets send: a token may behave better if given more."""
-    return setup.disguise.about(_WALLET_GAS, f"{setup.candidate.key}:gas")
+    return setup.disguise.about(
+        RawAmount(setup.route.gas + _CAREFUL_GAS), f"{setup.candidate.key}:gas"
+    )
 
 
 def little_gas(setup: TradeSetup) -> int:
-    """Return about the gas that wallets send that estimate a plain trade."""
-    return setup.disguise.about(_LITTLE_GAS, f"{setup.candidate.key}:little gas")
+    """Return about the gas that wallets send that estimate the trade."""
+    return setup.disguise.about(setup.route.gas, f"{setup.candidate.key}:little gas")

@@ -2,7 +2,8 @@
 stored, and how a pool's id follows from its key.
 
 Source: v4-core IPoolManager, PoolId, StateLibrary; infinity-core ICLPoolManager, PoolId,
-CLPoolManager and CLPool (storage layout, as solc lays it out), CLPoolParametersHelper.
+CLPoolManager and CLPool (storage layout, as solc lays it out), CLPoolParametersHelper;
+IBinPoolManager, BinPoolParametersHelper.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +16,10 @@ from core.abi import topic_of
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 
 _SPACING_BIT = 16
-"""First bit of the tick spacing in Infinity's `parameters`, whose lowest 16 are the hook's
-permissions."""
+"""First bit of the tick spacing, or the bin step, in Infinity's `parameters`, whose lowest 16 are
+the hook's permissions."""
 _SPACING_BITS = 24
+"""Of a bin step 16; the manager refuses keys with any of the bits above."""
 
 
 class CreatedKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,10 +42,12 @@ class EntryLayout(msgspec.Struct, frozen=True, kw_only=True):
     pools_slot: int
     """Storage slot of the mapping from ids to pool states."""
     key_words: Callable[[Dex, int, int], tuple[int, ...]]
-    """The words of a pool's key behind its two currencies, by fee and tick spacing, without
-    hooks."""
+    """The words of a pool's key behind its two currencies, by fee and tick spacing (or bin step),
+    without hooks."""
     has_vault: bool = False
     """Tokens lie in a vault beside the manager, which is locked for a trade."""
+    has_bins: bool = False
+    """Pools are bins of one price each, which a call reads; no storage slot is then used."""
 
     def pool_id(self, dex: Dex, pair: tuple[Address, Address], fee: int, spacing: int) -> Hash32:
         """Return the id of the pool of two tokens without hooks."""
@@ -86,7 +90,18 @@ _INFINITY = EntryLayout(
     has_vault=True,
 )
 
-LAYOUTS: dict[str | None, EntryLayout] = {None: _UNISWAP, "infinity_cl": _INFINITY}
+_INFINITY_BIN = msgspec.structs.replace(
+    _INFINITY,
+    created=topic_of("Initialize(bytes32,address,address,address,uint24,bytes32,uint24)"),
+    pools_slot=5,
+    has_bins=True,
+)
+
+LAYOUTS: dict[str | None, EntryLayout] = {
+    None: _UNISWAP,
+    "infinity_bin": _INFINITY_BIN,
+    "infinity_cl": _INFINITY,
+}
 """By the variant that chain files give."""
 
 

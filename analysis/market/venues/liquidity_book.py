@@ -2,13 +2,13 @@
 each, keyed by two tokens and bin step.
 
 A pair's tokens X and Y stand in the order in which its creator named them. Source: joe-v2
-ILBFactory, ILBPair, PriceHelper.
+ILBFactory, ILBPair.
 """
 
 from collections.abc import Sequence
-from math import exp, log1p
 
 from analysis.market.venues import probe_router
+from analysis.market.venues.bin_price import bin_price
 from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.trade_route import Reach, TradeRoute
@@ -21,10 +21,6 @@ from core.primitives import Address, RawAmount
 
 _STEPS = (1, 2, 5, 10, 15, 20, 25, 50, 80, 100)
 """Bin steps in basis points that the factories' presets have."""
-_PRICE_ONE = 2**23
-"""Id of the bin whose price is one."""
-_LARGEST_EXPONENT = 700.0
-"""Of e: a price beyond it is no number that counts."""
 
 
 class BookReads:
@@ -53,16 +49,8 @@ class BookReads:
             token_reserve_raw=RawAmount(token),
             quote_reserve_raw=RawAmount(quote),
             in_range_liquidity=None,
-            price=_price(self._batch[self._bin], candidate.tick_spacing, is_x=is_x),
+            price=bin_price(self._batch[self._bin], candidate.tick_spacing, token_is_x=is_x),
         )
-
-
-def _price(bin_id: int | None, step_bp: int | None, *, is_x: bool) -> float | None:
-    """Return quote per token, in smallest units. None: not known."""
-    if bin_id is None or step_bp is None:
-        return None
-    exponent = (bin_id - _PRICE_ONE) * log1p(step_bp / 10_000)
-    return exp(exponent if is_x else -exponent) if abs(exponent) < _LARGEST_EXPONENT else None
 
 
 def _lookups(dex: Dex, token: Address, quote: Address) -> Sequence[Lookup]:

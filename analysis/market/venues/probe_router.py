@@ -28,6 +28,9 @@ _COMMON_FEES_BP = (30, 50, 100, 300, 1_000)
 """Fees tried in turn on pairs whose fee is not known: one that is too high costs the trader a
 little, which is slippage and not tax; one that is too low reverts."""
 
+_BINS_GAS = RawAmount(2_000_000)
+"""A swap through some thirty bins, each of which costs two writes and an event."""
+
 _MEANS_TYPE = "(address,address)"
 _SWAP_HOOK_BITS = 0b1100_1100
 """Permission bits of a V4 hook's address: before and after swaps, and with amounts of its own.
@@ -100,10 +103,12 @@ def managed_way(
     return _way(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
 
 
-def vaulted_way(router: Address, *, permit2: Address | None = None) -> TradeRoute:
+def vaulted_way(router: Address, *, has_bins: bool, permit2: Address | None = None) -> TradeRoute:
     """Return a route for pools of PancakeSwap Infinity, whose key the manager tells by their id."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
-    return _way(router, _vaulted_data, read, permit2=permit2, is_hooked=True)
+    data = partial(_vaulted_data, has_bins)
+    way = _way(router, data, read, permit2=permit2, is_hooked=True)
+    return msgspec.structs.replace(way, gas=_BINS_GAS) if has_bins else way
 
 
 def book_way(
@@ -111,7 +116,7 @@ def book_way(
 ) -> TradeRoute:
     """Return a route for pairs of Liquidity Book. `wrapped`: the pair's other token, if that is
     the wrapped coin."""
-    return _way(
+    way = _way(
         router,
         _book_data,
         partial(book_swap.read_moved, router=router),
@@ -120,6 +125,7 @@ def book_way(
         quote_data=_book_quote,
         takes_all=True,
     )
+    return msgspec.structs.replace(way, gas=_BINS_GAS)
 
 
 def book_reach(router: Address) -> Reach:
@@ -160,16 +166,18 @@ def managed_reach(
     )
 
 
-def vaulted_reach(router: Address, *, mark: Address, hooks: Address | None) -> Reach:
+def vaulted_reach(
+    router: Address, *, has_bins: bool, mark: Address, hooks: Address | None
+) -> Reach:
     """Return the measurement for pools of PancakeSwap Infinity. `mark`: a secret that authenticates
     the answer."""
     return Reach(
         router=router,
         code=probes.runtime("StageRouter"),
         data=lambda swap: call_data(
-            "reachVaulted(address,bytes32,bool,uint256,bytes32)",
+            "reachVaulted(address,bytes32,bool,bool,uint256,bytes32)",
             *_entry(swap),
-            *(swap.upwards, swap.amount_in, _word(mark)),
+            *(has_bins, swap.upwards, swap.amount_in, _word(mark)),
         ),
         has_hooks=hooks is not None,
     )
@@ -251,11 +259,11 @@ def _managed_data(key: tuple[object, ...], means: Means, swap: Swap) -> str:
     )
 
 
-def _vaulted_data(means: Means, swap: Swap) -> str:
+def _vaulted_data(has_bins: bool, means: Means, swap: Swap) -> str:
     return call_data(
-        f"swapVaulted(address,bytes32,bool,uint256,{_MEANS_TYPE})",
+        f"swapVaulted(address,bytes32,bool,bool,uint256,{_MEANS_TYPE})",
         *_entry(swap),
-        *(swap.upwards, swap.amount_in, means.words),
+        *(has_bins, swap.upwards, swap.amount_in, means.words),
     )
 
 

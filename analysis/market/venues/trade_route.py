@@ -15,6 +15,9 @@ from core.primitives import ADDRESS_MASK, Address, RawAmount
 _APPROVE = "approve(address,uint256)"
 _UNLIMITED = 2**256 - 1
 
+PLAIN_GAS = RawAmount(300_000)
+"""Gas that wallets send for a plain swap, with their margin."""
+
 FOREVER_S = 2**40
 """A deadline no simulated block reaches."""
 
@@ -106,6 +109,9 @@ class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
     books_orders: bool = False
     """The pool pulls the payment itself and books what was ordered without looking at what arrived,
     so its event does not show a tax: its balance of the token does."""
+    gas: RawAmount = PLAIN_GAS
+    """Gas that wallets send, which estimate the trade: more where one swap goes through many parts
+    of the pool."""
     is_hooked: bool = False
     """Hooks may keep a part of either side, so the pool's event is not what the trader paid and
     got. The router (our own) returns two words: the amount paid, and the native coins received."""

@@ -1,18 +1,20 @@
-"""Uniswap V4 and PancakeSwap Infinity (concentrated): pools that are entries of one manager, known
-by the hash of their keys.
+"""Uniswap V4 and PancakeSwap Infinity (concentrated and bins): pools that are entries of one
+manager, known by the hash of their keys.
 
-Source: v4-core IPoolManager, PoolId; infinity-core ICLPoolManager, IVault.
+Source: v4-core IPoolManager, PoolId; infinity-core ICLPoolManager, IBinPoolManager, IVault.
 """
 
 from collections.abc import Sequence
 
 from analysis.market.venues import probe_router, uniswap_v4_swap
+from analysis.market.venues.bin_state import BinFloorReads, BinStateReads
 from analysis.market.venues.entry_layout import LAYOUTS, layout_of
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Reach, TradeRoute
 from analysis.market.venues.uniswap_v4_state import CreationReads, V4StateReads
 from analysis.market.venues.uniswap_v4_sweep import SweepReads
-from analysis.market.venues.venue import PoolEntries, Venue
+from analysis.market.venues.venue import EntriesReading, FloorReading, PoolEntries, Venue
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.primitives import ZERO_ADDRESS, Address
 
@@ -27,7 +29,10 @@ def _is_readable(dex: Dex) -> bool:
 
 def _standard_pools(dex: Dex, token: Address, quotes: Sequence[Address]) -> tuple[Candidate, ...]:
     """Return the standard pools without hooks that the token may have, against `quotes` and the
-    native coin. They need not exist: only the manager's state shows that."""
+    native coin. They need not exist: only the manager's state shows that. Pools of bins have no
+    usual keys, so only their events name them."""
+    if layout_of(dex).has_bins:
+        return ()
     return tuple(
         Candidate(
             dex=dex,
@@ -43,6 +48,18 @@ def _standard_pools(dex: Dex, token: Address, quotes: Sequence[Address]) -> tupl
     )
 
 
+def _ask_states(
+    batch: ReadBatch, dex: Dex, pools: Sequence[Candidate], *, to_block: int | None
+) -> EntriesReading:
+    reads = BinStateReads if layout_of(dex).has_bins else V4StateReads
+    return reads(batch, dex, pools, to_block=to_block)
+
+
+def _ask_floors(batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> FloorReading:
+    reads = BinFloorReads if layout_of(dex).has_bins else SweepReads
+    return reads(batch, dex, pools)
+
+
 def _route(
     candidate: Candidate,
     router: Address,
@@ -52,8 +69,9 @@ def _route(
 ) -> TradeRoute | str:
     if not _is_readable(candidate.dex):
         return f"how pools of {candidate.dex.name} are traded is not known"
-    if layout_of(candidate.dex).has_vault:
-        return probe_router.vaulted_way(router, permit2=permit2)
+    layout = layout_of(candidate.dex)
+    if layout.has_vault:
+        return probe_router.vaulted_way(router, has_bins=layout.has_bins, permit2=permit2)
     key = uniswap_v4_swap.pool_key(candidate)
     if key is None:
         return "the pool's key is not known"
@@ -63,8 +81,11 @@ def _route(
 def _reach(candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
     if not _is_readable(candidate.dex):
         return None
-    if layout_of(candidate.dex).has_vault:
-        return probe_router.vaulted_reach(free, mark=mark, hooks=candidate.hooks)
+    layout = layout_of(candidate.dex)
+    if layout.has_vault:
+        return probe_router.vaulted_reach(
+            free, has_bins=layout.has_bins, mark=mark, hooks=candidate.hooks
+        )
     key = uniswap_v4_swap.pool_key(candidate)
     if key is None:
         return None
@@ -79,8 +100,8 @@ VENUE = Venue(
         is_readable=_is_readable,
         standard_pools=_standard_pools,
         ask_created=CreationReads,
-        ask_states=V4StateReads,
-        ask_floors=SweepReads,
+        ask_states=_ask_states,
+        ask_floors=_ask_floors,
     ),
     route=_route,
     reach=_reach,

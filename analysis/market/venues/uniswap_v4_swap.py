@@ -1,7 +1,7 @@
 """Swaps in the managers of Uniswap V4 and PancakeSwap Infinity, whose pools any contract may trade
 in after unlocking it, or its vault: pool keys, and amounts from Swap events.
 
-Source: v4-core IPoolManager, PoolKey, LPFeeLibrary; infinity-core ICLPoolManager.
+Source: v4-core IPoolManager, PoolKey, LPFeeLibrary; infinity-core ICLPoolManager, IBinPoolManager.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,19 @@ from eth_hash.auto import keccak
 
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved, signed
+from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
 from core.abi import topic_of
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 KEY_TYPE = "(address,address,uint24,int24,address)"
 
-_SWAPS = (
-    topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"),
-    topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24,uint16)"),
-)
-"""Uniswap's; Infinity's, which ends in the protocol's part of the fee."""
-_FEE_BYTES = slice(160, 192)
+_FEE_WORDS = {
+    topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"): 5,
+    topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24,uint16)"): 5,
+    topic_of("Swap(bytes32,address,int128,int128,uint24,uint24,uint16)"): 3,
+}
+"""Index of the fee in the data of Uniswap's event, and of Infinity's: concentrated, bins."""
 _WHOLE_FEE = 1_000_000
 
 
@@ -45,15 +46,16 @@ def read_moved(
     have left it: neither is included. The event is signed from the trader's side, unlike V3's.
     """
     for log in reversed(logs):
-        if log.address != candidate.pool or not log.topics or log.topics[0] not in _SWAPS:
+        if log.address != candidate.pool or not log.topics or log.topics[0] not in _FEE_WORDS:
             continue
         data = bytes.fromhex(log.data[2:])
-        if log.topics[1] != candidate.pool_id or len(data) < _FEE_BYTES.stop:
+        fee_at = _FEE_WORDS[log.topics[0]] * WORD
+        if log.topics[1] != candidate.pool_id or len(data) < fee_at + WORD:
             continue
         if log.topics[2][-40:] != router[2:]:
             continue
         amount_0, amount_1 = signed(data[:32]), signed(data[32:64])
         paid, got = (-amount_0, amount_1) if token_in_is_0 else (-amount_1, amount_0)
-        fee = int.from_bytes(data[_FEE_BYTES], "big")
+        fee = int.from_bytes(data[fee_at : fee_at + WORD], "big")
         return Moved(received=RawAmount(paid), sent=RawAmount(got), fee_share=fee / _WHOLE_FEE)
     return None
