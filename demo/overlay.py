@@ -65,9 +65,10 @@ def render_overlay(world: World) -> str:
         _section("[oracle]", _fields(world.venues.oracle)),
         *(_section("[[dex]]", _fields(dex)) for dex in world.venues.dexes),
     ]
-    # A bare list has to stand before every table.
+    # A bare list has to stand before every table. The public chain's lockers are not on this one.
     launchpads = render_launchpads(world.launchpads)
-    return "\n".join([*sections, launchpads] if world.launchpads else [launchpads, *sections])
+    parts = [*sections, launchpads] if world.launchpads else [launchpads, *sections]
+    return "\n".join(["locker = []\n", *parts])
 
 
 def _fields(value: msgspec.Struct) -> dict[str, object]:

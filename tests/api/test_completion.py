@@ -18,7 +18,7 @@ HEAVY = {
     *("msgspec", "rich", "structlog", "litestar", "duckdb", "numpy", "web3", "eth_abi", "aiohttp"),
     *("analysis", "api", "indexer", "service", "demo"),
 }
-SPLIT = sorted({*COMMANDS} - {"keys", "sql"})
+SPLIT = sorted(name.replace("-", "_") for name in {*COMMANDS} - {"keys", "sql"})
 """Commands whose work is in a module of its own."""
 
 

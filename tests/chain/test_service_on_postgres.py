@@ -94,9 +94,6 @@ def test_commands_work_while_the_service_runs(served: Deployment) -> None:
 @pytest.mark.parametrize(
     ("command", "needs"),
     [
-        (("sql", "select 1"), "assay sql"),
-        (("export", "out"), "assay export"),
-        (("compact",), "assay compact"),
         (("backup", "out"), "assay backup"),
         (("index", "1", "--from", "0", "--to", "3"), "a back-fill"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.settings_model import IndexerSettings
+from config.store_address import StoreAddress
 from core.errors import StoreError
 from indexer import compaction_job
 from indexer.compaction_job import keep_compacting
@@ -26,11 +27,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def rounds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, CompactionRequest]]:
+def rounds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[StoreAddress, CompactionRequest]]:
     """Rounds begun; every second fails."""
-    begun: list[tuple[Path, CompactionRequest]] = []
+    begun: list[tuple[StoreAddress, CompactionRequest]] = []
 
-    def run(store: Path, request: CompactionRequest, **_: object) -> CompactionResult:
+    def run(store: StoreAddress, request: CompactionRequest, **_: object) -> CompactionResult:
         begun.append((store, request))
         if len(begun) % 2:
             raise StoreError(path=str(store), reason="the disk is full")
@@ -44,7 +45,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, CompactionReques
 
 
 async def test_rounds_go_on_after_a_fault_until_the_stop(
-    store: Store, rounds: list[tuple[Path, CompactionRequest]]
+    store: Store, rounds: list[tuple[StoreAddress, CompactionRequest]]
 ) -> None:
     stop = asyncio.Event()
     settings = IndexerSettings(lake_gb=2.0)
@@ -52,14 +53,16 @@ async def test_rounds_go_on_after_a_fault_until_the_stop(
     await until(lambda: len(rounds) >= 4)
     stop.set()
     await asyncio.wait_for(keeping, 5)
-    path, request = rounds[0]
-    assert path == store.path
+    address, request = rounds[0]
+    assert address == store.address
     (bounds,) = request.chains
     assert (bounds.chain_id, bounds.max_bytes, request.is_forced) == (CHAIN.id, 2 * 10**9, False)
 
 
 async def test_it_ends_at_once_between_rounds(
-    store: Store, rounds: list[tuple[Path, CompactionRequest]], monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    rounds: list[tuple[StoreAddress, CompactionRequest]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compaction_job, "_EVERY_S", 3_600.0)
     stop = asyncio.Event()
