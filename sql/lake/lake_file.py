@@ -20,9 +20,14 @@ from sql.lake.lake_statements import (
     load_options,
 )
 from sql.lake.store_identity import tie_lake
-from sql.statements import Engine
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+_SERVING_ROWS = (
+    "create temp macro serving_rows(statement) as table "
+    "select * from {engine}_query('serving', statement)"
+)
+"""Has the serving state's engine run a statement: DuckDB has a function for each."""
 
 MEMORY_MB = 300
 """Memory for DuckDB's buffers; a sort of more spills to disk. The process takes 150 more."""
@@ -82,6 +87,7 @@ class Lake:
                 sees_serving = sees_serving and place.has_serving()
                 if sees_serving:
                     connection.execute(place.attach_serving())
+                    connection.execute(_SERVING_ROWS.format(engine=place.engine))
                 # Two processes that make the catalogue at once would both try to fill it.
                 with place.alone() as first:
                     is_new = not place.has_lake()
@@ -111,7 +117,7 @@ class Lake:
             _translated(self.place),
             _transaction(self._connection, self._fence),
         ):
-            yield LakeTransaction(self._connection, self.place.engine)
+            yield LakeTransaction(self._connection)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -140,7 +146,7 @@ class Lake:
         All of them see the state at the first piece. Raises StoreError.
         """
         with _translated(self.place), closing(self._connection.cursor()) as cursor:
-            result = cursor.execute(load_lake_statement(query, self.place.engine), params or None)
+            result = cursor.execute(load_lake_statement(query), params or None)
             while rows := result.fetchmany(at_once):
                 yield rows
 
@@ -153,13 +159,12 @@ class Lake:
 class LakeTransaction:
     """Statements on one open transaction."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, engine: Engine) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._engine: Engine = engine
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return all rows of statement `verb_noun` as structs, matching columns by name."""
-        result = self._connection.execute(load_lake_statement(query, self._engine), params or None)
+        result = self._connection.execute(load_lake_statement(query), params or None)
         names = [column[0] for column in result.description or ()]
         return [
             msgspec.convert(dict(zip(names, values, strict=True)), row)
@@ -168,13 +173,11 @@ class LakeTransaction:
 
     def execute(self, query: str, /, **params: object) -> None:
         """Run a statement for its effect."""
-        self._connection.execute(load_lake_statement(query, self._engine), params or None)
+        self._connection.execute(load_lake_statement(query), params or None)
 
     def insert(self, query: str, /, **params: object) -> int:
         """Run a statement that inserts. Returns the number of rows."""
-        found = self._connection.execute(
-            load_lake_statement(query, self._engine), params or None
-        ).fetchone()
+        found = self._connection.execute(load_lake_statement(query), params or None).fetchone()
         return int(found[0]) if found else 0
 
     @contextmanager

@@ -23,10 +23,9 @@ def load_lake_migrations() -> tuple[Migration, ...]:
 
 
 @cache
-def load_lake_statement(query: str, engine: Engine = "sqlite") -> str:
-    """Return the text of `verb_noun` for a serving state of an engine. Raises FileNotFoundError: a
-    misspelt name is a bug."""
-    return _loaded(query, LAKE_QUERIES, engine)
+def load_lake_statement(query: str) -> str:
+    """Return the text of `verb_noun`. Raises FileNotFoundError: a misspelt name is a bug."""
+    return load_statement(query, LAKE_QUERIES)
 
 
 def scan_text(name: str, engine: Engine, /, **numbers: int) -> str:
@@ -34,7 +33,8 @@ def scan_text(name: str, engine: Engine, /, **numbers: int) -> str:
 
     DuckDB hands it over as text, so it can have no parameters.
     """
-    text = _loaded(name, LAKE_SCANS, engine)
+    load = load_statement if engine == "sqlite" else load_postgres_statement
+    text = load(name, LAKE_SCANS)
     return text.format(**{key: int(value) for key, value in numbers.items()})
 
 
@@ -48,8 +48,3 @@ def load_layout() -> str:
 def load_options() -> str:
     """Return the script that says how files of a new lake are written."""
     return (_HERE / "options.sql").read_text(encoding="utf-8")
-
-
-def _loaded(name: str, folder: Path, engine: Engine) -> str:
-    load = load_statement if engine == "sqlite" else load_postgres_statement
-    return load(name, folder)

@@ -54,8 +54,6 @@ NOT_BOTH_UNDERSTAND = {
     "lake/count_launches",  # parameters that may be null
     "lake/list_closed",
     "lake/count_rows",  # no bound as null, not as -1
-    *("lake/copy_launches", "lake/copy_pools"),  # a function of DuckDB for each engine
-    *("lake/move_trades", "lake/move_transfers"),
     *("lake/launches", "lake/new_pools", "lake/pools", "lake/tokens"),  # bytes as text
 }
 """Statements with a text for each engine, and why."""

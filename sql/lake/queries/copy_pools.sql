@@ -6,5 +6,5 @@ select
     '0x' || factory, '0x' || token0, '0x' || token1, fee::bigint, tick_spacing::bigint,
     stable::integer::boolean, case when has_no_hooks = '0' then '0x' || hooks end,
     block_number::bigint, log_index::integer
-from sqlite_query('serving', $scan)
+from serving_rows($scan)
 order by pool_no::integer

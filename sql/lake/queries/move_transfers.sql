@@ -17,7 +17,7 @@ from (
         unhex('0000000000000000000000000000000000000000000000000000000000000000') || f.amount as padded,
         octet_length(f.amount) as size
     from serving.final_transfer f
-    left join sqlite_query('serving', $scan) t on t.token_id::integer = f.token_id
+    left join serving_rows($scan) t on t.token_id::integer = f.token_id
     where f.batch = $batch
 )
 order by token, block_number, log_index
