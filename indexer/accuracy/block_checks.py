@@ -21,7 +21,7 @@ from indexer.decode.swap_transactions import (
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 from indexer.watched.block_reads import BlockReads, TransactionOutcome
 from indexer.watched.failed_trades import side_of
-from indexer.watched.real_trades import TokenLogs, TokenSwap, read_swaps
+from indexer.watched.real_trades import TokenLogs, read_swaps, swaps_of_token
 from sql.accuracy_counts import PredictedPool, PredictedTransfer
 from sql.columns import blob
 
@@ -144,7 +144,7 @@ def _check_token(
     told = TokenLogs(
         token=token,
         moves=moves,
-        swaps=[*_swaps(transaction, token, pools, amounts)],
+        swaps=[*swaps_of_token(transaction, token, pools, amounts)],
         swapped=frozenset(transaction.swapped),
     )
     readings = [reading for reading in read_swaps(told) if not reading.is_own]
@@ -160,21 +160,6 @@ def _check_token(
                 trader=trader,
                 of=predicted,
                 check=check,
-            )
-
-
-def _swaps(
-    transaction: SwapTransaction,
-    token: bytes,
-    pools: dict[bytes, PredictedPool],
-    amounts: SwapAmounts,
-) -> Iterator[TokenSwap]:
-    for log_index, (pool, recipient) in sorted(transaction.swaps.items()):
-        known = amounts.get((transaction.block_number, log_index))
-        if pool in pools and known is not None:
-            side = 0 if token < blob(pools[pool].quote) else 1  # pools sort their tokens
-            yield TokenSwap(
-                log_index=log_index, pool=pool, recipient=recipient, token_in=known[side]
             )
 
 

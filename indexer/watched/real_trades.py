@@ -7,14 +7,16 @@ in a sale is the pool's own account.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from core.accuracy import is_near
+from core.primitives import Address
 from core.report import TradeOutcome
-from indexer.decode.swap_transactions import TokenMove
+from indexer.decode.swap_transactions import SwapAmounts, SwapTransaction, TokenMove
+from sql.columns import blob
 
 _LEAST_RAW: Final = 1_000
 """Smallest units of a trade below which rounding decides its tax."""
@@ -31,6 +33,28 @@ class TokenSwap(msgspec.Struct, frozen=True, kw_only=True):
     """To whom the pool was asked to send what it paid out."""
     token_in: float
     """Tokens that the pool received, less those that it paid out: below 0 for a purchase."""
+
+
+class _Pool(Protocol):
+    @property
+    def quote(self) -> Address: ...
+
+
+def swaps_of_token(
+    transaction: SwapTransaction,
+    token: bytes,
+    pools: Mapping[bytes, _Pool],
+    amounts: SwapAmounts,
+) -> Iterator[TokenSwap]:
+    """Yield the swaps of a transaction in these pools of the token, by log index; those without
+    known amounts are left out."""
+    for log_index, (pool, recipient) in sorted(transaction.swaps.items()):
+        known = amounts.get((transaction.block_number, log_index))
+        if pool in pools and known is not None:
+            side = 0 if token < blob(pools[pool].quote) else 1  # pools sort their tokens
+            yield TokenSwap(
+                log_index=log_index, pool=pool, recipient=recipient, token_in=known[side]
+            )
 
 
 class RealTrade(msgspec.Struct, frozen=True, kw_only=True):

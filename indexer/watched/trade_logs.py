@@ -17,13 +17,12 @@ from indexer.watched.real_trades import (
     Prediction,
     RealTrade,
     TokenLogs,
-    TokenSwap,
     differs,
     find_trades,
+    swaps_of_token,
 )
 from indexer.watched.seen import Seen
 from indexer.watched.watched_set import WatchedSet
-from sql.columns import blob
 from sql.watched_tokens import WatchedPool, WatchedToken
 
 
@@ -59,7 +58,7 @@ def _compare(
         told = TokenLogs(
             token=address,
             moves=sorted(moves, key=lambda move: move.log_index),
-            swaps=[*_swaps(one, address, pools, amounts)],
+            swaps=[*swaps_of_token(one, address, pools, amounts)],
             swapped=frozenset(one.swapped),
         )
         for trade in find_trades(told):
@@ -68,21 +67,6 @@ def _compare(
                 yield msgspec.structs.replace(
                     seen, block_number=one.block_number, tx_hash=Hash32("0x" + tx_hash.hex())
                 )
-
-
-def _swaps(
-    one: SwapTransaction,
-    token: bytes,
-    pools: dict[bytes, WatchedPool],
-    amounts: SwapAmounts,
-) -> Iterator[TokenSwap]:
-    for log_index, (pool, recipient) in sorted(one.swaps.items()):
-        known = amounts.get((one.block_number, log_index))
-        if pool in pools and known is not None:
-            side = 0 if token < blob(pools[pool].quote) else 1  # pools sort their tokens
-            yield TokenSwap(
-                log_index=log_index, pool=pool, recipient=recipient, token_in=known[side]
-            )
 
 
 def _seen(token: WatchedToken, pool: WatchedPool, trade: RealTrade) -> Seen | None:
