@@ -5,24 +5,19 @@ from typing import Annotated, Any
 from litestar import Request, Response, get
 from litestar.params import Parameter
 
-from api.auth.keys import caller_of, require_key
-from api.auth.limits import KeyLimits
+from api.auth.keys import require_key
 from api.error_answers import DetailBody, ValidationBody
 from api.formats.exit_format import ExitAnswer
 from api.formats.shapes import Envelope
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented, unknown_value
+from api.routes.quote_route import respond_to_quote
 from api.routes.token import (
     ANALYSED,
     FAULT,
     ChainName,
     TokenAddress,
-    chain_of,
-    coding_for,
     require_chain,
-    respond,
 )
-from api.serving.quote_answers import quoted
-from api.serving.quote_service import QuoteService
 
 
 @get(
@@ -74,13 +69,8 @@ async def get_exit(
 
     Every figure is of a sale that was simulated whole, on one block. A size that cannot be sold has
     no figures and a reason. Counts as one call."""
-    limits: KeyLimits = request.app.state.limits
-    quotes: QuoteService = request.app.state.quotes
-    await limits.admit(caller_of(request.scope))
-    slug = chain_of(request)
-
-    async def ask() -> ExitAnswer:
-        return await quotes.exit(chain=slug, address=address, usd=usd, amount=amount)
-
-    asked_of = request.app.state.answers.chain(slug)
-    return respond(await quoted(ask, chain=asked_of, address=address, coding=coding_for(request)))
+    return await respond_to_quote(
+        request,
+        address,
+        lambda quotes, slug: quotes.exit(chain=slug, address=address, usd=usd, amount=amount),
+    )

@@ -4,24 +4,19 @@ from typing import Any
 
 from litestar import Request, Response, get
 
-from api.auth.keys import caller_of, require_key
-from api.auth.limits import KeyLimits
+from api.auth.keys import require_key
 from api.error_answers import DetailBody, ValidationBody
 from api.formats.liquidity_format import LiquidityAnswer
 from api.formats.shapes import Envelope
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented
+from api.routes.quote_route import respond_to_quote
 from api.routes.token import (
     ANALYSED,
     FAULT,
     ChainName,
     TokenAddress,
-    chain_of,
-    coding_for,
     require_chain,
-    respond,
 )
-from api.serving.quote_answers import quoted
-from api.serving.quote_service import QuoteService
 
 
 @get(
@@ -57,13 +52,6 @@ async def get_liquidity(
 
     Burnt and locked are said only where a burn address or a known locker's records show it. Counts
     as one call."""
-    limits: KeyLimits = request.app.state.limits
-    quotes: QuoteService = request.app.state.quotes
-    await limits.admit(caller_of(request.scope))
-    slug = chain_of(request)
-
-    async def ask() -> LiquidityAnswer:
-        return await quotes.liquidity(chain=slug, address=address)
-
-    asked_of = request.app.state.answers.chain(slug)
-    return respond(await quoted(ask, chain=asked_of, address=address, coding=coding_for(request)))
+    return await respond_to_quote(
+        request, address, lambda quotes, slug: quotes.liquidity(chain=slug, address=address)
+    )

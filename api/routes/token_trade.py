@@ -5,8 +5,7 @@ from typing import Any
 from litestar import Request, Response, post
 from litestar.params import JSONBody
 
-from api.auth.keys import caller_of, require_key
-from api.auth.limits import KeyLimits
+from api.auth.keys import require_key
 from api.error_answers import DetailBody, ValidationBody
 from api.formats.shapes import Envelope
 from api.formats.trade_format import TradeAnswer, TradeRequest
@@ -18,18 +17,14 @@ from api.openapi.responses import (
     unknown_value,
 )
 from api.routes.agent_keys import require_json
+from api.routes.quote_route import respond_to_quote
 from api.routes.token import (
     ANALYSED,
     FAULT,
     ChainName,
     TokenAddress,
-    chain_of,
-    coding_for,
     require_chain,
-    respond,
 )
-from api.serving.quote_answers import quoted
-from api.serving.quote_service import QuoteService
 
 _MAX_BODY_BYTES = 131_072
 
@@ -76,13 +71,6 @@ async def post_trade_check(
 
     Nothing is sent or signed, and no analysis is started. `passed` is no verdict. Counts as one
     call."""
-    limits: KeyLimits = request.app.state.limits
-    quotes: QuoteService = request.app.state.quotes
-    await limits.admit(caller_of(request.scope))
-    slug = chain_of(request)
-
-    async def ask() -> TradeAnswer:
-        return await quotes.trade(chain=slug, address=address, asked=data)
-
-    asked_of = request.app.state.answers.chain(slug)
-    return respond(await quoted(ask, chain=asked_of, address=address, coding=coding_for(request)))
+    return await respond_to_quote(
+        request, address, lambda quotes, slug: quotes.trade(chain=slug, address=address, asked=data)
+    )
