@@ -12,7 +12,6 @@ watches. api: requests."""
 
 ALL: Final = "all"
 EVERY_ROLE: Final[frozenset[Role]] = frozenset(get_args(Role))
-ROLE_NAMES: Final = (ALL, *get_args(Role))
 
 
 def choose_roles(named: Sequence[str], address: StoreAddress) -> frozenset[Role]:

@@ -61,34 +61,37 @@ class FleetMessages:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send and receive until the stop."""
-        if self._client is None:
+        client = self._client
+        if client is None:
             return
-        tasks = [asyncio.create_task(self._send()), asyncio.create_task(self._keep_listening())]
+        tasks = [
+            asyncio.create_task(self._send(client)),
+            asyncio.create_task(self._keep_listening(client)),
+        ]
         try:
             await stop.wait()
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._client.aclose()
+            await client.aclose()
 
-    async def _send(self) -> None:
-        assert self._client is not None  # noqa: S101 - see `run`
+    async def _send(self, client: Redis) -> None:
         while True:
             kind, chain_id, address = await self._unsent.get()
             try:
                 async with asyncio.timeout(_PATIENCE_S):
-                    await self._client.publish(f"assay:{kind}", f"{chain_id} {address}")
+                    await client.publish(f"assay:{kind}", f"{chain_id} {address}")
             except (RedisError, OSError, TimeoutError):
                 while not self._unsent.empty():  # they are of use at once or not at all
                     self._unsent.get_nowait()
                 await asyncio.sleep(_AGAIN_S)
 
-    async def _keep_listening(self) -> None:
+    async def _keep_listening(self, client: Redis) -> None:
         is_answering = True
         while True:
             try:
-                await self._listen()
+                await self._listen(client)
             except (RedisError, OSError, TimeoutError) as error:
                 if is_answering:
                     reason = str(error) or type(error).__name__
@@ -96,9 +99,8 @@ class FleetMessages:
                 is_answering = False
             await asyncio.sleep(_AGAIN_S)
 
-    async def _listen(self) -> None:
-        assert self._client is not None  # noqa: S101 - see `run`
-        async with self._client.pubsub(ignore_subscribe_messages=True) as channel:
+    async def _listen(self, client: Redis) -> None:
+        async with client.pubsub(ignore_subscribe_messages=True) as channel:
             await channel.subscribe(*_CHANNELS)
             while True:
                 message = await channel.get_message(timeout=_ALIVE_EVERY_S / 2)
