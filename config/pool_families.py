@@ -17,11 +17,12 @@ from core.primitives import Hash32
 BUILT_IN = Path(__file__).parent / "pool_families"
 
 CREATION_COLUMNS = frozenset(
-    {"token0", "token1", "pool", "pool_id", "fee", "tick_spacing", "stable", "hooks"}
+    {"token0", "token1", "pool", "pool_id", "fee", "tick_spacing", "stable", "hooks", "tokens"}
 )
 SWAP_COLUMNS = frozenset(
     {"pool_id", "amount0", "amount1", "amount0_in", "amount1_in", "amount0_out", "amount1_out"}
     | {"amounts_in", "amounts_out", "amounts_kept"}
+    | {"coin_in", "amount_in", "coin_out", "amount_out"}
 )
 
 
@@ -30,16 +31,26 @@ class PoolCreation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     declared: str
     """`Name(type [indexed] name,...)`. Arguments are named after the columns of a pool; the names
-    of others begin with an underscore. Without `pool` the emitter holds all pools."""
+    of others begin with an underscore. Without `pool` the emitter holds all pools. `tokens`, a
+    list of addresses in place of token0 and token1, makes a row of each two of them."""
     tick_spacing_bit: Annotated[int, msgspec.Meta(ge=0, le=232)] | None = None
     """First bit of the tick spacing in its word. None: it has the word for itself."""
+    pool_is_minter: bool = False
+    """The event does not name the pool: it is the contract that was made before it in the same
+    transaction, and announced itself as an ERC-20 by a Transfer of 0 from the zero address."""
 
     def __post_init__(self) -> None:
         _check_names(self.declared, CREATION_COLUMNS)
-        missing = {"token0", "token1"} - self.form.places.keys()
-        if missing or not {"pool", "pool_id"} & self.form.places.keys():
+        named = self.form.places.keys()
+        has_tokens = {"token0", "token1"} <= named or self.lists_tokens
+        if not has_tokens or not ({"pool", "pool_id"} & named or self.pool_is_minter):
             message = f"{self.declared} must name token0, token1, and pool or pool_id"
             raise ValueError(message)
+
+    @property
+    def lists_tokens(self) -> bool:
+        """True if the event has a list of the pool's tokens."""
+        return "tokens" in self.form.lists
 
     @property
     def form(self) -> EventForm:
@@ -53,8 +64,9 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     declared: str
     """As in PoolCreation. The amounts are `amount0_in` to `amount1_out`, or `amount0` and `amount1`
     with a sign, or words with that of token0 in the lower half and that of token1 in the upper one:
-    `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too. Without `pool_id` the
-    emitter is the pool."""
+    `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too; or `amount_in` of the
+    coin with the number `coin_in`, and `amount_out` of `coin_out`, in a pool of any number of
+    coins. Without `pool_id` the emitter is the pool."""
     positive_is: Literal["paid_in", "paid_out"] = "paid_in"
     """What a signed amount above 0 is, from the pool's side."""
 
@@ -62,10 +74,10 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _check_names(self.declared, SWAP_COLUMNS)
         named = self.form.places.keys() - {"pool_id"}
         amounts = {name for name in named if not name.startswith("_")}
-        if amounts not in (_SIGNED, _BY_SIDE, _PACKED):
+        if amounts not in (_SIGNED, _BY_SIDE, _PACKED, _BY_COIN):
             message = (
                 f"{self.declared} must name {' '.join(sorted(_SIGNED))}, or all four amounts, "
-                f"or {' '.join(sorted(_PACKED))}"
+                f"or {' '.join(sorted(_PACKED))}, or {' '.join(sorted(_BY_COIN))}"
             )
             raise ValueError(message)
 
@@ -84,9 +96,15 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """True if the amounts of both tokens share words."""
         return "amounts_in" in self.form.places
 
+    @property
+    def is_by_coin(self) -> bool:
+        """True if the coins are told by their numbers."""
+        return "coin_in" in self.form.places
+
 
 _SIGNED = {"amount0", "amount1"}
 _PACKED = {"amounts_in", "amounts_out", "amounts_kept"}
+_BY_COIN = {"coin_in", "amount_in", "coin_out", "amount_out"}
 _BY_SIDE = {"amount0_in", "amount1_in", "amount0_out", "amount1_out"}
 
 
@@ -113,7 +131,8 @@ def _load_family(path: Path) -> PoolFamily:
 
 def _check_names(declared: str, known: frozenset[str]) -> None:
     """Raise ValueError for an argument that is no column and does not say so."""
-    for name in parse_event(declared).places:
+    form = parse_event(declared)
+    for name in (*form.places, *form.lists):
         if name not in known and not name.startswith("_"):
             message = (
                 f"{name} is none of {', '.join(sorted(known))}; if it is unused, write _{name}"
@@ -138,5 +157,6 @@ def swap_topics(*, is_by_side: bool) -> frozenset[Hash32]:
         for event in family.swap
         if event.is_by_side == is_by_side
         and not event.is_packed
+        and not event.is_by_coin
         and "pool_id" not in event.form.places
     )

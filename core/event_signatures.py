@@ -15,6 +15,7 @@ from core.primitives import Hash32
 _DECLARED = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)")
 _STATIC = re.compile(r"address|bool|u?int\d+|bytes\d+")
 _DYNAMIC = re.compile(r"string|bytes|.+\[\]")
+_LIST = re.compile(rf"(?:{_STATIC.pattern})\[(?P<length>\d*)\]")
 _ANONYMOUS_TOPICS = 3
 """Indexed arguments beside topic 0."""
 
@@ -25,6 +26,16 @@ class EventPlace(msgspec.Struct, frozen=True):
     source: Literal["topic", "word"]
     index: int
     """Topics count from 0, the event signature hash; words are 32-byte words of the data."""
+
+
+class ListPlace(msgspec.Struct, frozen=True):
+    """Location of a list of one-word values in a log's data."""
+
+    index: int
+    """Word of the first value; of a list of any length, the word with the offset in bytes at which
+    its length stands, and its values behind."""
+    length: int | None
+    """None: the log tells it."""
 
 
 class EventForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +51,8 @@ class EventForm(msgspec.Struct, frozen=True, kw_only=True):
     places: dict[str, EventPlace]
     """Locations by argument name; a member of a tuple is `tuple.member`. Left out: indexed tuples
     and texts, of which a log has only the hash, and dynamic data behind an offset."""
+    lists: dict[str, ListPlace]
+    """Locations of lists of one-word values that are not indexed, by argument name."""
 
 
 class _Argument(msgspec.Struct, frozen=True):
@@ -56,11 +69,21 @@ class _Argument(msgspec.Struct, frozen=True):
         return _DYNAMIC.fullmatch(self.abi_type) is not None
 
     @property
+    def is_list(self) -> bool:
+        return _LIST.fullmatch(self.abi_type) is not None
+
+    @property
+    def length(self) -> int | None:
+        """Return the number of values in a list. None: any, or no list."""
+        match = _LIST.fullmatch(self.abi_type)
+        return int(match["length"]) if match and match["length"] else None
+
+    @property
     def words(self) -> int:
-        """Return the words in the head: one, except for a static tuple."""
-        if self.is_dynamic or not self.members:
+        """Return the words in the head: one, except for a static tuple or list."""
+        if self.is_dynamic:
             return 1
-        return sum(member.words for member in self.members)
+        return sum(member.words for member in self.members) or self.length or 1
 
 
 @cache
@@ -89,11 +112,22 @@ def parse_event(declared: str) -> EventForm:
             **{
                 one.name: EventPlace("topic", at)
                 for at, one in enumerate(indexed, start=1)
-                if not one.is_dynamic and not one.members
+                if not one.is_dynamic and not one.members and not one.is_list
             },
             **_word_places(plain, start=0, prefix=""),
         },
+        lists=_list_places(plain),
     )
+
+
+def _list_places(arguments: list[_Argument]) -> dict[str, ListPlace]:
+    places: dict[str, ListPlace] = {}
+    at = 0
+    for one in arguments:
+        if one.is_list:
+            places[one.name] = ListPlace(at, one.length)
+        at += one.words
+    return places
 
 
 def _word_places(
@@ -104,7 +138,7 @@ def _word_places(
     for one in arguments:
         if one.members and not one.is_dynamic:
             places |= _word_places(one.members, start=at, prefix=f"{prefix}{one.name}.")
-        elif not one.is_dynamic:
+        elif not one.is_dynamic and not one.is_list:
             places[prefix + one.name] = EventPlace("word", at)
         at += one.words
     return places
@@ -126,7 +160,7 @@ def _argument(text: str) -> _Argument:
         abi_type = words.pop(0) if words else ""
     is_indexed = words[:1] == ["indexed"]
     names = words[1:] if is_indexed else words
-    is_type = members or _STATIC.fullmatch(abi_type) or _DYNAMIC.fullmatch(abi_type)
+    is_type = members or any(known.fullmatch(abi_type) for known in (_STATIC, _DYNAMIC, _LIST))
     if not is_type or len(names) != 1:
         message = f"{text.strip() or 'nothing'} is not an argument"
         raise ValueError(message)

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from core.arrays import Int32Array
 from core.primitives import Address, HexBytes, RawAmount
 from indexer.decode.hex_columns import encode_hex, keys_of
-from indexer.decode.log_columns import NO_TIME
+from indexer.decode.log_columns import NO_TIME, WORD_BYTES
 from indexer.decode.swap_events import SWAP_FORMS, TradeColumns
 from indexer.decode.transfer_events import TransferColumns
 from sql.rows import SwapRow, TransferRow
+
+_NO_ID = "0x" + "00" * WORD_BYTES
 
 
 def transfer_rows(
@@ -47,7 +49,7 @@ def swap_rows(trades: TradeColumns) -> list[SwapRow]:
             log_index=log_index,
             time_s=time_s,
             emitter=Address(emitter),
-            pool_key=HexBytes(emitter if SWAP_FORMS[form].pool_id is None else pool_id),
+            pool_key=HexBytes(emitter if pool_id == _NO_ID else pool_id),
             kinds=SWAP_FORMS[form].kinds,
             amount0=amount0,
             amount1=amount1,

@@ -11,7 +11,7 @@ import msgspec
 
 from analysis.market.pool_discovery import candidates_of, find_lookups
 from analysis.market.pool_reads import ask_pool
-from analysis.market.venues.pool import UNKNOWN, Candidate, PoolState
+from analysis.market.venues.pool import UNKNOWN, Candidate, PoolState, placed
 from analysis.market.venues.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
 from analysis.market.venues.venue import (
     CreatedReading,
@@ -121,9 +121,8 @@ class PoolReads:
             *zip(self._indexed, self._indexed_reads, strict=True),
             *zip(found, self._found_reads, strict=True),
         )
-        states = {
-            pool.key: (pool, reserves.read(pool)) for pool, reserves in single if pool is not None
-        }
+        contracts = [(pool, reads.read(pool)) for pool, reads in single if pool is not None]
+        states = {(own := placed(pool, state)).key: (own, state) for pool, state in contracts}
         states |= {pool.key: (pool, UNKNOWN) for pool in self._unreadable}
         indexed = {pool.key for pool in self._entries}
         for reads in self._states:

@@ -5,6 +5,7 @@ from typing import Any, get_type_hints
 from hypothesis import strategies as st
 
 from analysis.token.contract_clock import ContractClock
+from config.pool_families import KINDS
 from core.fields.field import fields_of, list_keys
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
@@ -158,7 +159,7 @@ usd = st.floats(min_value=0, max_value=1e12)
 outcomes: st.SearchStrategy[TradeOutcome | None] = st.sampled_from(
     ["passed", "refused", "pending", None]
 )
-kinds = st.sampled_from(["AmmV2", "AmmV3", "AmmV4", "LiquidityBook", "Solid", "SolidV3", "curve_a"])
+kinds = st.sampled_from([*KINDS, "curve_a"])
 
 
 @st.composite

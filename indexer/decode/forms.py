@@ -3,7 +3,7 @@
 import msgspec
 
 from config.pool_families import PoolCreation, PoolSwap
-from core.event_signatures import EventForm, EventPlace
+from core.event_signatures import EventForm, EventPlace, ListPlace
 from core.primitives import Hash32
 from indexer.decode.log_columns import WORD_BYTES, LogShape
 from indexer.decode.words import WordPlace
@@ -31,6 +31,35 @@ class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
     hooks: WordPlace | None = None
 
 
+class TokenListForm(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool creation event with a list of the pool's tokens."""
+
+    topic0: Hash32
+    topics: int
+    words: int
+    """32-byte words of its data; the minimum where `is_open`."""
+    is_open: bool
+    """True if dynamic data follows the words."""
+    tokens: ListPlace
+    pool: WordPlace | None
+    """None: the pool announced itself as an ERC-20 before the event."""
+
+    def fits(self, shape: LogShape) -> bool:
+        """Return whether logs of this shape can be of the event."""
+        words, rest = divmod(shape.data_size, WORD_BYTES)
+        has_words = words >= self.words if self.is_open else words == self.words
+        return shape.topics == self.topics and has_words and not rest
+
+
+class CoinPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers of the coins that a swap exchanged, and their amounts."""
+
+    coin_in: WordPlace
+    amount_in: WordPlace
+    coin_out: WordPlace
+    amount_out: WordPlace
+
+
 class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     """One Swap event, and the kinds of pool that emit it."""
 
@@ -39,12 +68,15 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     shape: LogShape
     pool_id: WordPlace | None
     """None: the emitter is the pool."""
-    paid_in: tuple[WordPlace, WordPlace]
-    """Of token0 and token1: what the pool received; with a sign where `paid_out` is None."""
-    paid_out: tuple[WordPlace, WordPlace] | None
+    paid_in: tuple[WordPlace, WordPlace] | None = None
+    """Of token0 and token1: what the pool received; with a sign where `paid_out` is None. None: see
+    `coins`."""
+    paid_out: tuple[WordPlace, WordPlace] | None = None
     kept: tuple[WordPlace, WordPlace] | None = None
     """Of token0 and token1: what the pool received beside `paid_in`."""
-    is_negated: bool
+    coins: CoinPlaces | None = None
+    """None: there are two tokens, and `paid_in` tells their amounts."""
+    is_negated: bool = False
     """True if a signed amount above 0 is what the pool paid out."""
 
 
@@ -58,12 +90,34 @@ def pool_form(event: PoolCreation) -> PoolForm:
     return PoolForm(topic0=form.topic0, shape=_shape(form), **places)
 
 
+def token_list_form(event: PoolCreation) -> TokenListForm:
+    """Return the layout of a creation event that lists tokens."""
+    form = event.form
+    return TokenListForm(
+        topic0=form.topic0,
+        topics=form.topics,
+        words=form.words,
+        is_open=form.is_open,
+        tokens=form.lists["tokens"],
+        pool=None if event.pool_is_minter else _place(form.places["pool"]),
+    )
+
+
 def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
     """Return the layout of a Swap event that pools of these kinds emit."""
     form = event.form
     places = {name: _place(at) for name, at in form.places.items()}
     if event.is_packed:
         return _packed_form(event, kinds, places)
+    if event.is_by_coin:
+        named = {name: places[name] for name in CoinPlaces.__struct_fields__}
+        return SwapForm(
+            topic0=form.topic0,
+            kinds=kinds,
+            shape=_shape(form),
+            pool_id=None,
+            coins=CoinPlaces(**named),
+        )
     by_side = event.is_by_side
     first, second = ("amount0_in", "amount1_in") if by_side else ("amount0", "amount1")
     return SwapForm(
@@ -89,7 +143,6 @@ def _packed_form(event: PoolSwap, kinds: tuple[str, ...], places: dict[str, Word
         paid_in=paid_in,
         paid_out=paid_out,
         kept=kept,
-        is_negated=False,
     )
 
 

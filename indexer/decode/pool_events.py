@@ -4,7 +4,8 @@ The emitting factory decides the kind; the topic only chooses among that kind's 
 share topics.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -13,9 +14,10 @@ from config.chains import Dex
 from config.pool_families import FAMILIES
 from core.arrays import BoolArray, ByteArray
 from core.primitives import ZERO_ADDRESS, Address, Hash32
-from indexer.decode.forms import PoolForm, pool_form
+from indexer.decode.forms import PoolForm, TokenListForm, pool_form, token_list_form
 from indexer.decode.hex_columns import encode_hex, keys_of
 from indexer.decode.log_columns import LogColumns, LogGroup
+from indexer.decode.token_lists import FindMinter, find_minters, listed_pools
 from indexer.decode.undecoded import UndecodedLogs
 from indexer.decode.words import (
     WordPlace,
@@ -34,10 +36,19 @@ FORMS: dict[tuple[str, Hash32], PoolForm] = {
     (family.kind, event.form.topic0): pool_form(event)
     for family in FAMILIES
     for event in family.creation
+    if not event.lists_tokens
 }
-"""Every supported creation event, by kind and topic 0."""
+"""Every supported creation event of two tokens, by kind and topic 0."""
 
-CREATION_TOPICS: tuple[Hash32, ...] = tuple(sorted({form.topic0 for form in FORMS.values()}))
+LIST_FORMS: dict[tuple[str, Hash32], TokenListForm] = {
+    (family.kind, event.form.topic0): token_list_form(event)
+    for family in FAMILIES
+    for event in family.creation
+    if event.lists_tokens
+}
+"""Every supported creation event with a list of tokens, by kind and topic 0."""
+
+CREATION_TOPICS: tuple[Hash32, ...] = tuple(sorted({topic0 for _, topic0 in (*FORMS, *LIST_FORMS)}))
 
 _TOPICS0 = tuple(bytes.fromhex(topic0[2:]) for topic0 in CREATION_TOPICS)
 
@@ -63,6 +74,7 @@ class PoolDecoder:
     def decode(self, logs: LogColumns) -> DecodedPools:
         """Return the pools among these logs. Logs of other contracts are ignored."""
         pools: list[PoolRow] = []
+        find_minter = cache(lambda: find_minters(logs))
         strays: list[LogGroup] = []
         for group in logs.with_topics(_TOPICS0):
             is_stray = np.zeros(len(group), np.bool_)
@@ -73,11 +85,23 @@ class PoolDecoder:
                     fits = _fitting(group, rows, dex)
                     is_pool[fits] = True
                     pools += _pool_rows(group, fits, dex, chain_id=self._chain_id)
+                    for row in _listing(group, rows, dex):
+                        found = self._listed(group, row, dex, find_minter)
+                        is_pool[row] |= bool(found)
+                        pools += found
             is_stray &= ~is_pool
             if is_stray.any():
                 strays.append(group.take(is_stray))
         pools.sort(key=_place)
         return DecodedPools(pools=pools, undecoded=UndecodedLogs(tuple(strays)))
+
+    def _listed(
+        self, group: LogGroup, row: int, dex: Dex, find_minter: Callable[[], FindMinter]
+    ) -> list[PoolRow]:
+        form = LIST_FORMS[dex.kind, _topic0(group)]
+        return listed_pools(
+            group, row, form, dex, chain_id=self._chain_id, find_minter=find_minter()
+        )
 
     def _rows_of_factories(self, group: LogGroup) -> dict[bytes, list[int]]:
         found: dict[bytes, list[int]] = {}
@@ -103,8 +127,18 @@ def _fitting(group: LogGroup, rows: list[int], dex: Dex) -> list[int]:
     return [row for row, does_fit in zip(rows, fits.tolist(), strict=True) if does_fit]
 
 
+def _listing(group: LogGroup, rows: list[int], dex: Dex) -> list[int]:
+    """Return the rows that may be pools of this kind with a list of tokens."""
+    form = LIST_FORMS.get((dex.kind, _topic0(group)))
+    return rows if form is not None and form.fits(group.shape) else []
+
+
 def _form_of(group: LogGroup, dex: Dex) -> PoolForm | None:
-    return FORMS.get((dex.kind, Hash32("0x" + group.shape.topic0.hex())))
+    return FORMS.get((dex.kind, _topic0(group)))
+
+
+def _topic0(group: LogGroup) -> Hash32:
+    return Hash32("0x" + group.shape.topic0.hex())
 
 
 def _is_well_formed(group: LogGroup, form: PoolForm) -> BoolArray:

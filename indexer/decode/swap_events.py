@@ -11,8 +11,9 @@ import numpy as np
 
 from config.pool_families import FAMILIES, PoolSwap
 from core.arrays import ByteArray, FloatArray, Int32Array, Int64Array
+from core.coin_pairs import FIRST_PAIR, LOWER_BYTE, UPPER_BYTE
 from core.primitives import BlockRef, Hash32
-from indexer.decode.forms import SwapForm, swap_form
+from indexer.decode.forms import CoinPlaces, SwapForm, swap_form
 from indexer.decode.log_columns import (
     ADDRESS_BYTES,
     NO_TIME,
@@ -20,7 +21,14 @@ from indexer.decode.log_columns import (
     LogColumns,
     LogGroup,
 )
-from indexer.decode.words import WordPlace, to_float, to_half_float, to_signed_float
+from indexer.decode.words import (
+    WordPlace,
+    is_byte,
+    to_float,
+    to_half_float,
+    to_signed_float,
+    to_small,
+)
 
 
 def _forms() -> tuple[SwapForm, ...]:
@@ -49,7 +57,8 @@ class TradeColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     emitter: ByteArray
     """uint8[n, 20]."""
     pool_id: ByteArray
-    """uint8[n, 32]; all zero where the form has no `pool_id`: the emitter is the pool."""
+    """uint8[n, 32]; all zero where the emitter is the pool. Of other coins than its first two, the
+    id of the pair; all ones where there are no such coins."""
     amount0: FloatArray
     amount1: FloatArray
 
@@ -93,16 +102,19 @@ def _no_trades() -> TradeColumns:
 
 def _columns(group: LogGroup, form: SwapForm, at: int, times: dict[int, int]) -> TradeColumns:
     count = len(group)
-    amount0, amount1 = (_amount(group, form, side) for side in range(2))
+    if form.coins is None:
+        amount0, amount1 = (_amount(group, form, side) for side in range(2))
+        pool_id = _no_ids(count) if form.pool_id is None else form.pool_id.of(group)
+    else:
+        amount0, amount1 = _coin_amounts(group, form.coins)
+        pool_id = _coin_ids(group, form.coins)
     return TradeColumns(
         block_number=group.block_number,
         log_index=group.log_index,
         time_s=_own_times(group, times),
         form=np.full(count, at, np.int32),
         emitter=group.address,
-        pool_id=np.zeros((count, WORD_BYTES), np.uint8)
-        if form.pool_id is None
-        else form.pool_id.of(group),
+        pool_id=pool_id,
         amount0=amount0,
         amount1=amount1,
     )
@@ -117,8 +129,36 @@ def _own_times(group: LogGroup, times: dict[int, int]) -> Int64Array:
     return np.where(known[at] == group.block_number, values[at], group.time_s)
 
 
+def _no_ids(count: int) -> ByteArray:
+    return np.zeros((count, WORD_BYTES), np.uint8)
+
+
+def _coin_amounts(group: LogGroup, coins: CoinPlaces) -> tuple[FloatArray, FloatArray]:
+    """Return the amounts of the two coins, that of the lower number first."""
+    received, sent = to_float(coins.amount_in.of(group)), to_float(coins.amount_out.of(group))
+    is_first = to_small(coins.coin_in.of(group)) < to_small(coins.coin_out.of(group))
+    return np.where(is_first, received, -sent), np.where(is_first, -sent, received)
+
+
+def _coin_ids(group: LogGroup, coins: CoinPlaces) -> ByteArray:
+    """Return the ids of the pairs, as `core.coin_pairs` says."""
+    words = coins.coin_in.of(group), coins.coin_out.of(group)
+    numbers = np.sort(np.stack([to_small(one) for one in words]), axis=0)
+    lower, upper = numbers
+    ids = _no_ids(len(group))
+    ids[:, :ADDRESS_BYTES] = group.address
+    ids[:, LOWER_BYTE], ids[:, UPPER_BYTE] = lower, upper
+    ids[(lower == FIRST_PAIR[0]) & (upper == FIRST_PAIR[1])] = 0
+    is_pair = is_byte(words[0]) & is_byte(words[1]) & (lower < upper)
+    ids[~is_pair] = 0xFF
+    return ids
+
+
 def _amount(group: LogGroup, form: SwapForm, side: int) -> FloatArray:
     """Return the amount of token0 or token1, positive where the pool received it."""
+    if form.paid_in is None:
+        message = "the event tells amounts by coins"
+        raise TypeError(message)
     if form.kept is not None and form.paid_out is not None:
         received = _half(group, form.paid_in[side]) + _half(group, form.kept[side])
         return received - _half(group, form.paid_out[side])

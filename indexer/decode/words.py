@@ -69,6 +69,11 @@ def is_small(words: ByteArray) -> BoolArray:
     return _is_zero(words[:, : WORD_BYTES - _SMALL_BYTES])
 
 
+def is_byte(words: ByteArray) -> BoolArray:
+    """True where the word holds no more than 8 bits."""
+    return _is_zero(words[:, : WORD_BYTES - 1])
+
+
 def to_tick(words: ByteArray, *, low_bit: int | None) -> Int64Array:
     """Return signed numbers of 24 bits, which begin at `low_bit` of the word."""
     end = WORD_BYTES - (low_bit or 0) // 8

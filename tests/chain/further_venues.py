@@ -184,15 +184,15 @@ def _words(outcome: Outcome) -> tuple[str, object]:
 
 
 def follow(chain: Chain, market: Market) -> tuple[PoolRow, TradeColumns]:
-    """What the follower makes of the logs of the market's exchange: its one pool, and the swaps."""
+    """What the follower makes of the logs of the market's exchange: its pool, and the swaps."""
     asked = {"fromBlock": "0x0", "toBlock": "latest"}
     made, traded = (
         decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", asked | {"address": at})))
-        for at in (market.dex.factory, market.emitter)
+        for at in ([market.dex.factory, market.emitter], market.emitter)
     )
     found = PoolDecoder([market.dex], chain_id=1).decode(made)
     assert not len(found.undecoded)
-    (pool,) = found.pools
+    (pool,) = [one for one in found.pools if one.pool_key == market.key]
     return pool, decode_trades(traded, ())
 
 

@@ -31,6 +31,19 @@ def test_what_is_well_formed_is_loaded(tmp_path: Path) -> None:
         (CREATION.replace("address pool", "address pair"), SWAP, "write _pair"),
         (CREATION.replace("address pool", "address _pair"), SWAP, "pool or pool_id"),
         (CREATION.replace("token0", "_a"), SWAP, "token0"),
+        (
+            CREATION.replace("token0,address indexed token1", "a,address[] _tokens"),
+            SWAP,
+            "write _a",
+        ),
+        (
+            CREATION.replace(
+                "address indexed token0,address indexed token1", "address[] tokens"
+            ).replace("address pool", "address _pool"),
+            SWAP,
+            "pool or pool_id",
+        ),
+        (CREATION, SWAP.replace("amount1", "coin_in"), "coin_out"),
         (CREATION + "\nfee_bit = 1", SWAP, "not a known key"),
         (CREATION, SWAP.replace("amount1", "amount1_in"), "all four amounts"),
         (CREATION, SWAP.replace("amount1", "_other"), "all four amounts"),

@@ -6,7 +6,7 @@ from eth_utils.abi import event_signature_to_log_topic
 
 from config.launchpads import CreationEvent, Launchpad, Registry
 from config.load import load_chains
-from core.event_signatures import EventPlace, parse_event
+from core.event_signatures import EventPlace, ListPlace, parse_event
 from core.primitives import Address
 
 PLAIN = "Made(address indexed token,address by,string name,uint256 at)"
@@ -45,6 +45,19 @@ def test_places_are_those_of_the_encoding() -> None:
     assert (form.topics, form.words, form.is_open) == (2, 6, True)
 
 
+def test_lists_are_found_where_the_encoding_puts_them() -> None:
+    form = parse_event("Made(uint256[2] two,address[] many,bool last,bytes32[] indexed hashed)")
+    token = "0x" + "aa" * 20
+    data = encode(["uint256[2]", "address[]", "bool"], [[5, 6], [token], True])
+    words = [int.from_bytes(data[at : at + 32]) for at in range(0, len(data), 32)]
+    assert form.lists == {"two": ListPlace(0, 2), "many": ListPlace(2, None)}
+    assert form.places == {"last": EventPlace("word", 3)}
+    assert words[:2] == [5, 6]
+    assert words[words[2] // 32 :] == [1, int(token, 16)]
+    assert words[3] == 1
+    assert (form.topics, form.words, form.is_open) == (2, 4, True)
+
+
 @pytest.mark.parametrize(
     "declared",
     [
@@ -53,7 +66,7 @@ def test_places_are_those_of_the_encoding() -> None:
         "Made(address a b)",
         "Made(text token)",
         "Made(address a,)",
-        "Made(uint256[2] a)",
+        "Made(uint256[-2] a)",
         "Made(address indexed a,address indexed b,address indexed c,address indexed d)",
     ],
 )

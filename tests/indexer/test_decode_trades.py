@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from config.pool_families import FAMILIES, PoolSwap
@@ -12,6 +12,7 @@ from core.primitives import BlockRef, Hash32
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs
 from indexer.decode.swap_events import SWAP_FORMS, SWAP_TOPICS, decode_trades
+from indexer.event_rows import swap_rows
 from tests.indexer.wire_logs import Argument, Event, encode_log, wire_log
 
 EMITTER = "0x" + "e1" * 20
@@ -28,6 +29,8 @@ def event_of(swap: PoolSwap) -> Event:
 
 def values_of(argument: Argument) -> st.SearchStrategy[object]:
     kind = argument.abi_type
+    if argument.name in ("coin_in", "coin_out"):
+        return st.integers(0, 7)
     if kind == "address":
         return st.just("0x" + "aa" * 20)
     if kind.startswith("bytes"):
@@ -46,8 +49,22 @@ def moved(swap: PoolSwap, values: dict[str, object], side: int) -> int:
     if swap.is_packed:
         halves = {name: half(values[f"amounts_{name}"], side) for name in ("in", "kept", "out")}
         return halves["in"] + halves["kept"] - halves["out"]
+    if swap.is_by_coin:
+        coins = (int(str(values["coin_in"])), int(str(values["coin_out"])))
+        is_in = coins[0] == sorted(coins)[side]
+        return int(str(values["amount_in"])) if is_in else -int(str(values["amount_out"]))
     amount = int(str(values[f"amount{side}"]))
     return -amount if swap.positive_is == "paid_out" else amount
+
+
+def id_of(values: dict[str, object]) -> object:
+    """The id of the pool in its emitter; zero where it is the emitter."""
+    if "coin_in" not in values:
+        return values.get("pool_id", bytes(32))
+    lower, upper = sorted((int(str(values["coin_in"])), int(str(values["coin_out"]))))
+    if (lower, upper) == (0, 1):
+        return bytes(32)
+    return bytes.fromhex(EMITTER[2:]) + lower.to_bytes(6) + upper.to_bytes(6)
 
 
 def half(word: object, side: int) -> int:
@@ -70,6 +87,7 @@ def block(number: int, time_s: int) -> BlockRef:
 def test_what_was_encoded_is_decoded(kind: str, swap: PoolSwap, data: st.DataObject) -> None:
     event = event_of(swap)
     values = {one.name: data.draw(values_of(one), label=one.name) for one in event.arguments}
+    assume(not swap.is_by_coin or values["coin_in"] != values["coin_out"])
     log = encode_log(event, values, address=EMITTER, block_number=7, log_index=3)
     trades = decode_trades(columns(log), [block(7, 1234)])
     rows = [at for at, form in enumerate(trades.form.tolist()) if kind in SWAP_FORMS[form].kinds]
@@ -77,16 +95,27 @@ def test_what_was_encoded_is_decoded(kind: str, swap: PoolSwap, data: st.DataObj
     place = (trades.block_number[at], trades.log_index[at], trades.time_s[at])
     assert place == (7, 3, 1234)
     assert trades.emitter[at].tobytes().hex() == EMITTER[2:]
-    pool_id = values.get("pool_id", bytes(32))
-    assert trades.pool_id[at].tobytes() == pool_id
+    assert trades.pool_id[at].tobytes() == id_of(values)
     for side, amount in ((0, trades.amount0[at]), (1, trades.amount1[at])):
         exact = moved(swap, values, side)
         # Both amounts of a side are rounded before one is taken from the other.
         numbers = [abs(value) for value in values.values() if isinstance(value, int)]
         largest = max((*numbers, 2**129 if swap.is_packed else 0))
         assert abs(Decimal(float(amount)) - exact) <= Decimal(largest) * Decimal(2) ** -51
-        if not swap.is_by_side and not swap.is_packed:
+        if not swap.is_by_side and not swap.is_packed and not swap.is_by_coin:
             assert amount == pytest.approx(exact, rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("coin_in", "coin_out"), [(2, 2), (0, 256), (1 << 200, 1), (1, (1 << 255) + 2)]
+)
+def test_what_are_no_two_coins_is_a_trade_of_no_pool(coin_in: int, coin_out: int) -> None:
+    (swap,) = [swap for kind, swap in SWAPS if kind == "CurveCrypto" and swap.form.words == 4]
+    values = {"_buyer": EMITTER, "coin_in": coin_in, "amount_in": 1}
+    values |= {"coin_out": coin_out, "amount_out": 1}
+    log = encode_log(event_of(swap), values, address=EMITTER)
+    (row,) = swap_rows(decode_trades(columns(log), [block(1, 1)]))
+    assert row.pool_key == "0x" + "ff" * 32
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import msgspec
 
 from config.chains import Dex
+from core.coin_pairs import pair_id
 from core.primitives import Address, Hash32, RawAmount
 
 
@@ -19,12 +20,16 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     quote: Address
     """The zero address is the native coin."""
     pool_id: Hash32 | None = None
+    """None: the pool is a contract of its own, and these are its two tokens, or the first two."""
     fee: int | None = None
     """Hundredths of a basis point. None: not part of the pool's key."""
     tick_spacing: int | None = None
     stable: bool | None = None
     hooks: Address | None = None
     """None: the pool has no hooks, or its family has none."""
+    coins: tuple[int, int] | None = None
+    """Numbers of token and quote among the coins of a pool that may have more than two. None: the
+    pool has two, or they are not read yet."""
 
     @property
     def key(self) -> str:
@@ -59,6 +64,8 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     were summed."""
     price: float | None = None
     """Spot price before fees: smallest units of quote for one of token. None: not known."""
+    coins: tuple[int, int] | None = None
+    """As Candidate.coins."""
 
 
 UNKNOWN = PoolState(
@@ -68,6 +75,15 @@ UNKNOWN = PoolState(
     is_unknown=True,
 )
 """State of a pool that exists and cannot be read here."""
+
+
+def placed(pool: Candidate, state: PoolState | None) -> Candidate:
+    """Return the pool with the numbers of its coins, where its state tells them."""
+    if state is None or state.coins is None:
+        return pool
+    return msgspec.structs.replace(
+        pool, coins=state.coins, pool_id=pair_id(pool.pool, *state.coins)
+    )
 
 
 def spot_price(root: float, *, token_is_0: bool) -> float | None:

@@ -1,6 +1,8 @@
 """List of the venues. Each is declared in its own module, in a constant called VENUE."""
 
 from analysis.market.venues import (
+    curve_crypto,
+    curve_stable,
     liquidity_book,
     slipstream,
     solidly,
@@ -13,6 +15,8 @@ from analysis.market.venues.venue import Venue
 from config.chains import Dex
 
 VENUES: tuple[Venue, ...] = (
+    curve_crypto.VENUE,
+    curve_stable.VENUE,
     liquidity_book.VENUE,
     slipstream.VENUE,
     solidly.VENUE,

@@ -1,0 +1,142 @@
+"""Decoder of creation events that list a pool's tokens: a row for each two of them, as a pool of
+more than two trades every one against every other.
+
+They are rare and their data has no fixed length, so they are decoded log by log.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from config.chains import Dex
+from core.coin_pairs import pair_id
+from core.event_signatures import ListPlace
+from core.primitives import ZERO_ADDRESS, Address, HexBytes
+from indexer.decode.forms import TokenListForm
+from indexer.decode.hex_columns import encode_hex, keys_of
+from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, WORD_BYTES, LogColumns, LogGroup
+from indexer.decode.transfer_events import PLAIN_TRANSFER
+from sql.rows import PoolRow
+
+_MOST_TOKENS = 8
+"""Of a pool of any of these exchanges."""
+_PADDING = bytes(WORD_BYTES - ADDRESS_BYTES)
+
+FindMinter = Callable[[bytes, int], Address | None]
+"""By hash of a transaction and index of a log in the block. None: there is none."""
+
+
+def find_minters(logs: LogColumns) -> FindMinter:
+    """Return the search for the contract that announced itself last before a log of a transaction:
+    by a Transfer of 0 from the zero address."""
+    found: dict[bytes, list[tuple[int, Address]]] = {}
+    for group in logs.groups:
+        if group.shape != PLAIN_TRANSFER:
+            continue
+        rows = np.flatnonzero(~group.topics[:, 0].any(axis=1) & ~group.data.any(axis=1))
+        own = group.take(rows)
+        places = zip(own.log_index.tolist(), encode_hex(own.address), strict=True)
+        for tx_hash, (log_index, address) in zip(keys_of(own.tx_hash), places, strict=True):
+            found.setdefault(tx_hash, []).append((log_index, Address(address)))
+    found.pop(bytes(HASH_BYTES), None)  # the node did not send the hash with the log
+
+    def find(tx_hash: bytes, log_index: int) -> Address | None:
+        before = [one for one in found.get(tx_hash, ()) if one[0] < log_index]
+        return max(before)[1] if before else None
+
+    return find
+
+
+def listed_pools(
+    group: LogGroup,
+    row: int,
+    form: TokenListForm,
+    dex: Dex,
+    *,
+    chain_id: int,
+    find_minter: FindMinter,
+) -> list[PoolRow]:
+    """Return the pairs of one pool. Empty: the log does not have the event's form, or its pool is
+    not known."""
+    tokens = _tokens(group.data[row].tobytes(), form.tokens)
+    log_index = int(group.log_index[row])
+    if form.pool is None:
+        pool = find_minter(group.tx_hash[row].tobytes(), log_index)
+    else:
+        pool = _address(form.pool.of(group)[row].tobytes())
+    if pool is None or len(tokens) < len(("token0", "token1")):
+        return []
+    return [
+        _pool_row(
+            dex,
+            chain_id,
+            pool,
+            pair,
+            block_number=int(group.block_number[row]),
+            log_index=log_index,
+        )
+        for pair in combinations(enumerate(tokens), 2)
+    ]
+
+
+def _pool_row(
+    dex: Dex,
+    chain_id: int,
+    pool: Address,
+    pair: tuple[tuple[int, Address], tuple[int, Address]],
+    *,
+    block_number: int,
+    log_index: int,
+) -> PoolRow:
+    (first, token0), (second, token1) = pair
+    pool_id = pair_id(pool, first, second)
+    return PoolRow(
+        chain_id=chain_id,
+        pool_key=HexBytes(pool_id or pool),
+        pool=pool,
+        pool_id=pool_id,
+        dex=dex.name,
+        kind=dex.kind,
+        variant=dex.variant,
+        factory=Address(dex.factory),
+        token0=token0,
+        token1=token1,
+        fee=None,
+        tick_spacing=None,
+        stable=None,
+        hooks=None,
+        block_number=block_number,
+        log_index=log_index,
+    )
+
+
+def _tokens(data: bytes, place: ListPlace) -> Sequence[Address]:
+    """Return the tokens up to the first zero address. Empty: there is no such list."""
+    start, length = place.index * WORD_BYTES, place.length
+    if length is None:
+        offset = _number(data, start)
+        start, length = offset + WORD_BYTES, _number(data, offset)
+    if length > _MOST_TOKENS or start + length * WORD_BYTES > len(data):
+        return ()
+    words = (
+        data[at : at + WORD_BYTES] for at in range(start, start + length * WORD_BYTES, WORD_BYTES)
+    )
+    found = [_address(word) for word in words]
+    if None in found or len({*found} - {ZERO_ADDRESS}) != len(found) - found.count(ZERO_ADDRESS):
+        return ()
+    tokens = [one for one in found if one is not None]
+    return tokens[: tokens.index(ZERO_ADDRESS)] if ZERO_ADDRESS in tokens else tokens
+
+
+def _number(data: bytes, at: int) -> int:
+    """Return a word's number; more than any offset or length where the data ends before."""
+    word = data[at : at + WORD_BYTES]
+    return int.from_bytes(word) if len(word) == WORD_BYTES else 1 << 255
+
+
+def _address(word: bytes) -> Address | None:
+    """Return the address in a word. None: it holds more than one."""
+    if not word.startswith(_PADDING):
+        return None
+    return Address("0x" + word[-ADDRESS_BYTES:].hex())
