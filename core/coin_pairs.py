@@ -15,3 +15,8 @@ def pair_id(pool: Address, one: int, other: int) -> Hash32 | None:
     """Return the id of two coins, in any order. None: the pool's address is their key."""
     lower, upper = sorted((one, other))
     return None if (lower, upper) == FIRST_PAIR else Hash32(f"{pool}{lower:012x}{upper:012x}")
+
+
+def is_pair_id(pool: Address, pool_id: Hash32) -> bool:
+    """True if the id is of two coins of a pool, and not of an entry of a contract of all pools."""
+    return pool_id.startswith(pool)

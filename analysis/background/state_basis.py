@@ -11,6 +11,7 @@ import msgspec
 from analysis.market.venues.uniswap_v4_state import liquidity_slot
 from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
 from config.chains import Chain
+from core.coin_pairs import is_pair_id
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, to_hash32
 from core.report import ClockLimitRow, Report, StateWord
 from sql.observations import Observation, ObservationKind
@@ -77,7 +78,7 @@ def pool_reads(report: Report, chain: Chain) -> tuple[tuple[Reserve, BulkRead], 
     managers = {dex.factory: dex for dex in chain.dexes}
     for row in (report.pools or ())[:MOST_POOLS]:
         reserve = Reserve(pool=row.pool, pool_id=row.pool_id, quote=row.quote, held=to_hash32(0))
-        if row.pool_id is not None:
+        if row.pool_id is not None and not is_pair_id(row.pool, row.pool_id):
             dex = managers.get(row.pool)
             if dex is not None:
                 slot = liquidity_slot(row.pool_id, dex)

@@ -16,6 +16,7 @@ from analysis.market.pool_ranking import ValuedPool, by_depth, rank_pools
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.second_round import MarketState
+from core.coin_pairs import is_pair_id
 from core.primitives import Address, Hash32
 
 LEAST_DEPTH_USD = 5_000.0
@@ -43,7 +44,7 @@ async def appraise(
     quote tokens and of the token. `decimals` are the token's."""
     if context.external is None:
         return ExternalValuation()
-    v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
+    v4 = [pool for pool in state.pools if _is_entry(pool.candidate)]
     is_floor = {
         Hash32(pool.candidate.key): pool.state.is_floor for pool in v4[:MOST_POOLS_A_REQUEST]
     }
@@ -58,6 +59,11 @@ async def appraise(
         quote_prices(context, own),
     )
     return ExternalValuation(figures=figures, prices=prices, own=own_price)
+
+
+def _is_entry(candidate: Candidate) -> bool:
+    pool_id = candidate.pool_id
+    return pool_id is not None and not is_pair_id(candidate.pool, pool_id)
 
 
 async def quote_prices(

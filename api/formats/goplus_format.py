@@ -23,6 +23,7 @@ from api.formats.shapes import NativeFeatures, figure, settled
 from api.formats.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from config.pool_families import FAMILIES
+from core.coin_pairs import is_pair_id
 from core.primitives import Address
 from core.report import HolderRow, PoolResultRow, Report
 
@@ -290,12 +291,15 @@ def render_goplus(report: Report, native: NativeFeatures) -> GoPlusToken:
 
 
 def _dex(pool: PoolResultRow) -> GoPlusDex:
+    entry = pool.pool_id
+    if entry is not None and is_pair_id(pool.pool, entry):
+        entry = None
     return GoPlusDex(
         liquidity_type=_LIQUIDITY_TYPES.get(pool.kind, pool.kind),
         name=_name(pool.dex),
         liquidity=number_text(pool.liquidity_usd) if pool.is_valued else UNSET,
-        pair=pool.pool_id or pool.pool,
-        pool_manager=pool.pool if pool.pool_id else UNSET,
+        pair=entry or pool.pool,
+        pool_manager=pool.pool if entry else UNSET,
     )
 
 

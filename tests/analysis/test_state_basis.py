@@ -15,12 +15,16 @@ from analysis.background.state_basis import (
     has_come,
     moved_to,
     name_of,
+    pool_reads,
     words_of,
 )
-from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, WordsRead
+from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
 from config.load import load_chains
-from core.primitives import Address, BlockRef
+from core.coin_pairs import pair_id
+from core.primitives import Address, BlockRef, Hash32
 from core.report import ClockLimitRow, StateWord
+from harness.api.samples import make_pool
 from harness.bare_reports import bare_report
 from sql.observations import Observation
 from tests.sql.samples import address, hash32
@@ -123,6 +127,27 @@ def test_many_small_moves_of_liquidity_make_a_large_one(steps: list[float]) -> N
 @pytest.mark.parametrize(("was", "now", "is_told"), [(0, 0, 0), (0, 1, 1), (9, 0, 1), (100, 91, 0)])
 def test_pools_that_are_filled_or_emptied_count(was: int, now: int, is_told: bool) -> None:
     assert bool(observed(pool(was), now.to_bytes(32), 1)) == is_told
+
+
+V4 = next(dex for dex in ETHEREUM.dexes if dex.kind == "AmmV4").factory
+
+
+@pytest.mark.parametrize(
+    ("where", "pool_id", "read"),
+    [
+        (address(7), None, BalanceRead(token=address(8), account=address(7))),
+        (address(7), pair_id(address(7), 1, 2), BalanceRead(token=address(8), account=address(7))),
+        (V4, hash32(9), WordsRead(contract=V4, slots=liquidity_slot(hash32(9), ETHEREUM.dexes[0]))),
+        (address(7), hash32(9), None),
+    ],
+    ids=["contract", "two coins of many", "entry of a manager", "entry of a stranger"],
+)
+def test_a_pool_is_compared_where_its_tokens_lie(
+    where: Address, pool_id: Hash32 | None, read: BulkRead | None
+) -> None:
+    row = make_pool(pool=where, pool_id=pool_id, quote=address(8))
+    report = msgspec.structs.replace(bare_report(address(1), scanned_at_s=1), pools=(row,))
+    assert [asked for _, asked in pool_reads(report, ETHEREUM)] == ([read] if read else [])
 
 
 def limit(

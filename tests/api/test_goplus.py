@@ -146,6 +146,20 @@ def pool(**changes: Any) -> PoolResultRow:
     return make_pool(**changes)
 
 
+ENTRY = "0x" + "7e" * 32
+COINS = f"{PAIR}{1:012x}{2:012x}"
+
+
+@pytest.mark.parametrize(
+    ("pool_id", "sent"),
+    [(None, (PAIR, None)), (ENTRY, (ENTRY, PAIR)), (COINS, (PAIR, None))],
+    ids=["contract", "entry of a manager", "two coins of many"],
+)
+def test_a_pool_is_named_by_what_a_client_can_look_up(pool_id: Any, sent: Any) -> None:
+    (found,) = goplus(make_report(pools=(pool(pool=PAIR, pool_id=pool_id),)))["dex"]
+    assert (found["pair"], found.get("pool_manager")) == sent
+
+
 FAILED = {"sell": "refused", "sell_tax": None}
 SHUT = {"buy": "refused", "buy_tax": None}
 UNTRIED = {"sell": None, "sell_tax": None}
