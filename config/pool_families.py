@@ -22,7 +22,7 @@ CREATION_COLUMNS = frozenset(
 SWAP_COLUMNS = frozenset(
     {"pool_id", "amount0", "amount1", "amount0_in", "amount1_in", "amount0_out", "amount1_out"}
     | {"amounts_in", "amounts_out", "amounts_kept"}
-    | {"coin_in", "amount_in", "coin_out", "amount_out"}
+    | {"coin_in", "amount_in", "coin_out", "amount_out", "token_in", "token_out"}
 )
 
 
@@ -66,7 +66,8 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     with a sign, or words with that of token0 in the lower half and that of token1 in the upper one:
     `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too; or `amount_in` of the
     coin with the number `coin_in`, and `amount_out` of `coin_out`, in a pool of any number of
-    coins. Without `pool_id` the emitter is the pool."""
+    coins; or of the tokens `token_in` and `token_out` in a vault's pool `pool_id`. Without
+    `pool_id` the emitter is the pool."""
     positive_is: Literal["paid_in", "paid_out"] = "paid_in"
     """What a signed amount above 0 is, from the pool's side."""
 
@@ -74,7 +75,7 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _check_names(self.declared, SWAP_COLUMNS)
         named = self.form.places.keys() - {"pool_id"}
         amounts = {name for name in named if not name.startswith("_")}
-        if amounts not in (_SIGNED, _BY_SIDE, _PACKED, _BY_COIN):
+        if amounts not in (_SIGNED, _BY_SIDE, _PACKED, _BY_COIN, _BY_TOKEN):
             message = (
                 f"{self.declared} must name {' '.join(sorted(_SIGNED))}, or all four amounts, "
                 f"or {' '.join(sorted(_PACKED))}, or {' '.join(sorted(_BY_COIN))}"
@@ -97,6 +98,11 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return "amounts_in" in self.form.places
 
     @property
+    def is_by_token(self) -> bool:
+        """True if the tokens are told by their addresses."""
+        return "token_in" in self.form.places
+
+    @property
     def is_by_coin(self) -> bool:
         """True if the coins are told by their numbers."""
         return "coin_in" in self.form.places
@@ -105,6 +111,7 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 _SIGNED = {"amount0", "amount1"}
 _PACKED = {"amounts_in", "amounts_out", "amounts_kept"}
 _BY_COIN = {"coin_in", "amount_in", "coin_out", "amount_out"}
+_BY_TOKEN = {"token_in", "amount_in", "token_out", "amount_out"}
 _BY_SIDE = {"amount0_in", "amount1_in", "amount0_out", "amount1_out"}
 
 

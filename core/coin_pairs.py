@@ -1,8 +1,12 @@
-"""Ids of pairs of coins in pools of any number of coins, numbered from 0 by the pool.
+"""Ids of pairs of coins in pools of any number of coins.
 
-Coins 0 and 1 are the pool itself, as in a pool of two; any other pair has an id of its own: the
-pool's address, then both numbers, the lower one first, in six bytes each.
+Where the pool numbers its coins from 0, coins 0 and 1 are the pool itself, as in a pool of two; any
+other pair has an id of its own: the pool's address, then both numbers, the lower one first, in six
+bytes each. Where a vault names tokens, a pair's id is the pool's address, then twelve bytes of a
+hash of the vault's id of the pool and both tokens.
 """
+
+from eth_hash.auto import keccak
 
 from core.primitives import Address, Hash32
 
@@ -10,11 +14,20 @@ FIRST_PAIR = (0, 1)
 LOWER_BYTE, UPPER_BYTE = 25, 31
 """Last bytes of the two numbers in an id."""
 
+_ADDRESS_BYTES, _HASHED_BYTES = 20, 12
+
 
 def pair_id(pool: Address, one: int, other: int) -> Hash32 | None:
     """Return the id of two coins, in any order. None: the pool's address is their key."""
     lower, upper = sorted((one, other))
     return None if (lower, upper) == FIRST_PAIR else Hash32(f"{pool}{lower:012x}{upper:012x}")
+
+
+def token_pair_id(vault_id: bytes, one: bytes, other: bytes) -> bytes:
+    """Return the id of two tokens, in any order, of the pool with an id in a vault, whose first
+    twenty bytes are the pool's address."""
+    lower, upper = sorted((one, other))
+    return vault_id[:_ADDRESS_BYTES] + keccak(vault_id + lower + upper)[:_HASHED_BYTES]
 
 
 def is_pair_id(pool: Address, pool_id: Hash32) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
 from config.chains import Chain
 from core.coin_pairs import is_pair_id
@@ -80,7 +81,7 @@ def pool_reads(report: Report, chain: Chain) -> tuple[tuple[Reserve, BulkRead], 
         reserve = Reserve(pool=row.pool, pool_id=row.pool_id, quote=row.quote, held=to_hash32(0))
         if row.pool_id is not None and not is_pair_id(row.pool, row.pool_id):
             dex = managers.get(row.pool)
-            if dex is not None:
+            if dex is not None and venue_of(dex).entries is not None:
                 slot = liquidity_slot(row.pool_id, dex)
                 found.append((reserve, WordsRead(contract=row.pool, slots=slot)))
         elif row.quote != ZERO_ADDRESS:

@@ -14,9 +14,9 @@ from analysis.external.dexscreener import MOST_POOLS_A_REQUEST, PoolFigures
 from analysis.market.liquidity_value import PoolValue, Price
 from analysis.market.pool_ranking import ValuedPool, by_depth, rank_pools
 from analysis.market.venues.pool import Candidate, PoolState
+from analysis.market.venues.venue_registry import venue_of
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.second_round import MarketState
-from core.coin_pairs import is_pair_id
 from core.primitives import Address, Hash32
 
 LEAST_DEPTH_USD = 5_000.0
@@ -44,7 +44,7 @@ async def appraise(
     quote tokens and of the token. `decimals` are the token's."""
     if context.external is None:
         return ExternalValuation()
-    v4 = [pool for pool in state.pools if _is_entry(pool.candidate)]
+    v4 = [pool for pool in state.pools if venue_of(pool.candidate.dex).entries]
     is_floor = {
         Hash32(pool.candidate.key): pool.state.is_floor for pool in v4[:MOST_POOLS_A_REQUEST]
     }
@@ -59,11 +59,6 @@ async def appraise(
         quote_prices(context, own),
     )
     return ExternalValuation(figures=figures, prices=prices, own=own_price)
-
-
-def _is_entry(candidate: Candidate) -> bool:
-    pool_id = candidate.pool_id
-    return pool_id is not None and not is_pair_id(candidate.pool, pool_id)
 
 
 async def quote_prices(

@@ -42,7 +42,9 @@ class TokenListForm(msgspec.Struct, frozen=True, kw_only=True):
     """True if dynamic data follows the words."""
     tokens: ListPlace
     pool: WordPlace | None
-    """None: the pool announced itself as an ERC-20 before the event."""
+    """None: the pool announced itself as an ERC-20 before the event, or has a `pool_id`."""
+    pool_id: WordPlace | None
+    """Id of the pool in the vault that emits the event. None: there is no vault."""
 
     def fits(self, shape: LogShape) -> bool:
         """Return whether logs of this shape can be of the event."""
@@ -52,7 +54,7 @@ class TokenListForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CoinPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers of the coins that a swap exchanged, and their amounts."""
+    """Numbers of the coins that a swap exchanged, or their addresses, and their amounts."""
 
     coin_in: WordPlace
     amount_in: WordPlace
@@ -75,7 +77,8 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[WordPlace, WordPlace] | None = None
     """Of token0 and token1: what the pool received beside `paid_in`."""
     coins: CoinPlaces | None = None
-    """None: there are two tokens, and `paid_in` tells their amounts."""
+    """None: there are two tokens, and `paid_in` tells their amounts. Numbers without a `pool_id`,
+    addresses with one."""
     is_negated: bool = False
     """True if a signed amount above 0 is what the pool paid out."""
 
@@ -99,7 +102,8 @@ def token_list_form(event: PoolCreation) -> TokenListForm:
         words=form.words,
         is_open=form.is_open,
         tokens=form.lists["tokens"],
-        pool=None if event.pool_is_minter else _place(form.places["pool"]),
+        pool=_place(form.places["pool"]) if "pool" in form.places else None,
+        pool_id=_place(form.places["pool_id"]) if "pool_id" in form.places else None,
     )
 
 
@@ -109,14 +113,19 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
     places = {name: _place(at) for name, at in form.places.items()}
     if event.is_packed:
         return _packed_form(event, kinds, places)
-    if event.is_by_coin:
-        named = {name: places[name] for name in CoinPlaces.__struct_fields__}
+    if event.is_by_coin or event.is_by_token:
+        coin = "coin" if event.is_by_coin else "token"
         return SwapForm(
             topic0=form.topic0,
             kinds=kinds,
             shape=_shape(form),
-            pool_id=None,
-            coins=CoinPlaces(**named),
+            pool_id=places.get("pool_id"),
+            coins=CoinPlaces(
+                coin_in=places[f"{coin}_in"],
+                amount_in=places["amount_in"],
+                coin_out=places[f"{coin}_out"],
+                amount_out=places["amount_out"],
+            ),
         )
     by_side = event.is_by_side
     first, second = ("amount0_in", "amount1_in") if by_side else ("amount0", "amount1")

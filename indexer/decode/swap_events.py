@@ -11,9 +11,10 @@ import numpy as np
 
 from config.pool_families import FAMILIES, PoolSwap
 from core.arrays import ByteArray, FloatArray, Int32Array, Int64Array
-from core.coin_pairs import FIRST_PAIR, LOWER_BYTE, UPPER_BYTE
+from core.coin_pairs import FIRST_PAIR, LOWER_BYTE, UPPER_BYTE, token_pair_id
 from core.primitives import BlockRef, Hash32
 from indexer.decode.forms import CoinPlaces, SwapForm, swap_form
+from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import (
     ADDRESS_BYTES,
     NO_TIME,
@@ -24,6 +25,7 @@ from indexer.decode.log_columns import (
 from indexer.decode.words import (
     WordPlace,
     is_byte,
+    to_address,
     to_float,
     to_half_float,
     to_signed_float,
@@ -105,9 +107,12 @@ def _columns(group: LogGroup, form: SwapForm, at: int, times: dict[int, int]) ->
     if form.coins is None:
         amount0, amount1 = (_amount(group, form, side) for side in range(2))
         pool_id = _no_ids(count) if form.pool_id is None else form.pool_id.of(group)
-    else:
+    elif form.pool_id is None:
         amount0, amount1 = _coin_amounts(group, form.coins)
         pool_id = _coin_ids(group, form.coins)
+    else:
+        amount0, amount1 = _token_amounts(group, form.coins)
+        pool_id = _token_ids(group, form.pool_id, form.coins)
     return TradeColumns(
         block_number=group.block_number,
         log_index=group.log_index,
@@ -152,6 +157,22 @@ def _coin_ids(group: LogGroup, coins: CoinPlaces) -> ByteArray:
     is_pair = is_byte(words[0]) & is_byte(words[1]) & (lower < upper)
     ids[~is_pair] = 0xFF
     return ids
+
+
+def _token_amounts(group: LogGroup, coins: CoinPlaces) -> tuple[FloatArray, FloatArray]:
+    """Return the amounts of the two tokens, that of the lower address first."""
+    received, sent = to_float(coins.amount_in.of(group)), to_float(coins.amount_out.of(group))
+    paid, bought = (keys_of(one.of(group)) for one in (coins.coin_in, coins.coin_out))
+    is_first = np.array([one < other for one, other in zip(paid, bought, strict=True)], np.bool_)
+    return np.where(is_first, received, -sent), np.where(is_first, -sent, received)
+
+
+def _token_ids(group: LogGroup, pool_id: WordPlace, coins: CoinPlaces) -> ByteArray:
+    """Return the ids of the pairs, as `core.coin_pairs` says."""
+    tokens = (keys_of(to_address(one.of(group))) for one in (coins.coin_in, coins.coin_out))
+    rows = zip(keys_of(pool_id.of(group)), *tokens, strict=True)
+    ids = b"".join(token_pair_id(*row) for row in rows)
+    return np.frombuffer(ids, np.uint8).reshape(-1, WORD_BYTES)
 
 
 def _amount(group: LogGroup, form: SwapForm, side: int) -> FloatArray:

@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from config.chains import Dex
-from core.coin_pairs import pair_id
+from core.coin_pairs import pair_id, token_pair_id
 from core.event_signatures import ListPlace
-from core.primitives import ZERO_ADDRESS, Address, HexBytes
+from core.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes
 from indexer.decode.forms import TokenListForm
 from indexer.decode.hex_columns import encode_hex, keys_of
 from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, WORD_BYTES, LogColumns, LogGroup
@@ -61,12 +61,20 @@ def listed_pools(
     not known."""
     tokens = _tokens(group.data[row].tobytes(), form.tokens)
     log_index = int(group.log_index[row])
-    if form.pool is None:
-        pool = find_minter(group.tx_hash[row].tobytes(), log_index)
-    else:
+    pool: Address | None = Address(dex.factory)
+    if form.pool is not None:
         pool = _address(form.pool.of(group)[row].tobytes())
+    elif form.pool_id is None:
+        pool = find_minter(group.tx_hash[row].tobytes(), log_index)
     if pool is None or len(tokens) < len(("token0", "token1")):
         return []
+    if form.pool_id is None:
+        pairs = [
+            (pair_id(pool, first, second), token0, token1)
+            for (first, token0), (second, token1) in combinations(enumerate(tokens), 2)
+        ]
+    else:
+        pairs = _vault_pairs(form.pool_id.of(group)[row].tobytes(), tokens)
     return [
         _pool_row(
             dex,
@@ -76,21 +84,37 @@ def listed_pools(
             block_number=int(group.block_number[row]),
             log_index=log_index,
         )
-        for pair in combinations(enumerate(tokens), 2)
+        for pair in pairs
     ]
+
+
+_Pair = tuple[Hash32 | None, Address, Address]
+"""Id, None where the pool is its key, and tokens."""
+
+
+def _vault_pairs(vault_id: bytes, tokens: Sequence[Address]) -> list[_Pair]:
+    """Return the pairs of a pool in a vault, the lower address first."""
+    return [
+        (_vault_pair_id(vault_id, token0, token1), token0, token1)
+        for token0, token1 in combinations(sorted(tokens), 2)
+    ]
+
+
+def _vault_pair_id(vault_id: bytes, token0: Address, token1: Address) -> Hash32:
+    sides = (bytes.fromhex(token[2:]) for token in (token0, token1))
+    return Hash32("0x" + token_pair_id(vault_id, *sides).hex())
 
 
 def _pool_row(
     dex: Dex,
     chain_id: int,
     pool: Address,
-    pair: tuple[tuple[int, Address], tuple[int, Address]],
+    pair: _Pair,
     *,
     block_number: int,
     log_index: int,
 ) -> PoolRow:
-    (first, token0), (second, token1) = pair
-    pool_id = pair_id(pool, first, second)
+    pool_id, token0, token1 = pair
     return PoolRow(
         chain_id=chain_id,
         pool_key=HexBytes(pool_id or pool),

@@ -30,6 +30,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     coins: tuple[int, int] | None = None
     """Numbers of token and quote among the coins of a pool that may have more than two. None: the
     pool has two, or they are not read yet."""
+    vault_id: Hash32 | None = None
+    """Id by which a vault knows the pool. None: there is no vault, or it is not read yet."""
 
     @property
     def key(self) -> str:
@@ -66,6 +68,8 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Spot price before fees: smallest units of quote for one of token. None: not known."""
     coins: tuple[int, int] | None = None
     """As Candidate.coins."""
+    vault_id: Hash32 | None = None
+    """As Candidate.vault_id."""
 
 
 UNKNOWN = PoolState(
@@ -78,7 +82,10 @@ UNKNOWN = PoolState(
 
 
 def placed(pool: Candidate, state: PoolState | None) -> Candidate:
-    """Return the pool with the numbers of its coins, where its state tells them."""
+    """Return the pool with the numbers of its coins, or its id in a vault, where its state tells
+    them."""
+    if state is not None and state.vault_id is not None:
+        return msgspec.structs.replace(pool, vault_id=state.vault_id)
     if state is None or state.coins is None:
         return pool
     return msgspec.structs.replace(

@@ -1,6 +1,7 @@
 """List of the venues. Each is declared in its own module, in a constant called VENUE."""
 
 from analysis.market.venues import (
+    balancer_v2,
     curve_crypto,
     curve_stable,
     liquidity_book,
@@ -15,6 +16,7 @@ from analysis.market.venues.venue import Venue
 from config.chains import Dex
 
 VENUES: tuple[Venue, ...] = (
+    balancer_v2.VENUE,
     curve_crypto.VENUE,
     curve_stable.VENUE,
     liquidity_book.VENUE,

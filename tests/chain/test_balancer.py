@@ -1,0 +1,141 @@
+"""Protects pools in Balancer's vault, of two tokens or more: the index finds them, they are worth
+what the vault holds for them, and what the service says of trades is what then happens."""
+
+from typing import Literal
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from config.chains import Dex
+from core.abi import call_data
+from core.coin_pairs import token_pair_id
+from core.primitives import Address, Hash32
+from demo.layout import NATIVE_USD
+from demo.reads import read
+from demo.seeding import UNLIMITED
+from harness.chain.verbs import Chain
+from tests.chain import further_venues
+from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market
+from tests.chain.judging import judge
+from tests.chain.test_matrix import with_dexes
+from tests.chain.test_pools import context_with
+
+SWAP = (
+    "swap((bytes32,uint8,address,address,uint256,bytes),(address,bool,address,bool),"
+    "uint256,uint256)"
+)
+FOREVER_S = 2**40
+
+
+def place(
+    chain: Chain,
+    contract: str = "HonestToken",
+    *,
+    size: Literal[2, 3] = 2,
+    blocks: Literal["vault", "pool"] = "vault",
+    pretends: bool = False,
+) -> Market:
+    """A token and its pool. `blocks`: what the token takes for its pool. `pretends`: the contract
+    names the id of a pool that is not its own."""
+    opening = further_venues.prepare(chain)
+    pipeline, maker, owner = opening.pipeline, opening.maker, opening.owner
+    third = pipeline.deploy("HonestToken", "Third", "THR", sender=maker)
+    vault = pipeline.deploy("BalancerVault", sender=maker)
+    tokens = sorted([opening.token, opening.quote, *([third] if size == 3 else [])])
+    pool = pipeline.deploy("BalancerPool", vault, tokens, sender=maker)
+    other = pipeline.deploy("BalancerPool", vault, tokens, sender=maker)
+    pipeline.flush()
+    (vault_id,) = read(chain.node, pool, "getPoolId()", returns="(bytes32)")
+    (other_id,) = read(chain.node, other, "getPoolId()", returns="(bytes32)")
+    assert isinstance(vault_id, bytes)
+    if pretends:
+        pipeline.call(pool, "pretend(bytes32)", other_id, sender=maker)
+    opening.release(contract, {"vault": vault, "pool": pool}[blocks], spender=vault)
+    pipeline.call(third, "approve(address,uint256)", vault, UNLIMITED, sender=maker)
+    amounts = {opening.token: TOKEN_RAW, opening.quote: QUOTE_RAW, third: QUOTE_RAW}
+    for token in tokens:
+        sender = maker if token == third else owner
+        fill = (vault, "fill(bytes32,address,uint256)", vault_id, token, amounts[token])
+        pipeline.call(*fill, sender=sender)
+    pipeline.flush()
+
+    def swap_data(trader: Address, paid: Address, amount: int) -> tuple[Address, str]:
+        bought = opening.quote if paid == opening.token else opening.token
+        order = (vault_id, 0, paid, bought, amount, b"")
+        funds = (trader, False, trader, False)
+        return vault, call_data(SWAP, order, funds, 0, FOREVER_S)
+
+    sides = (bytes.fromhex(side[2:]) for side in (opening.token, opening.quote))
+    return Market(
+        dex=Dex(name="Balancer", kind="BalancerV2", factory=vault, vault=vault, from_block=0),
+        token=opening.token,
+        quote=opening.quote,
+        holder=vault,
+        key=Hash32("0x" + token_pair_id(vault_id, *sides).hex()),
+        emitter=vault,
+        spender=vault,
+        swap_data=swap_data,
+    )
+
+
+def indexed(chain: Chain, context: ChainContext, market: Market) -> ChainContext:
+    """The context with what the follower made of the pool's event."""
+    row, _ = further_venues.follow(chain, market)
+    return context_with(with_dexes(context, (market.dex,)), rows=[row])
+
+
+@pytest.mark.parametrize(
+    ("contract", "size", "blocks"),
+    [
+        ("HonestToken", 2, "vault"),
+        ("TransferTaxToken", 3, "vault"),
+        ("BuyTaxToken", 2, "vault"),
+        ("SellTaxToken", 3, "vault"),
+        ("SellBlockedToken", 2, "vault"),
+        # The honest double: nothing is ever sent to the pool's own contract.
+        ("SellBlockedToken", 3, "pool"),
+    ],
+)
+async def test_the_prediction_is_what_then_happens(
+    chain: Chain,
+    context: ChainContext,
+    contract: str,
+    size: Literal[2, 3],
+    blocks: Literal["vault", "pool"],
+) -> None:
+    market = place(chain, contract, size=size, blocks=blocks)
+    row = await further_venues.assert_foretold(chain, indexed(chain, context, market), market)
+    assert (row.sell == "refused") == (contract == "SellBlockedToken" and blocks == "vault")
+
+
+@pytest.mark.parametrize("size", [2, 3])
+async def test_the_follower_reads_the_pool_and_its_trades(
+    chain: Chain, context: ChainContext, size: Literal[2, 3]
+) -> None:
+    market = place(chain, size=size)
+    row = further_venues.assert_followed(chain, market)
+    assert (row.pool, row.pool_id) == (market.dex.factory, market.key)
+    stranger = msgspec.structs.replace(row, pool_id=Hash32(market.key[:42] + "5e" * 12))
+    asked = context_with(with_dexes(context, (market.dex,)), rows=[stranger])
+    assert not (await judge(asked, market.token)).pools
+
+
+async def test_a_pool_that_names_anothers_id_is_not_believed(
+    chain: Chain, context: ChainContext
+) -> None:
+    market = place(chain, pretends=True)
+    report = await judge(indexed(chain, context, market), market.token)
+    assert not report.pools
+
+
+@pytest.mark.parametrize("size", [2, 3])
+async def test_the_pool_is_worth_what_the_vault_holds_for_it(
+    chain: Chain, context: ChainContext, size: Literal[2, 3]
+) -> None:
+    market = place(chain, size=size)
+    report = await judge(indexed(chain, context, market), market.token)
+    assert report.pools is not None
+    (row,) = report.pools
+    assert row.quote_side_usd == pytest.approx(QUOTE_RAW / 1e18 * NATIVE_USD)
+    assert row.token_usd == pytest.approx(QUOTE_RAW / TOKEN_RAW * NATIVE_USD, rel=0.002)
