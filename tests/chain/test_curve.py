@@ -8,6 +8,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from analysis.replay.record_pack import record_pack
+from analysis.replay.replay_pack import replay_pack
 from config.chains import Dex
 from core.abi import call_data
 from core.coin_pairs import pair_id
@@ -172,3 +174,12 @@ async def test_the_pool_is_worth_what_it_holds(
     assert row.quote_side_usd == pytest.approx(QUOTE_RAW / 1e18 * NATIVE_USD)
     price_usd = QUOTE_RAW / _amounts(kind)["token"] * NATIVE_USD
     assert row.token_usd == pytest.approx(price_usd, rel=0.002)
+
+
+async def test_a_recorded_analysis_can_be_replayed(chain: Chain, context: ChainContext) -> None:
+    market = place(chain)
+    asked = with_dexes(context, (market.dex,))
+    pack = await record_pack(asked, market.token, made_by="assay test")
+    assert [pool.sell for pool in pack.report.pools or ()] == ["passed"]
+    replay = await replay_pack(pack, asked.node, asked)
+    assert replay.verdict == "equal", replay.reason

@@ -5,7 +5,6 @@ pulls the payment by their allowance and books what was ordered. Source:
 balancer/balancer-v2-monorepo IVault, IBasePool; probes/VaultReader.sol.
 """
 
-import secrets
 from collections.abc import Sequence
 
 import msgspec
@@ -21,7 +20,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
 from core.abi import call_data, topic_of
 from core.coin_pairs import token_pair_id
-from core.primitives import Address, Hash32, RawAmount
+from core.primitives import Address, Hash32, RawAmount, low_address
 
 _GAS = RawAmount(500_000)
 """The vault asks the pool, and some pools ask a rate provider for each token."""
@@ -32,6 +31,8 @@ _SWAP = (
 _GIVEN_IN = 0
 _SWAPPED = topic_of("Swap(bytes32,address,address,uint256,uint256)")
 _SWAP_TOPICS = 4
+_READER = low_address(int(topic_of("VaultReader"), 16))
+"""Where the probe stands: the same in every analysis, so that a recorded one can be replayed."""
 _STATE_WORDS = 6
 _WHOLE_FEE = 10**18
 _ADDRESS_CHARS = 42
@@ -50,7 +51,7 @@ class VaultReads:
             message = "pools of a vault are known by their ids only"
             raise TypeError(message)
         read = call_of(
-            Address("0x" + secrets.token_hex(20)),
+            _READER,
             "read(address,address,address,address)",
             *(pool, pool_id[:_ADDRESS_CHARS], pair.token, pair.quote),
         )

@@ -4,7 +4,6 @@ current price outwards until they end, or the gas does: then it is a lower bound
 Source: infinity-core IBinPoolManager; probes/BinReader.sol.
 """
 
-import secrets
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -16,8 +15,11 @@ from analysis.reads.chain_reads import CallRead, Handle, call_of
 from analysis.reads.eth_reads import WORD, Reply
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.primitives import Address, RawAmount
+from core.abi import topic_of
+from core.primitives import RawAmount, low_address
 
+_READER = low_address(int(topic_of("BinReader"), 16))
+"""Where the probe stands: the same in every analysis, so that a recorded one can be replayed."""
 _GAS = 15_000_000
 """Gas of one call: nodes with EIP-7825 refuse more than 2**24. Some hundred bins fit."""
 _POOLS_A_CALL = 200
@@ -74,7 +76,7 @@ class BinFloorReads:
 
 def _ask(batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> Handle[bytes]:
     read: CallRead = call_of(
-        Address("0x" + secrets.token_hex(20)),
+        _READER,
         "read(address,bytes32[])",
         dex.factory,
         [bytes.fromhex(pool.key[2:]) for pool in pools],

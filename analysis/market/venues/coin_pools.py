@@ -6,7 +6,6 @@ ordered, newer ones what arrived. Sources: curvefi/stableswap-ng, curve-factory,
 tricrypto-ng; probes/CoinReader.sol.
 """
 
-import secrets
 from collections.abc import Sequence
 from typing import Literal
 
@@ -23,14 +22,16 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex
 from config.pool_families import FAMILIES, DexKind
-from core.abi import call_data, selector_of
-from core.primitives import Address, Hash32, RawAmount
+from core.abi import call_data, selector_of, topic_of
+from core.primitives import Address, Hash32, RawAmount, low_address
 
 IndexType = Literal["int128", "uint256"]
 """ABI type of a coin's number."""
 
 _POOLS_OF_A_PAIR = 3
 """The factory's first pools of two coins that are asked for; the index knows all."""
+_READER = low_address(int(topic_of("CoinReader"), 16))
+"""Where the probe stands: the same in every analysis, so that a recorded one can be replayed."""
 _STATE_WORDS = 8
 _SWAP_WORDS = 4
 _WHOLE_FEE = 10**10
@@ -60,7 +61,7 @@ class CoinReads:
         quote_function: str,
     ) -> None:
         read = call_of(
-            Address("0x" + secrets.token_hex(20)),
+            _READER,
             "read(address,address,address,address,bytes4)",
             *(pool, pair.dex.factory, pair.token, pair.quote),
             bytes.fromhex(selector_of(quote_function)[2:]),
