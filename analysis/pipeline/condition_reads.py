@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from analysis.conditions.condition_plan import slots_of
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
@@ -11,7 +13,8 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import read_words
 from analysis.scenarios.condition_check import CodeConditions
 from analysis.static.token_model.trade_conditions import TradeConditions
-from analysis.token.judge_code import CodeVerdict
+from analysis.token.judge_code import CodeVerdict, judge_code
+from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
 
@@ -29,9 +32,11 @@ async def read_token_conditions(
 async def read_hook_conditions(
     context: ChainContext, pools: Sequence[ValuedPool], *, block: Hash32
 ) -> dict[Address, CodeConditions]:
-    """Return the conditions of these pools' hooks: code, then storage, in two round trips.
+    """Return the conditions of these pools' hooks: code, behind proxies too, then storage, in two
+    round trips for most.
 
-    A hook whose code could not be read has incomplete conditions. Never raises.
+    A hook whose code could not be read, or can be replaced, has incomplete conditions. Never
+    raises.
     """
     hooks = dict.fromkeys(
         pool.candidate.hooks for pool in pools if pool.candidate.hooks is not None
@@ -42,13 +47,29 @@ async def read_hook_conditions(
 
 async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeConditions:
     try:
-        batch = ReadBatch(block)
-        code = batch.code(hook)
-        await batch.send(context.node)
-        found = await context.static_results.analyse(batch[code])
+        judged = await _judge_hook(context, hook, block=block)
     except UpstreamError:
         return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
-    return await _with_words(context, hook, found.conditions, block=block)
+    conditions = judged.conditions
+    if judged.is_replaceable is not False:
+        # Whoever replaces the code changes every condition, and no field of the token tells.
+        conditions = msgspec.structs.replace(conditions, is_complete=False)
+    return await _with_words(context, hook, conditions, block=block)
+
+
+async def _judge_hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeVerdict:
+    batch = ReadBatch(block)
+    code = batch.code(hook)
+    proxy = ProxyReads(batch, hook)
+    proxy.follow(code)
+    await batch.send(context.node)
+    return await judge_code(
+        context.reader(block, memory=proxy.memory()),
+        hook,
+        batch[code],
+        proxy.read(),
+        examine=context.static_results.analyse,
+    )
 
 
 async def _with_words(

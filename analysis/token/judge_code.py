@@ -3,7 +3,8 @@
 A proxy's front can choose between targets; at most `_MOST_OTHERS` besides the resolved one count.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -18,6 +19,8 @@ from analysis.token import proxy_findings, proxy_resolution
 from core.fields.static_findings import StaticFindings
 from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of
 from core.report import EvidenceRow
+
+T = TypeVar("T")
 
 
 class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +42,9 @@ class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the code, and of a proxy's own; slots are the token's."""
     cap_rules: CapRules = CapRules()
     """How the code enforces caps; slots are the token's."""
+    is_replaceable: bool | None
+    """True for a proxy that takes its target from storage or asks a beacon for it, so that whoever
+    may write it replaces the code. None: the proxy's code could not be followed."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -82,6 +88,7 @@ async def judge_code(
         clock_limits=tuple(
             dict.fromkeys(limit for found in (judged, own, *others) for limit in found.clock_limits)
         ),
+        conditions=_with_front(own, (judged, *others)),
     )
 
 
@@ -99,8 +106,9 @@ def _judged(
         packed_owners=judged.packed_owners,
         clock_limits=judged.clock_limits,
         hints=hints,
-        conditions=judged.conditions if judged is trail.own else _with_front(judged, trail.own),
+        conditions=judged.conditions,
         cap_rules=judged.cap_rules,
+        is_replaceable=_is_replaceable(trail),
         evidence=evidence,
     )
 
@@ -131,15 +139,32 @@ async def _other_targets(
     return [await examine(code) for other in codes if (code := batch[other])]
 
 
-def _with_front(behind: CodeAnalysis, front: CodeAnalysis | None) -> TradeConditions:
-    """Join the conditions of both codes: a proxy may choose by its own conditions where a call
-    goes."""
-    if front is None:
-        return behind.conditions
+def _with_front(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> TradeConditions:
+    """Join the conditions of the codes: a proxy may choose by its own conditions where a call goes.
+
+    What the proxy's own administrator decides is told by `is_proxy`, and is not owned here.
+    """
+    every = [front.conditions, *(each.conditions for each in behind)]
     return TradeConditions(
-        conditions=(*front.conditions.conditions, *behind.conditions.conditions),
-        is_complete=front.conditions.is_complete and behind.conditions.is_complete,
+        conditions=_distinct(each.conditions for each in every),
+        owned=_distinct(each.owned for each in every[1:]),
+        is_complete=all(each.is_complete for each in every),
     )
+
+
+def _distinct(parts: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(each for part in parts for each in part))
+
+
+def _is_replaceable(trail: proxy_resolution.ProxySearch) -> bool | None:
+    if trail.is_proxy is not True or trail.own is None or trail.found is None:
+        return trail.is_proxy
+    delegation = trail.own.delegation
+    if delegation.is_proxy is None or len(delegation.targets) != len(delegation.pcs):
+        return True
+    # An implementation that delegates on may take its own target from storage.
+    is_last = len(trail.hops) == 1 and trail.found.delegation.is_proxy is False
+    return False if is_last else None
 
 
 def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -> CodeVerdict:
@@ -148,6 +173,7 @@ def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -> 
         implementation=None,
         findings=StaticFindings(timebomb=None, is_proxy=trail.is_proxy),
         owner_slots=(),
+        is_replaceable=None,
         evidence=_of_proxy(own, None),
     )
 

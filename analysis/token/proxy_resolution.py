@@ -176,7 +176,7 @@ async def take_step(trail: ProxySearch, reader: BlockReader) -> ProxySearch:
 
 
 def learn(trail: ProxySearch, found: CodeAnalysis) -> ProxySearch:
-    """Take the analysis of a FactsOf's code: stop at code that does not delegate, or that
+    """Take the analysis of the last code: stop at code that does not delegate, or that
     implements a holder's functions itself; else go on."""
     here = msgspec.structs.replace(trail, found=found, wants=None)
     if not trail.hops:

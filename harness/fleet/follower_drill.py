@@ -55,7 +55,11 @@ class _Follower:
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(self._command, stderr=self._world.errors, stdout=subprocess.DEVNULL)
+        """Start it, and wait until it asks for the lease: a start is no part of a take-over."""
+        process = subprocess.Popen(self._command, stderr=self._world.errors, stdout=subprocess.PIPE)
+        if process.stdout is not None:
+            process.stdout.readline()
+        return process
 
     def suffer(self, fault: Fault) -> None:
         if fault == "silence":
@@ -80,7 +84,7 @@ class _Follower:
 
     def end(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
 
 
 _SIGNALS: Final = {"kill": signal.SIGKILL, "pause": signal.SIGSTOP, "stop": signal.SIGTERM}

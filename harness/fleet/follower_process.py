@@ -1,4 +1,5 @@
 """A process that follows a node into a PostgreSQL store while it has the lease, until it is killed.
+It prints a line when it begins to ask for the lease.
 
 python -m harness.fleet.follower_process NODE_URL DATABASE_URL WORLD FINALITY
 """
@@ -38,6 +39,8 @@ async def live(node_url: str, database_url: str, world: int, finality: int) -> N
         run = partial(keep_up, chain, client, store, _SETTINGS, stop=ended)
         await asyncio.gather(follow(chain, client, store, _SETTINGS, stop=ended), run())
 
+    sys.stdout.write("standing by\n")
+    sys.stdout.flush()
     await LeasedLeadership(address).lead(follow_lease(chain.id), work, stop=stop)
     await client.aclose()
 

@@ -69,18 +69,26 @@ class StatementWatch:
                 self._overdue.discard(connection)
 
     def close(self) -> None:
-        """End the thread. A second call does nothing."""
+        """End the thread, as soon as no statement runs. A second call does nothing."""
         self._is_closing.set()
-        self._thread.join()
+        if not self._running:
+            self._thread.join()
 
     def _look(self) -> None:
-        while not self._is_closing.wait(min(1.0, self._longest_s / 4)):
-            now_s = time.monotonic()
-            with self._lock:
-                for connection, until_s in self._running.items():
-                    if now_s > until_s:
-                        self._overdue.add(connection)
-                        _shut(connection)
+        step_s = min(1.0, self._longest_s / 4)
+        while not self._is_closing.wait(step_s):
+            self._end_overdue()
+        while self._running:
+            self._end_overdue()
+            time.sleep(step_s)
+
+    def _end_overdue(self) -> None:
+        now_s = time.monotonic()
+        with self._lock:
+            for connection, until_s in self._running.items():
+                if now_s > until_s:
+                    self._overdue.add(connection)
+                    _shut(connection)
 
 
 def _shut(connection: PostgresConnection) -> None:

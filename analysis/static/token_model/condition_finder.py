@@ -52,8 +52,13 @@ _VALUE_SOURCES: Final = frozenset[Source](
 """Sources reported for a written amount. Its change over time shows in simulations of later sales;
 its change through trades (totals of reflection tokens) is no condition."""
 
-HOOKS: Final = (0x575E24B4, 0xB47B2FB1)
-"""`beforeSwap` and `afterSwap` of Uniswap V4's hooks. Source: v4-core IHooks."""
+HOOKS: Final = (
+    *(0x575E24B4, 0xB47B2FB1),
+    *(0xE592DC93, 0x6F6657CB),
+    *(0x5177CB2F, 0x5E927CAA),
+)
+"""`beforeSwap` and `afterSwap` of hooks: of Uniswap V4, of PancakeSwap Infinity's CL pools and of
+its Bin pools. Source: v4-core IHooks, infinity-core ICLHooks and IBinHooks."""
 
 _NEVER_CHECKED: Final = frozenset[Source](
     {
@@ -84,8 +89,8 @@ class _Site(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_trade_conditions(code: ContractModel) -> TradeConditions:
-    """Return the conditions of a token's transfers and `approve`, of a V4 hook's swap functions, or
-    of a proxy's fallback."""
+    """Return the conditions of a token's transfers and `approve`, of a hook's swap functions, or of
+    a proxy's fallback."""
     entries = _entries(code)
     finder = _Finder(code)
     found = [condition for entry in entries for condition in finder.conditions(entry)]
