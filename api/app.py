@@ -51,6 +51,7 @@ from api.routes.token_evidence import get_evidence
 from api.routes.token_evidence_pack import get_evidence_pack
 from api.routes.token_exit import get_exit
 from api.routes.token_exit_page import show_exit
+from api.routes.token_kin import get_kin
 from api.routes.token_liquidity import get_liquidity
 from api.routes.token_liquidity_page import show_liquidity
 from api.routes.token_trade import post_trade_check
@@ -115,6 +116,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_exit,
             get_liquidity,
             get_evidence_pack,
+            get_kin,
             post_trade_check,
             post_tokens,
             get_token_security,

@@ -46,6 +46,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             ]
         },
         {"Trades": ["exit.md", "liquidity.md", "check-trade.md"]},
+        {"Kin of a token": "kin.md"},
         {"Evidence packs": "replay.md"},
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},
         {"For operators": _OPERATORS},

@@ -113,6 +113,7 @@ async def test_the_schema_names_routes_key_and_errors(client: httpx.AsyncClient)
         "/goplus/api/v1/token_security/{chain}",
         "/goplus/api/v1/token",
         "/mcp",
+        "/token/{chain}/{address}/kin",
         "/accuracy",
         "/usage",
         "/llms.txt",
