@@ -48,6 +48,7 @@ from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
+from api.routes.token_evidence_pack import get_evidence_pack
 from api.routes.token_exit import get_exit
 from api.routes.token_exit_page import show_exit
 from api.routes.token_liquidity import get_liquidity
@@ -113,6 +114,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_evidence,
             get_exit,
             get_liquidity,
+            get_evidence_pack,
             post_trade_check,
             post_tokens,
             get_token_security,

@@ -64,6 +64,11 @@ class Quotes(Protocol):
         UpstreamError."""
         ...
 
+    async def record_pack(self, chain: str, token: Address, /) -> bytes:
+        """Return the evidence pack of an analysis made now, zstd of JSON. Raises TokenRefusedError,
+        UpstreamError, EvidencePackError."""
+        ...
+
     async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
         """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError,
         UpstreamError."""

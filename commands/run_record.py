@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from contextlib import AsyncExitStack
-from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -57,4 +56,4 @@ async def _record(settings: Settings, chain: Chain, address: str) -> EvidencePac
             settings=settings.analysis,
             now_s=time.time,
         )
-        return await record_pack(context, token, made_by=f"assay {version('assay')}")
+        return await record_pack(context, token)

@@ -51,7 +51,11 @@ async def open_api(
             trades=trades,
         )
 
-    quotes = ChainQuotes(analysis.contexts, concurrency=settings.analysis.concurrency)
+    quotes = ChainQuotes(
+        analysis.contexts,
+        concurrency=settings.analysis.concurrency,
+        signing_key=settings.signing_key,
+    )
     return create_app(
         ApiDeps(
             analysis=analysis.asked,

@@ -1,4 +1,5 @@
-"""Quotes and checks of the chains of a service: bounded in number and time, equal ones shared."""
+"""Quotes, checks and evidence packs of the chains of a service: bounded in number and time, equal
+ones shared."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -10,9 +11,13 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
 from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck, check_trade
+from analysis.replay.evidence_pack import EvidencePack, compress_pack, encode_pack
+from analysis.replay.pack_signature import sign_pack
+from analysis.replay.record_pack import record_pack
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
 from core.report import Report
+from core.secret import Secret
 from core.single_flight import SingleFlight
 
 _WITHIN_S: Final = 15.0
@@ -23,15 +28,24 @@ _MOST_WAITING: Final = 64
 
 
 class ChainQuotes:
-    """Quotes and checks, by chain slug."""
+    """Quotes, checks and evidence packs, by chain slug."""
 
-    def __init__(self, contexts: Mapping[str, ChainContext], *, concurrency: int) -> None:
-        """`concurrency`: of one chain."""
+    def __init__(
+        self,
+        contexts: Mapping[str, ChainContext],
+        *,
+        concurrency: int,
+        signing_key: Secret | None = None,
+    ) -> None:
+        """`concurrency`: of one chain. `signing_key`: of evidence packs; None: they are not
+        signed."""
         self._contexts = contexts
+        self._signing_key = signing_key
         self._slots = {slug: asyncio.Semaphore(concurrency) for slug in contexts}
         self._waiting = dict.fromkeys(contexts, 0)
         self._quotes = SingleFlight[tuple[str, Address, Hash32, ExitAsk], ExitQuote]()
         self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
+        self._packs = SingleFlight[tuple[str, Address], bytes]()
 
     async def quote_exit(self, chain: str, report: Report, ask: ExitAsk) -> ExitQuote:
         """Return what leaving brings; see `exit_quote`. Equal questions at the same time are one.
@@ -68,10 +82,30 @@ class ChainQuotes:
         async with self._bounded(chain):
             return await check_trade(self._contexts[chain], ask, report)
 
+    async def record_pack(self, chain: str, token: Address) -> bytes:
+        """Analyse the token once more with every call kept; return the file, zstd of JSON. Whoever
+        asks meanwhile gets the same one.
+
+        Raises TokenRefusedError, UpstreamError, EvidencePackError, ConfigError for a signing key
+        that is none.
+        """
+
+        async def run() -> bytes:
+            async with self._bounded(chain):
+                pack = await record_pack(self._contexts[chain], token)
+                return await asyncio.to_thread(self._file_of, pack)
+
+        return await self._packs.run((chain, token), run)
+
+    def _file_of(self, pack: EvidencePack) -> bytes:
+        signed = pack if self._signing_key is None else sign_pack(pack, self._signing_key)
+        return compress_pack(encode_pack(signed))
+
     async def aclose(self) -> None:
         """Cancel what is under way."""
         await self._quotes.aclose()
         await self._inquiries.aclose()
+        await self._packs.aclose()
 
     @asynccontextmanager
     async def _bounded(self, chain: str) -> AsyncIterator[None]:

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import cast
 
 import msgspec
@@ -62,7 +63,7 @@ class _Recorder:
         )
 
 
-async def record_pack(context: ChainContext, token: Address, *, made_by: str) -> EvidencePack:
+async def record_pack(context: ChainContext, token: Address) -> EvidencePack:
     """Analyse the token at the newest block, and return the report with every call behind it.
 
     The analysis is one of its own: reads go unpacked, external services are not asked. Not signed.
@@ -82,7 +83,7 @@ async def record_pack(context: ChainContext, token: Address, *, made_by: str) ->
     recorder = _Recorder(context.node)
     report = await analyse_fixed(context, recorder, token, block=block, given=given)
     pack = EvidencePack(
-        made_by=made_by,
+        made_by=f"assay {version('assay')}",
         chain_id=context.chain.id,
         block=block,
         given=given,

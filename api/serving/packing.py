@@ -70,6 +70,13 @@ async def pack_once(body: bytes, coding: Coding | None) -> CachedAnswer:
     return msgspec.structs.replace(packed, headers=(*packed.headers, *_PASSING))
 
 
+def pack_file(body: bytes, *, name: str) -> CachedAnswer:
+    """Return a file of zstd for one caller: not cached, so without a tag."""
+    named = b'attachment; filename="%b"' % name.encode("ascii")
+    headers = ((b"content-type", b"application/zstd"), (b"content-disposition", named))
+    return CachedAnswer(status=_OK, body=body, headers=(*headers, _length(body), *_PASSING))
+
+
 def unless_known(answer: CachedAnswer, if_none_match: bytes | None) -> CachedAnswer:
     """Return the answer, or a 304 if the caller already has it."""
     if if_none_match is None or answer.tag is None:

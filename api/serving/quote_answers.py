@@ -28,8 +28,19 @@ async def quoted(
     coding: Coding | None = None,
 ) -> CachedAnswer:
     """Return what `ask` answers, or the envelope of why there is none. Raises RefusalError."""
+
+    async def encoded() -> CachedAnswer:
+        return await pack_once(msgspec.json.encode(await ask()), coding)
+
+    return await answered(encoded, chain=chain, address=address)
+
+
+async def answered(
+    ask: Callable[[], Awaitable[CachedAnswer]], *, chain: Chain, address: str
+) -> CachedAnswer:
+    """Return what `ask` returns, or the envelope of why there is none. Raises RefusalError."""
     try:
-        answer = await ask()
+        return await ask()
     except TokenRefusedError as error:
         return pack(error.status, render_refusal(chain, address, "native", error))
     except RefusalError:
@@ -37,4 +48,3 @@ async def quoted(
     except (AssayError, TimeoutError) as error:
         _log.warning("quote failed", chain=chain.slug, token=address, reason=str(error))
         return pack(500, render_failure(chain, address, "native"))
-    return await pack_once(msgspec.json.encode(answer), coding)

@@ -22,7 +22,7 @@ _MOST_RAW = 2**256 - 1
 
 
 class QuoteService:
-    """Exit quotes and checks of trades."""
+    """Exit quotes, holders of liquidity, evidence packs and checks of trades."""
 
     def __init__(self, deps: ApiDeps, answers: Answers):
         self._quotes = deps.quotes
@@ -54,6 +54,13 @@ class QuoteService:
         snapshot = await self._answers.snapshot(chain=chain, address=address)
         found = await self._quotes.find_liquidity(chain, snapshot.report)
         return liquidity_answer(found, self._answers.chain(chain), snapshot.report.token)
+
+    async def evidence_pack(self, *, chain: str, address: str) -> bytes:
+        """Return the evidence pack of an analysis made now, zstd of JSON.
+
+        Raises TokenRefusedError, UpstreamError, EvidencePackError, TimeoutError.
+        """
+        return await self._quotes.record_pack(chain, admit_address(address))
 
     async def trade(self, *, chain: str, address: str, asked: TradeRequest) -> TradeAnswer:
         """Return the check. The verdict is of what is stored: nothing is analysed.

@@ -201,6 +201,12 @@ class ScriptedQuotes:
             raise self.failure
         return make_liquidity()
 
+    async def record_pack(self, chain: str, token: Address, /) -> bytes:
+        self.asked.append((chain, token, "pack"))
+        if self.failure is not None:
+            raise self.failure
+        return b"a pack"
+
     async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
         self.asked.append((chain, None if report is None else report.token.address, ask))
         if self.failure is not None:

@@ -8,6 +8,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/evidence"),
     ("GET", f"/token/1/{TOKEN}/exit"),
     ("GET", f"/token/1/{TOKEN}/liquidity"),
+    ("GET", f"/token/1/{TOKEN}/evidence-pack"),
     ("POST", f"/token/1/{TOKEN}/trade-check"),
     ("POST", "/tokens/1"),
     ("GET", f"/goplus/api/v1/token_security/1?contract_addresses={TOKEN}"),

@@ -15,7 +15,7 @@ from tests.api.network import on_network
 from tests.api.test_mcp import ONE, agent, call
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
-LIQUIDITY = f"{TOKEN}/liquidity"
+LIQUIDITY, PACK = f"{TOKEN}/liquidity", f"{TOKEN}/evidence-pack"
 TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
 
 
@@ -116,8 +116,9 @@ async def test_what_fails_says_so(
     world: World, get: Get, failure: Exception, status: int, code: str
 ) -> None:
     world.quotes.failure = failure
-    answers = [((await get(EXIT)).status_code, (await get(EXIT)).json()), await check(world, TRADE)]
-    assert [(seen, body["error_code"]) for seen, body in answers] == [(status, code)] * 2
+    got = [await get(EXIT), await get(PACK)]
+    answers = [(one.status_code, one.json()) for one in got] + [await check(world, TRADE)]
+    assert [(seen, body["error_code"]) for seen, body in answers] == [(status, code)] * 3
 
 
 async def test_shares_of_the_liquidity_are_told_with_what_is_not_known(
@@ -137,14 +138,24 @@ async def test_shares_of_the_liquidity_are_told_with_what_is_not_known(
     assert (await get(f"{TOKEN[:-1]}/liquidity")).status_code == 422
 
 
+async def test_a_pack_is_a_file(world: World, get: Get) -> None:
+    answer = await get(PACK)
+    assert (answer.status_code, answer.content) == (200, b"a pack")
+    assert answer.headers["content-type"] == "application/zstd"
+    name = f'filename="ethereum-{TOKEN}.pack.zst"'
+    assert answer.headers["content-disposition"] == f"attachment; {name}"
+    assert world.quotes.asked == [("ethereum", TOKEN, "pack")]
+
+
 async def test_each_counts_as_one_call(world: World) -> None:
     new = world.ledger.create_key(PLANS["developer"], "test", MINED_AT_S)
     client, headers = world.client(), {"X-API-Key": new.plaintext}
     assert (await client.get(f"/token/1/{EXIT}", headers=headers)).status_code == 200
     assert (await client.get(f"/token/1/{LIQUIDITY}", headers=headers)).status_code == 200
+    assert (await client.get(f"/token/1/{PACK}", headers=headers)).status_code == 200
     assert (await client.post(CHECK, json=TRADE, headers=headers)).status_code == 200
     await world.aclose()
-    assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 3
+    assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 4
 
 
 async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None:

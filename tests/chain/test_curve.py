@@ -179,7 +179,7 @@ async def test_the_pool_is_worth_what_it_holds(
 async def test_a_recorded_analysis_can_be_replayed(chain: Chain, context: ChainContext) -> None:
     market = place(chain)
     asked = with_dexes(context, (market.dex,))
-    pack = await record_pack(asked, market.token, made_by="assay test")
+    pack = await record_pack(asked, market.token)
     assert [pool.sell for pool in pack.report.pools or ()] == ["passed"]
     replay = await replay_pack(pack, asked.node, asked)
     assert replay.verdict == "equal", replay.reason

@@ -1,6 +1,7 @@
 """Protects evidence packs: what was recorded on a real node is what replaying it there tells."""
 
 import asyncio
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ from click.testing import CliRunner, Result
 
 import assay
 from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.chain_quotes import ChainQuotes
 from analysis.replay.evidence_pack import (
     EvidencePack,
     EvidencePackError,
@@ -18,7 +20,7 @@ from analysis.replay.evidence_pack import (
     encode_pack,
 )
 from analysis.replay.fixed_analysis import NO_SUCH_METHOD
-from analysis.replay.pack_signature import sign_pack
+from analysis.replay.pack_signature import find_signer, sign_pack
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import check_pack, replay_pack
 from core.secret import Secret
@@ -31,7 +33,23 @@ KEY = Secret("0x" + "17" * 32)
 
 
 async def recorded(chain: Chain, context: ChainContext, key: str) -> EvidencePack:
-    return await record_pack(context, chain.world.token(key).address, made_by="assay test")
+    return await record_pack(context, chain.world.token(key).address)
+
+
+async def test_what_the_service_hands_out_is_signed_and_replays(
+    chain: Chain, context: ChainContext
+) -> None:
+    quotes = ChainQuotes({"ethereum": context}, concurrency=1, signing_key=KEY)
+    token = chain.world.token("sell_tax").address
+    async with aclosing(quotes):
+        first, second = await asyncio.gather(
+            quotes.record_pack("ethereum", token), quotes.record_pack("ethereum", token)
+        )
+    assert first == second
+    pack = decode_pack(first)
+    assert find_signer(pack) is not None
+    replay = await replay_pack(pack, context.node, context)
+    assert replay.verdict == "equal", (replay.reason, replay.differing, replay.differences)
 
 
 def with_call(pack: EvidencePack, at: int, call: RecordedCall) -> EvidencePack:

@@ -174,31 +174,6 @@ def test_a_wire_that_goes_silent_is_an_error_in_time_and_then_forgotten(
     assert block_numbers(far) == [1]
 
 
-def test_a_store_that_is_closed_meanwhile_waits_no_longer_for_a_silent_wire(
-    far: Store, wire: TcpProxy
-) -> None:
-    """Whoever waited would keep the process from ending."""
-    caught: list[Exception] = []
-
-    def read_on() -> None:
-        try:
-            with far.snapshot() as reader:
-                wire.silence()
-                has_begun.set()
-                list_blocks(reader, chain_id=1)
-        except StoreError as error:
-            caught.append(error)
-
-    has_begun = threading.Event()
-    reading = threading.Thread(target=read_on, daemon=True)
-    reading.start()
-    has_begun.wait()
-    far.close()
-    reading.join(20)
-    assert not reading.is_alive()
-    assert "no answer" in str(caught[0])
-
-
 def test_a_wire_that_was_cut_while_idle_is_not_noticed(far: Store, wire: TcpProxy) -> None:
     add_block(far, 1)
     wire.cut()
