@@ -30,14 +30,12 @@ from commands.tables import OUT, cell_text
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
-from config.store_address import need_files
 from core.errors import TokenRefusedError, UpstreamError
 from core.judgement import Judge
 from core.rpc.client import RpcClient
 from indexer.reads import fetch_header
 from sql.analyst.launch_trades import find_first_trades, indexed_until, list_moves
 from sql.analyst.open_store import open_to_read
-from sql.store_files import StoreFiles
 
 BacktestOutput = Literal["table", "json"]
 
@@ -55,8 +53,7 @@ def run_backtest(name: str, *, first: int, last: int, output: BacktestOutput) ->
         raise click.BadParameter(message, param_hint="--from")
     settings = load_settings(os.environ)
     chain = find_chain(settings, name)
-    files = need_files(settings.store, what="assay backtest")
-    launches, until_s = _read(StoreFiles(prefix=files.path), chain, settings, first, last)
+    launches, until_s = _read(chain, settings, first, last)
     with asking_nodes_of(chain):
         scored = asyncio.run(_score_all(settings, chain, launches, until_s))
     if output == "json":
@@ -69,10 +66,10 @@ def run_backtest(name: str, *, first: int, last: int, output: BacktestOutput) ->
 
 
 def _read(
-    files: StoreFiles, chain: Chain, settings: Settings, first: int, last: int
+    chain: Chain, settings: Settings, first: int, last: int
 ) -> tuple[list[LaunchedToken], int]:
     anchors = {anchor.address for anchor in chain.anchors}
-    with closing(open_to_read(files, memory_mb=settings.sql.memory_mb)) as store:
+    with closing(open_to_read(settings.store, memory_mb=settings.sql.memory_mb)) as store:
         trades = find_first_trades(
             store, chain_id=chain.id, first=first, last=last, anchors=anchors
         )

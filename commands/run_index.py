@@ -14,7 +14,6 @@ from commands.stores import open_store
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
-from config.store_address import need_files
 from core.allocator import share_one_arena
 from core.rpc.client import RpcClient
 from core.stop_signals import stop_on_signals
@@ -56,8 +55,6 @@ async def _index(
     settings: Settings, chain: Chain, from_block: int | None, to_block: int | None
 ) -> None:
     is_follower = from_block is None and to_block is None
-    if not is_follower:
-        need_files(settings.store, what="a back-fill")
     stop = asyncio.Event()
     stop_on_signals(stop)
     async with AsyncExitStack() as stack:

@@ -9,10 +9,14 @@ from click.testing import CliRunner
 
 from assay import cli
 from config.chains import Chain as ChainFacts
+from config.store_address import FileAddress
 from demo.anvil import AnvilNode
 from demo.layout import World, ZooToken
 from demo.overlay import write_overlay
 from harness.chain.verbs import Chain
+from harness.parts.empty_databases import EmptyDatabases
+from harness.parts.postgres_store import address_of
+from sql.postgres.moving.move_store import move_store
 from tests.chain.watched_scene import SLUG, Scene, place, watching
 
 
@@ -45,7 +49,12 @@ async def backtest(
 
 
 async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
-    chain: Chain, world: World, facts: ChainFacts, anvil_node: AnvilNode, tmp_path: Path
+    chain: Chain,
+    world: World,
+    facts: ChainFacts,
+    anvil_node: AnvilNode,
+    tmp_path: Path,
+    empty_databases: EmptyDatabases,
 ) -> None:
     store = tmp_path / "store"
     async with watching(chain, facts, anvil_node.url, store) as scene:
@@ -70,6 +79,11 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
     }
     code, tokens, matrix = await backtest(env, "--from", str(first), "--to", str(last))
     assert code == 0
+    moved = empty_databases.create_bare()
+    move_store(FileAddress(store), address_of(moved), lambda *_: None)
+    in_postgres = env | {"ASSAY_STORE": moved, "ASSAY_LAKE": str(tmp_path / "lake")}
+    again = await backtest(in_postgres, "--from", str(first), "--to", str(last))
+    assert again == (code, tokens, matrix)
     outcomes = {one["token"]: one["outcomes"] for one in tokens}
     assert outcomes[honest.address] == {"hour": "sold", "day": "sold", "week": "sold"}
     assert outcomes[trap.address] == {"hour": "trapped", "day": "open", "week": "open"}
