@@ -79,7 +79,7 @@ class _Follower:
         elif fault == "pause":
             self.process.send_signal(signal.SIGCONT)
         else:
-            self.process.wait(_WITHIN_S)
+            self.process.communicate(timeout=_WITHIN_S)
             self.process = self._start()
 
     def end(self) -> None:

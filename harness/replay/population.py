@@ -46,6 +46,7 @@ class Population:
     def __init__(self, chain: Chain, *, seed: int, tokens: int, wallets: int) -> None:
         self._seed = f"{seed}:{chain.id}"
         self.chain = chain
+        self._dexes = [dex for dex in chain.dexes if _names_both(_family(dex))]
         self.platforms = _platforms(chain)
         self.wallets = [self.address(f"wallet {at}") for at in range(wallets)]
         self.nfts = [self.address(f"nft {at}") for at in range(_NFT_CONTRACTS)]
@@ -69,9 +70,9 @@ class Population:
         return round(len(self.tokens) * min(1.0, max(0.0, done / _BORN_WITHIN)))
 
     def make_pool(self, dice: Random, token: Address, name: str) -> ReplayPool:
-        """A pool of a token on any exchange of the chain, with whatever creation event that kind
-        of exchange may have."""
-        dex = dice.choice(self.chain.dexes)
+        """A pool of a token on any exchange of the chain whose events name both tokens, with
+        whatever creation event that kind of exchange may have."""
+        dex = dice.choice(self._dexes)
         family = _family(dex)
         creation = dice.choice(family.creation)
         in_one = "pool" not in creation.form.places
@@ -108,6 +109,10 @@ class Population:
 
 def _family(dex: Dex) -> PoolFamily:
     return next(family for family in FAMILIES if family.kind == dex.kind)
+
+
+def _names_both(family: PoolFamily) -> bool:
+    return all({"token0", "token1"} <= set(each.form.places) for each in family.creation)
 
 
 def _platforms(chain: Chain) -> list[Platform]:

@@ -93,12 +93,14 @@ class Process:
                 await asyncio.wait({done}, timeout=0.01)
 
     async def work_until(self, asked: int) -> None:
-        """Rounds, one at a time, until so many analyses have begun; the last may not be over."""
+        """Rounds until so many analyses have begun; the last ones may not be over.
+
+        A round that waits for an analysis takes no token that became due since.
+        """
         async with asyncio.timeout(PATIENCE_S):
             while len(self.scanner.asked) < asked:
-                if self.round is None or self.round.done():
-                    self.round = asyncio.create_task(self.rounds.go(SLUG))
-                await asyncio.wait({self.round}, timeout=0.01)
+                self.round = asyncio.create_task(self.rounds.go(SLUG))
+                await asyncio.wait({self.round}, timeout=1.0)
 
     async def aclose(self) -> None:
         await self.runner.aclose()

@@ -102,7 +102,8 @@ def test_what_happens_is_as_on_a_real_chain() -> None:
         if isinstance(event, Swapped):
             assert made[event.pool.key] < at, "no swap before its pool"
     kinds = {event.pool.dex.kind for event in events if isinstance(event, PoolMade)}
-    assert kinds == {dex.kind for dex in spec.chain.dexes}
+    of_many_coins = {"BalancerV2", "CurveCrypto", "CurveStable"}  # events do not name both tokens
+    assert kinds == {dex.kind for dex in spec.chain.dexes} - of_many_coins
 
 
 @given(seed=st.integers(0, 2**32))
