@@ -10,7 +10,8 @@ from typing import Final, Literal
 import msgspec
 
 from core.abi import selector_of
-from core.rpc.messages import RpcAnswer, RpcFault
+from core.rpc.headers import Header
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.watched.transactions import BlockTransaction, Receipt
 
 FailureCause = Literal["slippage", "deadline", "gas", "unknown"]
@@ -107,6 +108,18 @@ def explain(transaction: BlockTransaction, receipt: Receipt, again: RpcAnswer) -
     by_text = (cause for end, cause in _TEXTS if told.endswith(end))
     cause = _ERRORS.get(data[:_SELECTOR_CHARS]) or next(by_text, None) or "unknown"
     return TradeFailure(cause=cause, told=told)
+
+
+def again_request(transaction: BlockTransaction, header: Header) -> RpcRequest:
+    """Return the call of a transaction, to be made again on the state before its block."""
+    call = {
+        "from": transaction.sender,
+        "to": "0x" + transaction.to.hex(),
+        "data": "0x" + transaction.data.hex(),
+        "gas": hex(transaction.gas),
+        "value": hex(transaction.value_wei),
+    }
+    return RpcRequest("eth_call", (call, {"blockHash": header.ref.parent_hash}))
 
 
 def side_of(data: bytes, token: bytes) -> RouterSide:
