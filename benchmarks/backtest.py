@@ -46,6 +46,7 @@ from tests.redteam.place import compile_traps, place_traps
 STATES_KEPT: Final = 900
 """Above the blocks of a batch, so that each token can be judged as of before its first trade."""
 _FOLLOW_S: Final = 300.0
+_SHOWN: Final = 8
 _EXIT_WRONG: Final = (0, 1)
 
 
@@ -179,15 +180,17 @@ def render(results: Sequence[Result]) -> str:
     )
     lines += [f"  safe: {one.truth.label}: {one.truth.words}" for one in wrong]
     for span in SPANS_S:
-        missed = [one for one in results if _is_missed(one, span)]
-        slandered = [one for one in results if _is_slandered(one, span)]
+        bad = [one for one in results if one.scored and one.truth.has_bad_trade(span)]
+        missed = [one for one in bad if one.scored[span] != "trapped"]
+        slandered = [one for one in results if one.scored.get(span) == "trapped" and one not in bad]
         lines.append(
-            f"scored by the command within the {span}: {len(missed)} of "
-            f"{sum(one.trapped[span] for one in results)} that trapped were not seen to, "
-            f"{len(slandered)} were said to trap and did not"
+            f"scored by the command within the {span}: of {len(bad)} with a bad trade "
+            f"{len(missed)} were not seen to trap; {len(slandered)} others were said to"
         )
-        for what, chosen in (("not seen", missed), ("said to trap", slandered)):
-            lines += [f"  {what}: {one.truth.label}: {one.truth.words}" for one in chosen[:12]]
+        for what, chosen in (("not seen", missed), ("said to", slandered)):
+            lines += [f"  {what}: {one.truth.label}: {one.truth.words}" for one in chosen[:_SHOWN]]
+    robbed = sum(one.truth.stolen_s is not None for one in results)
+    lines.append(f"{robbed} were robbed by somebody else's transaction, which no trade shows")
     return "\n".join(lines)
 
 
@@ -198,14 +201,6 @@ def _by_span(results: Sequence[Result]) -> Iterable[tuple[str, list[Result]]]:
         yield span, [one for one in left if one.trapped[span]]
         left = [one for one in left if not one.trapped[span]]
     yield "never", left
-
-
-def _is_missed(one: Result, span: str) -> bool:
-    return one.trapped[span] and one.scored.get(span) not in ("trapped", None)
-
-
-def _is_slandered(one: Result, span: str) -> bool:
-    return not one.trapped[span] and one.scored.get(span) == "trapped"
 
 
 def main() -> None:

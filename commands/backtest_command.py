@@ -8,7 +8,7 @@ from commands.chain_argument import CHAIN
 from commands.loading import loading
 
 if TYPE_CHECKING:
-    from commands.run_backtest import BacktestOutput, FailedSpan
+    from commands.run_backtest import BacktestOutput, ReadSpan
 
 
 @click.command("backtest")
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     type=click.Choice(["none", "hour", "day", "week"]),
     default="hour",
     show_default=True,
-    help="For how long after its first trade failed sales of a token are read from the node.",
+    help="For how long after its first trade a token's sales are read from the node.",
 )
 @click.option(
     "--output",
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     help="A table for people, or a JSON object a line: each token, then each row of the matrix.",
 )
 def backtest_command(
-    chain: str, first: int, last: int, receipts: "FailedSpan", output: "BacktestOutput"
+    chain: str, first: int, last: int, receipts: "ReadSpan", output: "BacktestOutput"
 ) -> None:
     """Judge tokens as of the block before their first trade, and score what followed.
 
     Of each token that has first traded in the range: its verdict then, and what became of each of
-    its buyers within an hour, a day, a week: by the trades of the store, and by the receipts of
-    sales that failed. Needs the node to have the state of those blocks. Ends with 1 where a token
+    its buyers within an hour, a day, a week, by the trades of the store and by the transactions
+    that tried to sell. Needs the node to have the state of those blocks. Ends with 1 where a token
     called safe trapped a buyer within an hour.
 
     Example: assay backtest eth --from 21000000 --to 21001000

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from analysis.backtest.buyer_outcomes import (
     SPANS_S,
-    FailedSale,
     LaunchedToken,
+    ReadSale,
     ScoredToken,
     confusion_of,
     false_safe,
@@ -34,24 +34,24 @@ from config.settings import load_settings
 from config.settings_model import Settings
 from core.errors import TokenRefusedError, UpstreamError
 from core.judgement import Judge
-from core.primitives import Address
+from core.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient
-from indexer.failed_sales import BlockWindow, fetch_failed_sales
 from indexer.reads import fetch_header
+from indexer.sale_attempts import BlockWindow, fetch_sale_attempts
 from sql.analyst.launch_trades import find_first_trades, indexed_until, read_launch_events
 from sql.analyst.open_store import open_to_read
 
 BacktestOutput = Literal["table", "json"]
-FailedSpan = Literal["none", "hour", "day", "week"]
+ReadSpan = Literal["none", "hour", "day", "week"]
 
 _EXIT_FALSE_SAFE = 1
 
 
 def run_backtest(
-    name: str, *, first: int, last: int, receipts: FailedSpan, output: BacktestOutput
+    name: str, *, first: int, last: int, receipts: ReadSpan, output: BacktestOutput
 ) -> None:
     """Score the tokens that first traded in these blocks, and print what came out. `receipts`: for
-    how long after its first trade failed sales of a token are read from the node.
+    how long after its first trade a token's sales are read from the node.
 
     Ends with 1 where one that was called safe trapped its buyers within an hour. Raises
     BadParameter, ConfigError, StoreError, UpstreamError.
@@ -62,11 +62,9 @@ def run_backtest(
     settings = load_settings(os.environ)
     chain = find_chain(settings, name)
     launches, until_s = _read(chain, settings, first, last)
-    failed_s = SPANS_S.get(receipts, 0)
+    read_s = SPANS_S.get(receipts, 0)
     with asking_nodes_of(chain):
-        scored = asyncio.run(
-            _score_all(settings, chain, launches, until_s=until_s, failed_s=failed_s)
-        )
+        scored = asyncio.run(_score_all(settings, chain, launches, until_s=until_s, read_s=read_s))
     if output == "json":
         for one in (*scored, *confusion_of(scored)):
             click.echo(msgspec.json.encode(one).decode())
@@ -79,7 +77,7 @@ def run_backtest(
 def _read(
     chain: Chain, settings: Settings, first: int, last: int
 ) -> tuple[list[LaunchedToken], int]:
-    anchors = {anchor.address for anchor in chain.anchors}
+    anchors = {ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)}
     with closing(open_to_read(settings.store, memory_mb=settings.sql.memory_mb)) as store:
         found = find_first_trades(
             store,
@@ -118,11 +116,11 @@ async def _score_all(
     launches: Sequence[LaunchedToken],
     *,
     until_s: int,
-    failed_s: int,
+    read_s: int,
 ) -> list[ScoredToken]:
     with progress_steps(is_kept=False) as show:
         scored = []
-        async for one in _score(settings, chain, launches, until_s=until_s, failed_s=failed_s):
+        async for one in _score(settings, chain, launches, until_s=until_s, read_s=read_s):
             scored.append(one)
             show("judging tokens as of before their first trade", len(scored), len(launches))
         return scored
@@ -134,12 +132,12 @@ async def _score(
     launches: Sequence[LaunchedToken],
     *,
     until_s: int,
-    failed_s: int,
+    read_s: int,
 ) -> AsyncIterator[ScoredToken]:
     judge = make_judge([chain], settings.analysis)
     async with AsyncExitStack() as stack:
         client = await connect(stack, chain, settings)
-        launches = await _with_failed(client, launches, failed_s=failed_s)
+        launches = await _with_read(client, launches, read_s=read_s)
         context = ChainContext(
             chain=chain,
             node=client,
@@ -158,28 +156,32 @@ async def _score(
             )
 
 
-async def _with_failed(
-    client: RpcClient, launches: Sequence[LaunchedToken], *, failed_s: int
+async def _with_read(
+    client: RpcClient, launches: Sequence[LaunchedToken], *, read_s: int
 ) -> list[LaunchedToken]:
-    """Return the launches with the failed sales of their first `failed_s` seconds."""
+    """Return the launches with the sales that were tried in their first `read_s` seconds."""
     bought: dict[Address, set[Address]] = {}
     for one in launches:
         for trade in one.trades:
             if trade.is_buy:
                 bought.setdefault(trade.trader, set()).add(one.token)
     windows = [
-        BlockWindow(first=one.first_block, until_s=one.first_s + failed_s)
+        BlockWindow(first=one.first_block, until_s=one.first_s + read_s)
         for one in launches
-        if failed_s and any(trade.is_buy for trade in one.trades)
+        if read_s and any(trade.is_buy for trade in one.trades)
     ]
     buyers = {trader: sorted(tokens) for trader, tokens in bought.items()}
-    failed: dict[Address, list[FailedSale]] = {}
-    for attempt in await fetch_failed_sales(client, windows, buyers):
-        sale = FailedSale(time_s=attempt.time_s, trader=attempt.trader)
-        failed.setdefault(attempt.token, []).append(sale)
-    return [
-        msgspec.structs.replace(one, failed=tuple(failed.get(one.token, ()))) for one in launches
-    ]
+    read: dict[Address, list[ReadSale]] = {}
+    for attempt in await fetch_sale_attempts(client, windows, buyers):
+        sale = ReadSale(
+            block_number=attempt.block_number,
+            time_s=attempt.time_s,
+            trader=attempt.trader,
+            asked_raw=attempt.asked_raw,
+            has_failed=attempt.has_failed,
+        )
+        read.setdefault(attempt.token, []).append(sale)
+    return [msgspec.structs.replace(one, read=tuple(read.get(one.token, ()))) for one in launches]
 
 
 async def _verdict(

@@ -307,11 +307,13 @@ class AnvilNode:
 
 
 def _result(request: RpcRequest, answer: RPCResponse) -> object:
+    """Return the answer, or NodeRefusedError as a value."""
     error = answer.get("error")
     if error is None:
         return answer.get("result")
-    if isinstance(error, str):
-        return NodeRefusedError(method=request.method, fault=RpcFault(code=0, message=error))
+    text: object = error
+    if isinstance(text, str):
+        return NodeRefusedError(method=request.method, fault=RpcFault(code=0, message=text))
     data = error.get("data")
     fault = RpcFault(
         code=error["code"], message=error["message"], data=data if isinstance(data, str) else None

@@ -27,11 +27,16 @@ _DUST_RAW: Final = 1_000
 """Smallest units below which rounding decides what share came."""
 
 
-class FailedSale(msgspec.Struct, frozen=True, kw_only=True):
-    """A sale that a receipt says has failed, by none of its own limits."""
+class ReadSale(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction that was to sell the token, as the node tells of it."""
 
+    block_number: int
     time_s: int
     trader: Address
+    asked_raw: int | None
+    """Smallest units that were to be sold. None: not known."""
+    has_failed: bool
+    """By none of its own limits."""
 
 
 class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +50,8 @@ class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
     """Time of that block, Unix seconds."""
     trades: tuple[PoolTrade, ...]
     """In order of the chain."""
-    failed: tuple[FailedSale, ...] = ()
-    """In order of the chain; those whose receipts were read."""
+    read: tuple[ReadSale, ...] = ()
+    """In order of the chain; those whose transactions were read."""
 
 
 class BuyerCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +96,10 @@ def outcomes_of_buyers(launch: LaunchedToken, *, span_s: int) -> dict[Address, B
     found: dict[Address, BuyerOutcome] = {}
     paid: dict[Address, tuple[float, float]] = {}
     last_price = 0.0
-    refused_s = {one.trader: one.time_s for one in launch.failed if one.time_s <= end_s}
+    refused_s = {
+        one.trader: one.time_s for one in launch.read if one.has_failed and one.time_s <= end_s
+    }
+    asked_raw = _asked(launch)
     for trade in launch.trades:
         if trade.time_s > end_s:
             break
@@ -106,7 +114,8 @@ def outcomes_of_buyers(launch: LaunchedToken, *, span_s: int) -> dict[Address, B
             tokens, quotes = paid[trade.trader]
             # The lower price: neither a fall before the sale nor the seller's own weight is a tax.
             price = min(last_price, quotes / tokens if tokens else last_price)
-            is_short = _is_short(trade.quote_raw, trade.moved_raw * price)
+            left_raw = max(trade.moved_raw, asked_raw.get((trade.trader, trade.block_number), 0))
+            is_short = _is_short(trade.quote_raw, left_raw * price)
             if refused_s.get(trade.trader, end_s) < trade.time_s:
                 del refused_s[trade.trader]
         else:
@@ -158,6 +167,18 @@ def false_safe(scored: Sequence[ScoredToken]) -> list[ScoredToken]:
     return [
         one for one in scored if one.verdict == "safe" and one.buyers["hour"].outcome == "trapped"
     ]
+
+
+def _asked(launch: LaunchedToken) -> dict[tuple[Address, int], int]:
+    """Return what traders were to sell, by trader and block; of those with one trade in it."""
+    trades = Counter((one.trader, one.block_number) for one in launch.trades)
+    return {
+        key: one.asked_raw
+        for one in launch.read
+        if one.asked_raw
+        and not one.has_failed
+        and trades[key := (one.trader, one.block_number)] == 1
+    }
 
 
 def _is_short(got: float, worth: float) -> bool:

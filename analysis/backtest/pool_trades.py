@@ -19,6 +19,7 @@ from sql.analyst.launch_trades import FirstTrade, LaunchEvents, LaunchTrade, Lau
 class PoolTrade(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody's trade with the pool. Amounts are in smallest units, rounded as floats are."""
 
+    block_number: int
     time_s: int
     trader: Address
     is_buy: bool
@@ -80,6 +81,7 @@ def _of_block(
             moved_raw = sum(one.amount_raw for one in moves[since:end] if one.sender == trader)
         last_of[trader] = indexes[end - 1]
         yield PoolTrade(
+            block_number=trade.block_number,
             time_s=trade.time_s,
             trader=trader,
             is_buy=is_buy,

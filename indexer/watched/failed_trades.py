@@ -79,17 +79,37 @@ _PATHS: Final[dict[bytes, int]] = {
 }
 """Place of the path among the arguments. Source: Uniswap v2-periphery IUniswapV2Router02."""
 
-_PAIRS: Final = frozenset(
-    bytes.fromhex(selector_of(signature)[2:])
-    for signature in (
-        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
-        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))",
-        "exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
-        "exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))",
+_PAIRS: Final[dict[bytes, int | None]] = {
+    bytes.fromhex(selector_of(f"{name}({types})")[2:]): place
+    for name, types, place in (
+        (
+            "exactInputSingle",
+            "(address,address,uint24,address,uint256,uint256,uint256,uint160)",
+            5,
+        ),
+        ("exactInputSingle", "(address,address,uint24,address,uint256,uint256,uint160)", 4),
+        (
+            "exactOutputSingle",
+            "(address,address,uint24,address,uint256,uint256,uint256,uint160)",
+            None,
+        ),
+        ("exactOutputSingle", "(address,address,uint24,address,uint256,uint256,uint160)", None),
+    )
+}
+"""Place of the amount to sell, in those that begin with the token paid and the token bought; None:
+it is not told. Sources: Uniswap v3-periphery
+ISwapRouter, swap-router-contracts IV3SwapRouter."""
+
+_EXACT_INPUTS: Final = frozenset(
+    bytes.fromhex(selector_of(f"{name}(uint256,uint256,address[],address,uint256)")[2:])
+    for name in (
+        "swapExactTokensForTokens",
+        "swapExactTokensForETH",
+        "swapExactTokensForTokensSupportingFeeOnTransferTokens",
+        "swapExactTokensForETHSupportingFeeOnTransferTokens",
     )
 )
-"""Those that begin with the token paid and the token bought. Sources: Uniswap v3-periphery
-ISwapRouter, swap-router-contracts IV3SwapRouter."""
+"""Those whose first argument is the amount to sell. Source: as _PATHS."""
 
 _SELECTOR_BYTES: Final = 4
 _WORD: Final = 32
@@ -137,6 +157,18 @@ def side_of(data: bytes, token: bytes) -> RouterSide:
     if token == path[0]:
         return "sell"
     return "buy" if token == path[-1] else "unknown"
+
+
+def sold_raw(data: bytes, token: bytes) -> int | None:
+    """Return how much of a token a router call is to sell, in smallest units. None: it does not
+    sell it, or does not tell how much."""
+    if side_of(data, token) != "sell":
+        return None
+    selector, arguments = data[:_SELECTOR_BYTES], data[_SELECTOR_BYTES:]
+    place = 0 if selector in _EXACT_INPUTS else _PAIRS.get(selector)
+    if place is None:
+        return None
+    return int.from_bytes(arguments[place * _WORD : (place + 1) * _WORD])
 
 
 def _path(arguments: bytes, place: int) -> list[bytes]:

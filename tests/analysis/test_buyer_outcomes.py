@@ -6,9 +6,9 @@ from analysis.backtest.buyer_outcomes import (
     BuyerCounts,
     BuyerOutcome,
     ConfusionRow,
-    FailedSale,
     LaunchedToken,
     LaunchOutcome,
+    ReadSale,
     ScoredToken,
     confusion_of,
     false_safe,
@@ -30,6 +30,7 @@ def who(number: int) -> Address:
 def buy(at: int, trader: int, *, price: float = 1.0, got: float = 1.0) -> PoolTrade:
     """A purchase of one token. `got`: the share of it that arrived."""
     return PoolTrade(
+        block_number=at,
         time_s=at,
         trader=who(trader),
         is_buy=True,
@@ -42,6 +43,7 @@ def buy(at: int, trader: int, *, price: float = 1.0, got: float = 1.0) -> PoolTr
 def sale(at: int, trader: int, *, price: float = 1.0, arrived: float = 1.0) -> PoolTrade:
     """A sale of one token. `arrived`: the share of it that reached the pool."""
     return PoolTrade(
+        block_number=at,
         time_s=at,
         trader=who(trader),
         is_buy=False,
@@ -51,22 +53,33 @@ def sale(at: int, trader: int, *, price: float = 1.0, arrived: float = 1.0) -> P
     )
 
 
-def launch(*done: PoolTrade | FailedSale) -> LaunchedToken:
+def launch(*done: PoolTrade | ReadSale) -> LaunchedToken:
     return LaunchedToken(
         token=who(100),
         pool=HexBytes(who(101)),
         first_block=5,
         first_s=0,
         trades=tuple(one for one in done if isinstance(one, PoolTrade)),
-        failed=tuple(one for one in done if isinstance(one, FailedSale)),
+        read=tuple(one for one in done if isinstance(one, ReadSale)),
     )
 
 
-BUYS: tuple[PoolTrade | FailedSale, ...] = tuple(buy(at, at) for at in range(1, 4))
+BUYS: tuple[PoolTrade | ReadSale, ...] = tuple(buy(at, at) for at in range(1, 4))
 
 
-def failed(at: int, trader: int) -> FailedSale:
-    return FailedSale(time_s=at, trader=who(trader))
+def failed(at: int, trader: int) -> ReadSale:
+    return ReadSale(block_number=at, time_s=at, trader=who(trader), asked_raw=None, has_failed=True)
+
+
+def asked(at: int, trader: int, amount: float) -> ReadSale:
+    """A sale that passed, and how much it was to sell."""
+    return ReadSale(
+        block_number=at,
+        time_s=at,
+        trader=who(trader),
+        asked_raw=int(amount * UNIT),
+        has_failed=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,6 +94,11 @@ def failed(at: int, trader: int) -> FailedSale:
         ((buy(1, 1), sale(2, 9, price=0.3), sale(3, 1, price=0.29)), "sold"),
         # It had risen by the buys of others, and this sale is weighty.
         ((buy(1, 1), buy(2, 9, price=9), sale(3, 1, price=1.2)), "sold"),
+        # No event tells of what the token kept.
+        ((buy(1, 1), sale(2, 1), asked(2, 1, 3)), "short"),
+        ((buy(1, 1), sale(2, 1), asked(2, 1, 1.9)), "sold"),
+        ((buy(1, 1), sale(2, 1), asked(3, 1, 3)), "sold"),
+        ((buy(1, 1), sale(2, 1), sale(2, 1), asked(2, 1, 3)), "sold"),
         ((buy(1, 1), failed(2, 1)), "refused"),
         ((buy(1, 1), failed(2, 1), sale(3, 1)), "sold"),
         ((buy(1, 1), sale(2, 1), failed(3, 1)), "refused"),
@@ -92,7 +110,7 @@ def failed(at: int, trader: int) -> FailedSale:
     ],
 )
 def test_a_buyer_is_judged_by_what_came_out(
-    done: tuple[PoolTrade | FailedSale, ...], expected: BuyerOutcome
+    done: tuple[PoolTrade | ReadSale, ...], expected: BuyerOutcome
 ) -> None:
     assert outcomes_of_buyers(launch(*done), span_s=HOUR)[who(1)] == expected
 
@@ -113,7 +131,7 @@ def test_a_buyer_is_judged_by_what_came_out(
     ],
 )
 def test_an_outcome_is_of_all_who_bought(
-    done: tuple[PoolTrade | FailedSale, ...],
+    done: tuple[PoolTrade | ReadSale, ...],
     until_s: int,
     expected: tuple[LaunchOutcome, ...],
 ) -> None:

@@ -15,13 +15,15 @@ from demo.swaps import Call
 from tests.redteam.acts import ACT_GAS, ActWriter
 from tests.redteam.launch_market import LaunchMarket, Order
 from tests.redteam.launch_truth import Attempt, LaunchTruth
-from tests.redteam.life import Deal, Market
+from tests.redteam.life import Market
 from tests.redteam.model import Act
 from tests.redteam.people import People
 from tests.redteam.place import Placed
 
 LEAST_BUYERS: Final = 8
 _VICTIM: Final = 4
+_TWICE: Final = 2
+"""Who buys twice."""
 _LISTED: Final = slice(2, 8)
 """Buyers that those behind a trap bother to list: the first two may sell before."""
 _BLOCK_S: Final = 12
@@ -36,6 +38,8 @@ class _Launch(msgspec.Struct):
     people: list[Address]
     bought: list[int]
     """What each was shown after the purchase."""
+    paid: list[int]
+    """Wei that each spent."""
     attempts: list[Attempt]
     stolen_s: int | None = None
 
@@ -58,6 +62,7 @@ class LaunchLife:
                     for _ in range(max(LEAST_BUYERS, one.trap.crowd + 1))
                 ],
                 bought=[],
+                paid=[],
                 attempts=[],
             )
             for one in placed
@@ -108,15 +113,21 @@ class LaunchLife:
             self._buy(buyers, number, wei)
             for one, order in zip(buyers, self._orders(buyers, number), strict=True):
                 one.bought.append(order.amount_raw)
-            if number == 2:
+                one.paid.append(wei)
+            if number == _TWICE:
                 self._buy(buyers, number, wei // 2)
+                for one, order in zip(buyers, self._orders(buyers, number), strict=True):
+                    one.bought[number] = order.amount_raw
+                    one.paid[number] += wei // 2
 
     def _buy(self, launches: Sequence[_Launch], number: int, wei: int) -> None:
         orders = [
             Order(placed=one.placed, person=one.people[number], amount_raw=wei) for one in launches
         ]
         deals = self._market.buy(orders)
-        self._note(launches, orders, deals, is_buy=True)
+        time_s = self._people.node.head_time()
+        for one, order, deal in zip(launches, orders, deals, strict=True):
+            one.attempts.append(Attempt(time_s=time_s, person=order.person, is_buy=True, deal=deal))
 
     def _sell(self, number: int, share: float = 1) -> None:
         """Whoever is shown nothing any more tries what was bought; whoever never had any does
@@ -129,7 +140,19 @@ class LaunchLife:
             if amount_raw:
                 launches.append(one)
                 orders.append(msgspec.structs.replace(order, amount_raw=amount_raw))
-        self._note(launches, orders, self._market.sell(orders), is_buy=False)
+        deals = self._market.sell(orders)
+        time_s = self._people.node.head_time()
+        for one, order, (deal, wei) in zip(launches, orders, deals, strict=True):
+            cost = one.paid[number] * order.amount_raw / max(1, one.bought[number])
+            one.attempts.append(
+                Attempt(
+                    time_s=time_s,
+                    person=order.person,
+                    is_buy=False,
+                    deal=deal,
+                    paid_share=wei / max(1.0, cost),
+                )
+            )
 
     def _orders(self, launches: Sequence[_Launch], number: int) -> list[Order]:
         """All that one buyer of each is shown."""
@@ -141,20 +164,6 @@ class LaunchLife:
             msgspec.structs.replace(order, amount_raw=amount_raw)
             for order, amount_raw in zip(orders, shown, strict=True)
         ]
-
-    def _note(
-        self,
-        launches: Sequence[_Launch],
-        orders: Sequence[Order],
-        deals: Sequence[Deal],
-        *,
-        is_buy: bool,
-    ) -> None:
-        time_s = self._people.node.head_time()
-        for one, order, deal in zip(launches, orders, deals, strict=True):
-            one.attempts.append(
-                Attempt(time_s=time_s, person=order.person, is_buy=is_buy, deal=deal)
-            )
 
     # --- those behind the traps ---------------------------------------------------------------
 

@@ -84,9 +84,11 @@ class LaunchMarket:
             for receipt, got, plain in zip(receipts, gained, expected, strict=True)
         ]
 
-    def sell(self, orders: Sequence[Order]) -> list[Deal]:
-        """Approve, wait two blocks, sell."""
+    def sell(self, orders: Sequence[Order]) -> list[tuple[Deal, int]]:
+        """Approve, wait two blocks, sell; with the wei that came. A sale that takes most of what
+        is left, too, is taxed by all of it."""
         venues = self._venues
+        before = self.shown(orders)
         approvals = [
             (
                 approve_call(
@@ -113,9 +115,17 @@ class LaunchMarket:
             now + receipt.fee_wei - then
             for now, then, receipt in zip(self._coins(orders), coins, receipts, strict=True)
         ]
-        return [
+        kept = [
+            2 * left >= held - one.amount_raw
+            for one, held, left in zip(orders, before, self.shown(orders), strict=True)
+        ]
+        deals = [
             _deal(receipt, got, plain, one.amount_raw)
             for one, receipt, got, plain in zip(orders, receipts, gained, expected, strict=True)
+        ]
+        return [
+            (deal if is_kept else msgspec.structs.replace(deal, tax=100.0), got)
+            for deal, is_kept, got in zip(deals, kept, gained, strict=True)
         ]
 
     def _coins(self, orders: Sequence[Order]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Sales that failed in past blocks: of known tokens, by those who had bought them."""
+"""Attempts to sell in past blocks: of known tokens, by those who had bought them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -10,7 +10,7 @@ from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.reads import fetch_headers_at
-from indexer.watched.failed_trades import again_request, explain, side_of
+from indexer.watched.failed_trades import again_request, explain, side_of, sold_raw
 from indexer.watched.transactions import (
     BlockTransaction,
     Receipt,
@@ -21,13 +21,18 @@ from indexer.watched.transactions import (
 _BLOCKS_AT_ONCE: Final = 20
 
 
-class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """A sale that failed, and not by its own limits of price, time or gas."""
+class SaleAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction that sells a token, or was meant to."""
 
     token: Address
     trader: Address
+    block_number: int
     time_s: int
     """Of its block, Unix seconds."""
+    asked_raw: int | None
+    """Smallest units that the router was to sell. None: its function is not known."""
+    has_failed: bool
+    """By none of its own limits of price, time or gas."""
 
 
 class _Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,19 +49,21 @@ class BlockWindow(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds."""
 
 
-async def fetch_failed_sales(
+async def fetch_sale_attempts(
     client: RpcClient,
     windows: Iterable[BlockWindow],
     buyers: Mapping[Address, Sequence[Address]],
-) -> list[FailedAttempt]:
-    """Return the failed sales in the blocks of these windows, in their order, each block read once.
-    `buyers`: tokens by who bought them.
+) -> list[SaleAttempt]:
+    """Return the sales in the blocks of these windows, in their order, each block read once: those
+    that failed, and those that passed if it is known how much they were to sell. `buyers`: tokens
+    by who bought them.
 
     What a router is asked is not decoded beyond its usual functions: of others, a transaction that
-    names the token and pays no coins is taken for a sale. One that passes when it is made again on
-    the block before is left out, as its failure may be the price's. Raises UpstreamError.
+    names the token and pays no coins is taken for a sale. One that failed and passes when it is
+    made again on the block before is left out, as its failure may be the price's. Raises
+    UpstreamError.
     """
-    failed: list[FailedAttempt] = []
+    found: list[SaleAttempt] = []
     waiting = sorted(windows, key=lambda window: window.first, reverse=True)
     number, until_s = 0, 0
     while waiting or until_s:
@@ -65,13 +72,13 @@ async def fetch_failed_sales(
         while waiting and waiting[-1].first < number + _BLOCKS_AT_ONCE:
             until_s = max(until_s, waiting.pop().until_s)
         headers = await _fetch_known(client, number)
-        failed += await _fetch_group(client, headers, buyers)
+        found += await _fetch_group(client, headers, buyers)
         number += _BLOCKS_AT_ONCE
         if len(headers) < _BLOCKS_AT_ONCE:  # the chain ends here
             break
         if headers[-1].ref.time_s > until_s:
             until_s = 0
-    return failed
+    return found
 
 
 async def _fetch_known(client: RpcClient, number: int) -> list[Header]:
@@ -81,7 +88,7 @@ async def _fetch_known(client: RpcClient, number: int) -> list[Header]:
 
 async def _fetch_group(
     client: RpcClient, headers: Sequence[Header], buyers: Mapping[Address, Sequence[Address]]
-) -> list[FailedAttempt]:
+) -> list[SaleAttempt]:
     def believe(answers: Sequence[RpcAnswer]) -> list[_Attempt]:
         return [
             attempt
@@ -92,24 +99,31 @@ async def _fetch_group(
     asked = [RpcRequest("eth_getBlockByHash", (one.ref.hash, True)) for one in headers]
     attempts = await client.ask(asked, believe)
     receipts = await _fetch_receipts(client, attempts)
-    failed = [
-        (attempt, receipt)
-        for attempt, receipt in zip(attempts, receipts, strict=True)
-        if receipt.has_succeeded is False
-    ]
-    answers = await client.ask(
-        [again_request(one.transaction, one.header) for one, _ in failed], list
-    )
+    failed = [at for at, receipt in enumerate(receipts) if receipt.has_succeeded is False]
+    asked_again = [again_request(attempts[at].transaction, attempts[at].header) for at in failed]
+    answers = await client.ask(asked_again, list)
+    causes = {
+        at: isinstance(answer, RpcFault)
+        and explain(attempts[at].transaction, receipts[at], answer).cause == "unknown"
+        for at, answer in zip(failed, answers, strict=True)
+    }
     return [
-        FailedAttempt(
-            token=attempt.token,
-            trader=attempt.transaction.sender,
-            time_s=attempt.header.ref.time_s,
-        )
-        for (attempt, receipt), answer in zip(failed, answers, strict=True)
-        if isinstance(answer, RpcFault)
-        and explain(attempt.transaction, receipt, answer).cause == "unknown"
+        _told(attempt, has_failed=at in causes)
+        for at, (attempt, receipt) in enumerate(zip(attempts, receipts, strict=True))
+        if causes.get(at, receipt.has_succeeded is True)
     ]
+
+
+def _told(attempt: _Attempt, *, has_failed: bool) -> SaleAttempt:
+    transaction = attempt.transaction
+    return SaleAttempt(
+        token=attempt.token,
+        trader=transaction.sender,
+        block_number=attempt.header.number,
+        time_s=attempt.header.ref.time_s,
+        asked_raw=sold_raw(transaction.data, bytes.fromhex(attempt.token[2:])),
+        has_failed=has_failed,
+    )
 
 
 def _attempts_in(
