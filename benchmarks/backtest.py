@@ -48,7 +48,7 @@ def render(results: Sequence[LaunchResult]) -> str:
             name = f"{axis}*" if is_outside else axis
             lines.append(f"{name:<24}{span:<12}{cells}")
     lines.append(
-        "* not in the code: whoever put the liquidity in took it out. The verdict does not speak of that"
+        "* not in the code: who put the liquidity in took it out, of which verdicts do not speak"
     )
     trapped = [one for one in results if one.trapped["hour"]]
     wrong = [one for one in trapped if one.is_false_safe]

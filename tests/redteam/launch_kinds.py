@@ -14,8 +14,7 @@ _IDLE_SHARE: Final = 0.3
 """Of tokens whose owner has a power: those where it is never used."""
 
 OUTSIDE_CODE: Final = frozenset({"pool_emptied"})
-"""Axes of launches whose code holds nothing of what happens: the token is a plain one, and who could
-withdraw the liquidity does."""
+"""Axes of launches whose code holds nothing of what happens: plain tokens whose liquidity goes."""
 
 _TAKE: Final = "address pair_, address weth_, address keeper_, address maker_"
 _GIVE: Final = "pair_, weth_, keeper_, maker_"
