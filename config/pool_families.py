@@ -23,6 +23,7 @@ SWAP_COLUMNS = frozenset(
     {"pool_id", "amount0", "amount1", "amount0_in", "amount1_in", "amount0_out", "amount1_out"}
     | {"amounts_in", "amounts_out", "amounts_kept"}
     | {"coin_in", "amount_in", "coin_out", "amount_out", "token_in", "token_out"}
+    | {"recipient", "payer"}
 )
 
 
@@ -67,13 +68,14 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too; or `amount_in` of the
     coin with the number `coin_in`, and `amount_out` of `coin_out`, in a pool of any number of
     coins; or of the tokens `token_in` and `token_out` in a vault's pool `pool_id`. Without
-    `pool_id` the emitter is the pool."""
+    `pool_id` the emitter is the pool. `recipient` is to whom the pool was asked to send what it
+    paid out, `payer` who called it and paid."""
     positive_is: Literal["paid_in", "paid_out"] = "paid_in"
     """What a signed amount above 0 is, from the pool's side."""
 
     def __post_init__(self) -> None:
         _check_names(self.declared, SWAP_COLUMNS)
-        named = self.form.places.keys() - {"pool_id"}
+        named = self.form.places.keys() - {"pool_id", "recipient", "payer"}
         amounts = {name for name in named if not name.startswith("_")}
         if amounts not in (_SIGNED, _BY_SIDE, _PACKED, _BY_COIN, _BY_TOKEN):
             message = (
@@ -122,8 +124,18 @@ class PoolFamily(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Name of the family in chain files; also the value of `liquidity_type`."""
     goplus_type: str | None = None
     """Value of `liquidity_type` in the GoPlus format. None: `kind`."""
+    sorts_tokens: bool = True
+    """False: token0 of a pool need not be the lower address."""
+    books_orders: bool | tuple[str, ...] = False
+    """True: some pools tell in their Swap event what was ordered, whatever arrived of it. A list:
+    those of these variants."""
     creation: Annotated[tuple[PoolCreation, ...], msgspec.Meta(min_length=1)]
     swap: Annotated[tuple[PoolSwap, ...], msgspec.Meta(min_length=1)]
+
+    @property
+    def has_hooks(self) -> bool:
+        """True if pools can have hooks, which may take part of a trade in either token."""
+        return any("hooks" in event.form.places for event in self.creation)
 
 
 def load_families(folder: Path) -> tuple[PoolFamily, ...]:
@@ -151,6 +163,9 @@ FAMILIES: tuple[PoolFamily, ...] = load_families(BUILT_IN)
 """Every supported pool family."""
 
 KINDS: tuple[str, ...] = tuple(family.kind for family in FAMILIES)
+
+FAMILY_OF: dict[str, PoolFamily] = {family.kind: family for family in FAMILIES}
+"""Families by kind."""
 
 DexKind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(map(re.escape, KINDS))})$")]
 """A pool family; also the value of `liquidity_type`."""

@@ -79,6 +79,10 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     coins: CoinPlaces | None = None
     """None: there are two tokens, and `paid_in` tells their amounts. Numbers without a `pool_id`,
     addresses with one."""
+    recipient: WordPlace | None = None
+    """To whom the pool was asked to send what it paid out. None: the event does not say."""
+    payer: WordPlace | None = None
+    """Who called the pool and paid. None: the event does not say."""
     is_negated: bool = False
     """True if a signed amount above 0 is what the pool paid out."""
 
@@ -120,6 +124,8 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
             kinds=kinds,
             shape=_shape(form),
             pool_id=places.get("pool_id"),
+            recipient=places.get("recipient"),
+            payer=places.get("payer"),
             coins=CoinPlaces(
                 coin_in=places[f"{coin}_in"],
                 amount_in=places["amount_in"],
@@ -134,6 +140,8 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
         kinds=kinds,
         shape=_shape(form),
         pool_id=places.get("pool_id"),
+        recipient=places.get("recipient"),
+        payer=places.get("payer"),
         paid_in=(places[first], places[second]),
         paid_out=(places["amount0_out"], places["amount1_out"]) if by_side else None,
         is_negated=event.positive_is == "paid_out",
@@ -149,6 +157,8 @@ def _packed_form(event: PoolSwap, kinds: tuple[str, ...], places: dict[str, Word
         kinds=kinds,
         shape=_shape(event.form),
         pool_id=places.get("pool_id"),
+        recipient=places.get("recipient"),
+        payer=places.get("payer"),
         paid_in=paid_in,
         paid_out=paid_out,
         kept=kept,

@@ -126,7 +126,7 @@ def test_what_was_encoded_is_decoded(kind: str, swap: PoolSwap, data: st.DataObj
 )
 def test_what_are_no_two_coins_is_a_trade_of_no_pool(coin_in: int, coin_out: int) -> None:
     (swap,) = [swap for kind, swap in SWAPS if kind == "CurveCrypto" and swap.form.words == 4]
-    values = {"_buyer": EMITTER, "coin_in": coin_in, "amount_in": 1}
+    values = {"payer": EMITTER, "coin_in": coin_in, "amount_in": 1}
     values |= {"coin_out": coin_out, "amount_out": 1}
     log = encode_log(event_of(swap), values, address=EMITTER)
     (row,) = swap_rows(decode_trades(columns(log), [block(1, 1)]))
