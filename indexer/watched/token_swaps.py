@@ -181,8 +181,7 @@ def _swaps(
             recipient=event.recipient,
             payer=event.payer or _payer(transaction, blob(pool.quote), holder),
             token_in=event.amounts[side],
-            may_be_hooked=FAMILY_OF[pool.kind].has_hooks
-            and (pool.token0 is None or pool.hooks is not None),
+            may_be_hooked=_may_be_hooked(pool),
             is_order=pool.dex in facts.ordering,
         )
 
@@ -194,6 +193,12 @@ def _side(token: bytes, pool: ReportedPool) -> int | None:
     if pool.token0 is None:
         return None
     return 0 if token == blob(pool.token0) else 1
+
+
+def _may_be_hooked(pool: ReportedPool) -> bool:
+    family = FAMILY_OF[pool.kind]
+    is_told = pool.token0 is not None and not family.may_have_hooks
+    return family.has_hooks and (not is_told or pool.hooks is not None)
 
 
 def _payer(transaction: SwapTransaction, quote: bytes, holder: bytes) -> bytes | None:

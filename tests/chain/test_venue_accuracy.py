@@ -15,6 +15,7 @@ from harness.chain.verbs import Chain
 from tests.chain import (
     further_venues,
     test_balancer,
+    test_balancer_v3,
     test_curve,
     test_infinity,
     test_infinity_bin,
@@ -118,6 +119,27 @@ async def test_a_tax_raised_since_the_report_disagrees(
         assert (found.flag, found.trader) == (f"{side}_tax", trader)
         assert float(found.observed) == pytest.approx(traded.tax, abs=0.01)
         assert traded.tax == pytest.approx({"buy": 25, "sell": 28}[side])
+
+
+async def test_a_hook_may_take_what_tokens_do_not_show(
+    chain: Chain, facts: ChainFacts, anvil_node: AnvilNode, tmp_path: Path
+) -> None:
+    """The trap is a hook that keeps a tenth of the other token: that is no sale without a tax."""
+
+    def place(chain: Chain, contract: str) -> Market:
+        return test_balancer_v3.place(chain, contract, hook="keeps")
+
+    async with judged(chain, facts, anvil_node.url, tmp_path, place, "HonestToken") as said:
+        scene, market = said
+        trader = chain.fresh_account()
+        assert further_venues.buy(chain, market, trader, spend_raw=SPEND_RAW).success
+        assert further_venues.sell(chain, market, trader).success
+        await scene.level()
+        for flag in ("buy_success", "sell_success"):
+            assert counted(scene, flag) == AGREED
+        for flag in ("buy_tax", "sell_tax"):
+            assert counted(scene, flag) == Tally(uncounted=1)
+        assert not newest(scene)
 
 
 async def test_who_bought_for_coins_is_not_known_to_have_paid(
