@@ -56,7 +56,7 @@ class PostgresServer:
         ]
         self._process = ServerProcess(
             [
-                self._programs / "bin" / "postgres",
+                self.programs / "postgres",
                 *("-D", self._data, "-p", str(self.port)),
                 *(word for setting in settings for word in ("-c", setting)),
             ],
@@ -67,6 +67,11 @@ class PostgresServer:
     def url(self, database: str = "postgres", *, port: int | None = None) -> str:
         """Return the URL of a database. `port`: that of a proxy in between."""
         return f"postgresql://{_USER}:{self.password}@127.0.0.1:{port or self.port}/{database}"
+
+    @property
+    def programs(self) -> Path:
+        """Return the folder of the server's programs."""
+        return self._programs / "bin"
 
     @property
     def pid(self) -> int:
@@ -100,7 +105,7 @@ class PostgresServer:
         self._options |= {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         try:
             subprocess.run(
-                [self._programs / "bin" / "postgres", "--version"],
+                [self.programs / "postgres", "--version"],
                 check=True,
                 capture_output=True,
                 **self._options,
@@ -115,7 +120,7 @@ class PostgresServer:
         secret.touch(mode=0o644)
         secret.write_text(self.password)
         command: list[str | Path] = [
-            self._programs / "bin" / "initdb",
+            self.programs / "initdb",
             *("-D", self._data, "-U", _USER, "--pwfile", secret),
             *("--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync"),
             *("-c", "scram_iterations=1"),  # a login in 1 ms instead of 6
