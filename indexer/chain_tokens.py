@@ -6,7 +6,13 @@ import numpy as np
 
 from core.arrays import ByteArray
 from core.primitives import Address
-from indexer.tracked_tokens import NOT_TRACKED, FoundTokens, TokenColumns, TrackedTokens
+from indexer.tracked_tokens import (
+    NOT_TRACKED,
+    AddressKeys,
+    FoundTokens,
+    TokenColumns,
+    TrackedTokens,
+)
 from sql.columns import blob
 from sql.store import Readable
 from sql.tokens import (
@@ -72,10 +78,11 @@ class ChainTokens:
     def find(self, addresses: ByteArray) -> FoundTokens:
         """Look up addresses, uint8[n, 20], among the committed tokens and those that the open
         transaction has changed, which take precedence."""
-        found = self._tokens.find(addresses)
+        keys = AddressKeys.of(addresses)
+        found = self._tokens.find(keys)
         if self._own is None:
             return found
-        own = self._own.find(addresses)
+        own = self._own.find(keys)
         is_own = own.token_id != NOT_TRACKED
         return FoundTokens(
             token_id=np.where(is_own, own.token_id, found.token_id),

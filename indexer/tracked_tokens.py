@@ -26,7 +26,8 @@ _ADDRESS_BYTES = 20
 _MOST_ADDED = 4_096
 """Additions before they are merged: merging copies the whole set."""
 _SORTED_ABOVE = 4_096
-"""Addresses from which on sorting them first is faster: the search then reads memory in order."""
+"""Addresses from which on sorting them first is faster: most transfers are of few tokens, each of
+which is then searched once, and the search reads memory in order."""
 _ONE_BY_ONE_BELOW = 1_024
 """Addresses that are looked up in the dict of additions one by one."""
 
@@ -43,6 +44,35 @@ class FoundTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """NOT_TRACKED where the address is not tracked."""
     first_seen_block: Int64Array
     """Block from which on its transfers are kept; 0 where the address is not tracked."""
+
+
+class AddressKeys(msgspec.Struct, frozen=True, eq=False):
+    """Addresses to look up, in one set of tokens or in several."""
+
+    addresses: ByteArray
+    """uint8[m, 20]; of many addresses each that differs from the next in the order of `head`."""
+    head: Uint64Array
+    """Bytes 0 to 7 of the address."""
+    middle: Uint64Array
+    """Bytes 8 to 15."""
+    tail: Uint32Array
+    """Bytes 16 to 19."""
+    place: IndexArray | None
+    """Row of `addresses` for each address that was asked for. None: they are the rows."""
+
+    @classmethod
+    def of(cls, addresses: ByteArray) -> "AddressKeys":
+        """Return the keys of addresses, uint8[n, 20]."""
+        head, middle, tail = _parts(addresses)
+        if head.size <= _SORTED_ABOVE:
+            return cls(addresses, head, middle, tail, None)
+        order = np.argsort(head)
+        head, middle, tail = head[order], middle[order], tail[order]
+        begins = np.ones(head.size, np.bool_)
+        begins[1:] = (head[1:] != head[:-1]) | (middle[1:] != middle[:-1]) | (tail[1:] != tail[:-1])
+        place = np.empty(head.size, np.intp)
+        place[order] = np.cumsum(begins) - 1
+        return cls(addresses[order[begins]], head[begins], middle[begins], tail[begins], place)
 
 
 class _Sorted(msgspec.Struct, frozen=True, eq=False):
@@ -111,14 +141,14 @@ class TrackedTokens:
         parts = (one.head, one.middle, one.tail, one.token_id, one.first_seen_block)
         return sum(part.nbytes for part in parts)
 
-    def find(self, addresses: ByteArray) -> FoundTokens:
-        """Look up addresses, uint8[n, 20]."""
-        token_id = np.full(len(addresses), NOT_TRACKED, np.int32)
-        first_seen = np.zeros(len(addresses), np.int64)
-        parts = _parts(addresses)
+    def find(self, keys: AddressKeys) -> FoundTokens:
+        """Look up addresses."""
+        token_id = np.full(len(keys.addresses), NOT_TRACKED, np.int32)
+        first_seen = np.zeros(len(keys.addresses), np.int64)
+        parts = (keys.head, keys.middle, keys.tail)
         _search(self._merged, parts, token_id, first_seen)
-        if self._added and len(addresses) < _ONE_BY_ONE_BELOW:
-            for at, address in enumerate(_keys(addresses)):
+        if self._added and len(keys.addresses) < _ONE_BY_ONE_BELOW:
+            for at, address in enumerate(_keys(keys.addresses)):
                 known = self._added.get(address)
                 if known is not None:
                     token_id[at], first_seen[at] = known
@@ -126,6 +156,8 @@ class TrackedTokens:
             if self._added_sorted is None:
                 self._added_sorted = self._sort_added()
             _search(self._added_sorted, parts, token_id, first_seen)
+        if keys.place is not None:
+            token_id, first_seen = token_id[keys.place], first_seen[keys.place]
         return FoundTokens(token_id=token_id, first_seen_block=first_seen)
 
     def add(
@@ -248,12 +280,7 @@ def _search(
     if not tokens.head.size:
         return
     head, middle, tail = parts
-    if head.size > _SORTED_ABOVE:
-        order = np.argsort(head)
-        at = np.empty(head.size, np.intp)
-        at[order] = np.searchsorted(tokens.head, head[order])
-    else:
-        at = np.searchsorted(tokens.head, head)
+    at = np.searchsorted(tokens.head, head)
     rows = np.arange(head.size)
     while rows.size:
         # Round by round through runs of equal heads; almost all are of one token.

@@ -12,7 +12,7 @@ import numpy as np
 
 from config.chains import Dex
 from config.pool_families import FAMILIES
-from core.arrays import BoolArray, ByteArray
+from core.arrays import BoolArray, ByteArray, IndexArray
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 from indexer.decode.forms import PoolForm, TokenListForm, pool_form, token_list_form
 from indexer.decode.hex_columns import encode_hex, keys_of
@@ -82,9 +82,11 @@ class PoolDecoder:
             for factory, rows in self._rows_of_factories(group).items():
                 is_stray[rows] = True
                 for dex in self._dexes[factory]:
-                    fits = _fitting(group, rows, dex)
-                    is_pool[fits] = True
-                    pools += _pool_rows(group, fits, dex, chain_id=self._chain_id)
+                    form = _form_of(group, dex)
+                    if form is not None:
+                        own = _well_formed(group, rows, form)
+                        is_pool[own.rows] = True
+                        pools += _pool_rows(own.logs, form, dex, chain_id=self._chain_id)
                     for row in _listing(group, rows, dex):
                         found = self._listed(group, row, dex, find_minter)
                         is_pool[row] |= bool(found)
@@ -115,16 +117,19 @@ def _place(row: PoolRow) -> tuple[int, int]:
     return row.block_number, row.log_index
 
 
-def _fitting(group: LogGroup, rows: list[int], dex: Dex) -> list[int]:
-    """Return the rows that are pools of this kind.
+class _Own(msgspec.Struct, frozen=True, eq=False):
+    """Logs of a group that are pools of one kind, and their rows in it."""
 
-    A factory that emits another kind's event is configured wrongly: none.
-    """
-    form = _form_of(group, dex)
-    if form is None or group.shape != form.shape:
-        return []
-    fits = _is_well_formed(group.take(np.array(rows, np.intp)), form)
-    return [row for row, does_fit in zip(rows, fits.tolist(), strict=True) if does_fit]
+    logs: LogGroup
+    rows: IndexArray
+
+
+def _well_formed(group: LogGroup, rows: list[int], form: PoolForm) -> _Own:
+    """Return those of a factory's logs that have the form."""
+    at = np.array(rows, np.intp)
+    logs = group.take(at)
+    fits = _is_well_formed(logs, form)
+    return _Own(logs, at) if fits.all() else _Own(logs.take(fits), at[fits])
 
 
 def _listing(group: LogGroup, rows: list[int], dex: Dex) -> list[int]:
@@ -134,7 +139,12 @@ def _listing(group: LogGroup, rows: list[int], dex: Dex) -> list[int]:
 
 
 def _form_of(group: LogGroup, dex: Dex) -> PoolForm | None:
-    return FORMS.get((dex.kind, _topic0(group)))
+    """Return the form of the dex's pools. None: the group's logs do not have it.
+
+    A factory that emits another kind's event is configured wrongly: it has no pools.
+    """
+    form = FORMS.get((dex.kind, _topic0(group)))
+    return form if form is not None and form.shape == group.shape else None
 
 
 def _topic0(group: LogGroup) -> Hash32:
@@ -155,15 +165,11 @@ def _is_well_formed(group: LogGroup, form: PoolForm) -> BoolArray:
     return fits
 
 
-def _pool_rows(group: LogGroup, rows: list[int], dex: Dex, *, chain_id: int) -> list[PoolRow]:
-    form = _form_of(group, dex)
-    if form is None or not rows:
-        return []
-    own = group.take(np.array(rows, np.intp))
+def _pool_rows(own: LogGroup, form: PoolForm, dex: Dex, *, chain_id: int) -> list[PoolRow]:
     factory = Address(dex.factory)
-    nothing = [None] * len(rows)
+    nothing = [None] * len(own)
     tick, hooks = form.tick_spacing, form.hooks
-    pools = [factory] * len(rows) if form.pool is None else _addresses(own, form.pool)
+    pools = [factory] * len(own) if form.pool is None else _addresses(own, form.pool)
     pool_ids = nothing if form.pool_id is None else _hashes(form.pool_id.of(own))
     return [
         PoolRow(

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from core.arrays import ByteArray, Int32Array, Int64Array
 from indexer import tracked_tokens
-from indexer.tracked_tokens import NOT_TRACKED, TokenColumns, TrackedTokens
+from indexer.tracked_tokens import NOT_TRACKED, AddressKeys, TokenColumns, TrackedTokens
 
 # Few heads, middles and tails, so that addresses share all but one part, as mined ones would.
 PARTS = st.sampled_from([b"\x00" * 4, b"\xff" * 4, b"\x80\x00\x00\x00", b"\x00\x00\x00\x01"])
@@ -77,7 +77,7 @@ class AgainstADict(RuleBasedStateMachine):
     @rule(strangers=st.lists(ADDRESSES, max_size=8))
     def find(self, strangers: list[bytes]) -> None:
         asked = [*strangers, *self.model]
-        found = self.tokens.find(addresses_of(asked))
+        found = self.tokens.find(AddressKeys.of(addresses_of(asked)))
         expected = [self.model.get(address, (NOT_TRACKED, 0)) for address in asked]
         assert found.token_id.tolist() == [one[0] for one in expected]
         assert found.first_seen_block.tolist() == [one[1] for one in expected]
@@ -112,7 +112,7 @@ def test_a_large_set_is_searched_by_all_of_it_at_once(raw: list[bytes]) -> None:
     tokens = TrackedTokens(addresses_of(kept), ids, ids.astype(np.int64))
     expected = {address: at for at, address in enumerate(kept)}
     asked = (raw * (5_000 // len(raw) + 1))[:5_000]
-    found = tokens.find(addresses_of(asked)).token_id.tolist()
+    found = tokens.find(AddressKeys.of(addresses_of(asked))).token_id.tolist()
     assert found == [expected.get(address, NOT_TRACKED) for address in asked]
 
 
@@ -120,7 +120,10 @@ def test_a_run_of_mined_addresses_is_searched_to_its_end() -> None:
     mined = [b"\x07" * 8 + number.to_bytes(12, "big") for number in range(200)]
     ids = np.arange(199, dtype=np.int32)
     tokens = TrackedTokens(addresses_of(mined[:-1]), ids, ids.astype(np.int64))
-    assert tokens.find(addresses_of(mined)).token_id.tolist() == [*range(199), NOT_TRACKED]
+    assert tokens.find(AddressKeys.of(addresses_of(mined))).token_id.tolist() == [
+        *range(199),
+        NOT_TRACKED,
+    ]
 
 
 def test_an_address_that_occurs_twice_is_refused() -> None:
