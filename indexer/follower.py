@@ -28,6 +28,7 @@ from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
 from indexer.watched.block_reads import BlockReads
+from indexer.watched.token_swaps import trade_facts
 from indexer.watched.token_watch import TokenWatch, WatchTotals
 from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
 from sql.database import Transaction
@@ -53,6 +54,7 @@ class Follower:
         self._client = client
         self._store = store
         self._ingest = Ingest(chain)
+        self._trade_facts = trade_facts(chain)
         self._reader = LogReader(client)
         self._spans = SpanReader(
             self._reader,
@@ -257,6 +259,7 @@ class Follower:
             [header.ref for header in piece.headers],
             reads,
             chain_id=self._chain.id,
+            facts=self._trade_facts,
             now_s=time.time(),
         )
 

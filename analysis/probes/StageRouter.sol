@@ -90,6 +90,28 @@ interface IBook {
     function swap(bool swapForY, address to) external;
 }
 
+/// What is ordered of Balancer V3's vault.
+struct Order {
+    /// 0: the amount is what is paid in.
+    uint8 kind;
+    address pool;
+    address tokenIn;
+    address tokenOut;
+    uint256 amount;
+    uint256 limit;
+    bytes userData;
+}
+
+/// Balancer V3's vault, which calls who unlocks it with the data that it was given.
+interface IUnlocked {
+    function unlock(bytes calldata data) external returns (bytes memory);
+    function swap(Order calldata order)
+        external
+        returns (uint256 calculated, uint256 paid, uint256 got);
+    function settle(address token, uint256 amount) external returns (uint256);
+    function sendTo(address token, address to, uint256 amount) external;
+}
+
 interface IVault {
     function lock(bytes calldata data) external returns (bytes memory);
 }
@@ -352,6 +374,33 @@ contract StageRouter {
             amountIn /= REACH_STEP;
         }
         return 0;
+    }
+
+    /// A pool in Balancer V3's vault. Answers as swapManaged does.
+    function swapUnlocked(IUnlocked vault, Order calldata order, Means calldata means_)
+        external
+        payable
+        returns (uint256 paid, uint256 got)
+    {
+        means = means_;
+        msgSender = msg.sender;
+        address to = _receiver(order.tokenIn);
+        bytes memory said = vault.unlock(abi.encodeCall(this.squareUnlocked, (vault, order, to)));
+        msgSender = address(0);
+        // The vault returns what the call returned, as bytes.
+        (paid, got) = (abi.decode(said, (uint256)), 0);
+        _settle(order.tokenIn);
+    }
+
+    function squareUnlocked(IUnlocked vault, Order calldata order, address to)
+        external
+        returns (uint256 paid)
+    {
+        uint256 got;
+        (, paid, got) = vault.swap(order);
+        _pull(order.tokenIn, msgSender, address(vault), paid);
+        vault.settle(order.tokenIn, paid);
+        vault.sendTo(order.tokenOut, to, got);
     }
 
     function _params(bool upwards, uint256 amountIn) private pure returns (Params memory) {

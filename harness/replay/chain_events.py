@@ -168,7 +168,7 @@ def _encode_swap(event: Swapped) -> EventLog:
     paid = (event.amount0_raw, event.amount1_raw)
     values = {
         "_sender": int(event.trader, 16),
-        "_to": int(event.trader, 16),
+        "recipient": int(event.trader, 16),
         "_price": 1 << 96,
         "_liquidity": 10**18,
         "_tick": -42,

@@ -2,6 +2,7 @@
 
 from analysis.market.venues import (
     balancer_v2,
+    balancer_v3,
     curve_crypto,
     curve_stable,
     liquidity_book,
@@ -17,6 +18,7 @@ from config.chains import Dex
 
 VENUES: tuple[Venue, ...] = (
     balancer_v2.VENUE,
+    balancer_v3.VENUE,
     curve_crypto.VENUE,
     curve_stable.VENUE,
     liquidity_book.VENUE,
