@@ -42,7 +42,10 @@ class Progress:
 
 def wrong(found: Outcome) -> str:
     """Say what must all be nothing."""
-    return f"{found.lost} lost, {found.doubled} doubled, {found.beyond} beyond a limit"
+    return (
+        f"{found.lost} lost, {found.doubled} doubled, {found.beyond} beyond a lifetime, "
+        f"{found.beyond_window} beyond a window"
+    )
 
 
 def main() -> None:
@@ -72,7 +75,8 @@ def main() -> None:
         f"{found.longest_unwritten_s:.2f} s; {found.failed} answered 503, as the ledger was slow"
     )
     print(wrong(found))
-    sys.exit(1 if found.lost or found.doubled or found.beyond else 0)
+    is_wrong = found.lost or found.doubled or found.beyond or found.beyond_window
+    sys.exit(1 if is_wrong else 0)
 
 
 if __name__ == "__main__":

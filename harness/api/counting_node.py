@@ -116,7 +116,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _call_freely(limits: KeyLimits, caller: Caller, told: Told) -> None:
-    while True:
+    parent = os.getppid()
+    while os.getppid() == parent:
         try:
             for _ in range(_IN_A_ROW):
                 await limits.admit(caller)
@@ -124,6 +125,7 @@ async def _call_freely(limits: KeyLimits, caller: Caller, told: Told) -> None:
         except StoreError:
             told.failed[0] += 1
         await asyncio.sleep(_PAUSE_S)
+    os._exit(1)  # nobody is left who would kill it
 
 
 async def _call_until_refused(

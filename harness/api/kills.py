@@ -69,7 +69,9 @@ class Outcome(msgspec.Struct, kw_only=True):
     doubled: int = 0
     """Calls in the ledger that were neither told nor under way."""
     beyond: int = 0
-    """Calls admitted or counted beyond a lifetime, or admitted beyond a window."""
+    """Calls admitted or counted beyond a lifetime."""
+    beyond_window: int = 0
+    """Calls admitted beyond a window that was shared all the time."""
     longest_unwritten_s: float = 0.0
     """How long before its kill the oldest lost call of a key without a limit had been told."""
     failed: int = 0
@@ -213,7 +215,7 @@ class _Drill:
         if not key.was_shared:
             outcome.not_shared += key.is_done
             return
-        outcome.beyond += max(0, key.admitted - max(key.limit, key.admitted - admitted))
+        outcome.beyond_window += max(0, key.admitted - max(key.limit, key.admitted - admitted))
         if key.is_refused:
             outcome.full_windows += 1
             outcome.lost += max(0, key.limit - key.admitted - key.untold)

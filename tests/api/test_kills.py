@@ -43,6 +43,6 @@ def check(kills: int, url: str | None = None, redis_url: str | None = None) -> O
     outcome = msgspec.json.decode(run.stdout, type=Outcome)
     assert outcome.kills >= kills
     assert outcome.spent_keys > 0
-    found = (outcome.lost, outcome.doubled, outcome.beyond)
-    assert found == (0, 0, 0), f"seed {seed}: {outcome}"
+    found = (outcome.lost, outcome.doubled, outcome.beyond, outcome.beyond_window)
+    assert found == (0, 0, 0, 0), f"seed {seed}: {outcome}"
     return outcome
