@@ -38,6 +38,9 @@ class PoolCreation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     of each two of them. `vault_pool` is the address of a pool whose tokens the emitter holds."""
     tick_spacing_bit: Annotated[int, msgspec.Meta(ge=0, le=232)] | None = None
     """First bit of the tick spacing in its word. None: it has the word for itself."""
+    is_unsorted: bool = False
+    """The event has the tokens in another order than by address, by which they are kept, as the
+    Swap events of its pools name them."""
     pool_is_minter: bool = False
     """The event does not name the pool: it is the contract that was made before it in the same
     transaction, and announced itself as an ERC-20 by a Transfer of 0 from the zero address."""
@@ -69,9 +72,9 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     with a sign, or words with that of token0 in the lower half and that of token1 in the upper one:
     `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too; or `amount_in` of the
     coin with the number `coin_in`, and `amount_out` of `coin_out`, in a pool of any number of
-    coins; or of the tokens `token_in` and `token_out` in a vault's pool `pool_id` or `vault_pool`.
-    Without either the emitter is the pool. `recipient` is to whom the pool was asked to send what
-    it paid out, `payer` who called it and paid."""
+    coins; or of the tokens `token_in` and `token_out`, also in a vault's pool, `pool_id` or
+    `vault_pool`. Without either the emitter is the pool. `recipient` is to whom the pool was asked
+    to send what it paid out, `payer` who called it and paid."""
     positive_is: Literal["paid_in", "paid_out"] = "paid_in"
     """What a signed amount above 0 is, from the pool's side."""
 

@@ -112,6 +112,15 @@ interface IUnlocked {
     function sendTo(address token, address to, uint256 amount) external;
 }
 
+/// A proactive market maker of DODO's.
+interface IMaker {
+    function _BASE_TOKEN_() external view returns (address);
+    function sellBase(address to) external returns (uint256);
+    function sellQuote(address to) external returns (uint256);
+    function querySellBase(address trader, uint256 amount) external view returns (uint256);
+    function querySellQuote(address trader, uint256 amount) external view returns (uint256);
+}
+
 interface IVault {
     function lock(bytes calldata data) external returns (bytes memory);
 }
@@ -374,6 +383,36 @@ contract StageRouter {
             amountIn /= REACH_STEP;
         }
         return 0;
+    }
+
+    /// A market maker of DODO's, which trades what arrived since its last trade. Where it has nothing
+    /// to give for the order, whatever the token does, there is no trade, and no revert.
+    function swapMaker(address maker, address tokenIn, uint256 amountIn, Means calldata means_)
+        external
+        payable
+    {
+        try this.quoteMaker(maker, tokenIn, amountIn) returns (uint256 offered) {
+            if (offered == 0) return;
+        } catch {
+            return;
+        }
+        means = means_;
+        _pull(tokenIn, msg.sender, maker, amountIn);
+        address to = _receiver(tokenIn);
+        if (IMaker(maker)._BASE_TOKEN_() == tokenIn) IMaker(maker).sellBase(to);
+        else IMaker(maker).sellQuote(to);
+        _settle(tokenIn);
+    }
+
+    /// What the market maker would pay.
+    function quoteMaker(address maker, address tokenIn, uint256 amountIn)
+        public
+        view
+        returns (uint256)
+    {
+        return IMaker(maker)._BASE_TOKEN_() == tokenIn
+            ? IMaker(maker).querySellBase(msg.sender, amountIn)
+            : IMaker(maker).querySellQuote(msg.sender, amountIn);
     }
 
     /// A pool in Balancer V3's vault. Answers as swapManaged does.

@@ -76,7 +76,8 @@ class Pool(Shape, frozen=True, kw_only=True, gc=False):
     all pools of the chain share, so read `pool_id` too."""
     liquidity_type: str
     """Kind of the pool: AmmV2, AmmV3, AmmV4, BalancerV2, BalancerV3, CurveCrypto, CurveStable,
-    LiquidityBook, Solid, SolidV3, or a launch platform's bonding curve. The set may grow."""
+    DodoV2, LiquidityBook, Solid, SolidV3, or a launch platform's bonding curve. The set may
+    grow."""
     liquidity: float | None
     """USD of the known tokens' reserves, both sides; approximate. None: what the pool holds is not
     known."""

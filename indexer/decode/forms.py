@@ -29,6 +29,8 @@ class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
     tick_spacing: WordPlace | None = None
     stable: WordPlace | None = None
     hooks: WordPlace | None = None
+    is_unsorted: bool = False
+    """True if token0 of the event need not be the lower address, by which pools are kept."""
 
 
 class TokenListForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,8 +84,9 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[WordPlace, WordPlace] | None = None
     """Of token0 and token1: what the pool received beside `paid_in`."""
     coins: CoinPlaces | None = None
-    """None: there are two tokens, and `paid_in` tells their amounts. Addresses where a pool of a
-    vault is named, else numbers."""
+    """None: there are two tokens, and `paid_in` tells their amounts."""
+    is_by_token: bool = False
+    """True if `coins` are addresses, not numbers."""
     recipient: WordPlace | None = None
     """To whom the pool was asked to send what it paid out. None: the event does not say."""
     payer: WordPlace | None = None
@@ -99,7 +102,7 @@ def pool_form(event: PoolCreation) -> PoolForm:
     if event.tick_spacing_bit is not None:
         packed = places["tick_spacing"]
         places["tick_spacing"] = WordPlace(packed.source, packed.index, event.tick_spacing_bit)
-    return PoolForm(topic0=form.topic0, shape=_shape(form), **places)
+    return PoolForm(topic0=form.topic0, shape=_shape(form), is_unsorted=event.is_unsorted, **places)
 
 
 def token_list_form(event: PoolCreation) -> TokenListForm:
@@ -133,6 +136,7 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
             vault_pool=places.get("vault_pool"),
             recipient=places.get("recipient"),
             payer=places.get("payer"),
+            is_by_token=event.is_by_token,
             coins=CoinPlaces(
                 coin_in=places[f"{coin}_in"],
                 amount_in=places["amount_in"],

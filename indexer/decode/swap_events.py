@@ -113,6 +113,9 @@ def _columns(group: LogGroup, form: SwapForm, at: int, times: dict[int, int]) ->
     elif form.vault_pool is not None:
         amount0, amount1 = _token_amounts(group, form.coins)
         pool_id = _token_ids(group, to_address(form.vault_pool.of(group)), form.coins)
+    elif form.is_by_token:
+        amount0, amount1 = _token_amounts(group, form.coins)
+        pool_id = _no_ids(count)
     else:
         amount0, amount1 = _coin_amounts(group, form.coins)
         pool_id = _coin_ids(group, form.coins)

@@ -17,6 +17,7 @@ from tests.chain import (
     test_balancer,
     test_balancer_v3,
     test_curve,
+    test_dodo,
     test_infinity,
     test_infinity_bin,
     test_liquidity_book,
@@ -41,6 +42,8 @@ PLACES: dict[str, Place] = {
     "Curve of any price": lambda chain, contract: test_curve.place(
         chain, contract, kind="CurveCrypto", order=test_curve.QUOTE_FIRST
     ),
+    "DODO": test_dodo.place,
+    "DODO, its quote": lambda chain, contract: test_dodo.place(chain, contract, is_base=False),
     "Infinity": test_infinity.place,
     "Infinity, bins": test_infinity_bin.place,
     "Liquidity Book": test_liquidity_book.place,

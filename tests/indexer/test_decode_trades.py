@@ -70,6 +70,8 @@ def sides_of(values: dict[str, object]) -> tuple[int, int]:
 def id_of(values: dict[str, object]) -> object:
     """The id of the pool in its emitter; zero where it is the emitter."""
     if "token_in" in values:
+        if not {"pool_id", "vault_pool"} & values.keys():
+            return bytes(32)
         named = values["pool_id"] if "pool_id" in values else values["vault_pool"]
         vault_id = named if isinstance(named, bytes) else bytes.fromhex(str(named)[2:])
         sides = b"".join(side.to_bytes(20) for side in sorted(sides_of(values)))

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from contextlib import closing
-from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import msgspec
@@ -38,7 +38,7 @@ PLAN = LivePlan(
 def grown(spool: BlockSpool, ticks: Sequence[float]) -> LiveChain:
     chain = LiveChain(SPEC, PLAN, spool)
     for at_s in ticks:
-        chain.advance(at_s, read_clock=partial(float, at_s))
+        chain.advance(at_s, read_clock=repeat(at_s).__next__)
     return chain
 
 
