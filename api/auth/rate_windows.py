@@ -192,7 +192,7 @@ class SharedWindows:
             reset_s, _ = await self._limiter.get_window_stats(window.item, key)
             return _full(window, reset_s - time.time())
 
-        if not self._is_resting():
+        if not self.is_resting():
             async with self._within_patience():
                 found = await asyncio.gather(*map(look, windows))
                 return next(filter(None, found), None)
@@ -202,7 +202,7 @@ class SharedWindows:
         """Count a call in every window. Return the one that another process has just filled, if
         any."""
         self._local.take_now(windows, key)
-        if not self._is_resting():
+        if not self.is_resting():
             async with self._within_patience():
                 for window in windows:
                     if not await self._limiter.hit(window.item, key):
@@ -218,17 +218,18 @@ class SharedWindows:
             wait_s = _retry_after_s(reset_s - time.time()) if used else None
             return WindowUse(window=window, used=used, frees_in_s=wait_s)
 
-        if not self._is_resting():
+        if not self.is_resting():
             async with self._within_patience():
                 return list(await asyncio.gather(*map(look_at, windows)))
         return self._local.look_now(windows, key)
 
+    def is_resting(self) -> bool:
+        """Return whether the server failed a moment ago, so each process goes by its own counts."""
+        return time.monotonic() < self._rests_until
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._pool.aclose()
-
-    def _is_resting(self) -> bool:
-        return time.monotonic() < self._rests_until
 
     @asynccontextmanager
     async def _within_patience(self) -> AsyncIterator[None]:
@@ -237,7 +238,7 @@ class SharedWindows:
             async with asyncio.timeout(REDIS_PATIENCE_S):
                 yield
         except (RedisError, OSError, TimeoutError) as error:
-            if not self._is_resting():
+            if not self.is_resting():
                 reason = str(error) or type(error).__name__
                 _log.warning("windows not shared for now", server=self._address, reason=reason)
             self._rests_until = time.monotonic() + REDIS_PAUSE_S

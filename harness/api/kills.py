@@ -1,45 +1,52 @@
 """Kills processes that count calls, and compares the ledger with the calls they let through.
 
-python -m harness.api.kills KILLS SEED [POSTGRES_URL]
+python -m harness.api.kills SPEC: a `KillsSpec` in JSON; prints an `Outcome` in JSON.
 
-On a ledger in a file of its own, or in the database at the URL. Each round forks two processes.
-They admit calls of a key with a lifetime and of one without, and tell each after it was let
-through; at a random moment both get SIGKILL. What the ledger holds then must lie between what was
-told and what may have been under way.
+Each round forks two nodes on one ledger: a file, or a database. Each admits calls of a
+key of its own without a limit, and both those of keys with a small lifetime, and with windows
+where a Valkey is given. Each
+call is told after it was admitted, and each node gets SIGKILL at a random moment of its own. The
+unlimited key is one node's in one round, so that what its kill cost is seen alone; a limited key
+stays for as many rounds as it takes until a node refuses it.
 """
 
-import asyncio
-import os
+import math
 import random
-import signal
-import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
-from api.auth.keys import Caller, Keyring
-from api.auth.limits import KeyLimits
-from api.auth.rate_windows import LocalWindows
-from api.auth.usage_counters import LOST_AT_MOST_S, UsageCounters
-from config.plans import Plan
+from api.auth.usage_counters import LOST_AT_MOST_S
 from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.secret import Secret
+from harness.api.counting_node import FREE, PLANS, Node, Told, await_work, fork, kill
 from sql.ledger import Ledger
 
-PLANS = {
-    "life": Plan(name="life", lifetime=10**12, may_refresh=False),
-    "day": Plan(name="day", per_minute=10**12, per_day=10**12, may_refresh=False),
-}
-PROCESSES = 2
-AT_ONCE = 8
-"""Calls of the key without a lifetime for each one of the other."""
+NODES = 2
+LIFETIME_KEYS = 4
+"""With a lifetime, in use at once."""
+WINDOW_KEYS = 2
+"""With a window, in use at once; where there is a Valkey."""
 
-_TOLD = struct.Struct("<cd")
-"""Which key, and when its call had been let through."""
+_WINDOW_USED_S = 30.0
+"""Keys with a window are given up before the first call leaves it."""
+
+
+class KillsSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do: rounds go on until there were so many calls and so many kills."""
+
+    calls: int
+    kills: int
+    seed: int
+    url: str | None = None
+    """Of a database in PostgreSQL. None: a ledger in a file."""
+    redis_url: str | None = None
+    """Of a Valkey that shares the windows. None: no keys with windows."""
 
 
 class Outcome(msgspec.Struct, kw_only=True):
@@ -47,115 +54,192 @@ class Outcome(msgspec.Struct, kw_only=True):
 
     kills: int = 0
     calls: int = 0
+    """Admitted and told, of all keys."""
+    lifetime_calls: int = 0
+    """Those of keys with a lifetime."""
+    window_calls: int = 0
+    """Those of keys with a window."""
+    spent_keys: int = 0
+    """Keys whose lifetime was used up."""
+    full_windows: int = 0
+    """Windows that were filled."""
     lost: int = 0
-    """Calls told longer than the bound before the kill, or of a lifetime, and not in the ledger."""
+    """Calls not in the ledger that were told longer than the bound before the kill, or have a
+    lifetime; and calls that were refused although the limit had room for them."""
     doubled: int = 0
     """Calls in the ledger that were neither told nor under way."""
+    beyond: int = 0
+    """Calls admitted or counted beyond a lifetime."""
+    beyond_window: int = 0
+    """Calls admitted beyond a window that was shared all the time."""
     longest_unwritten_s: float = 0.0
-    """How long before its kill the oldest lost call of a day had been told."""
+    """How long before its kill the oldest lost call of a key without a limit had been told."""
+    failed: int = 0
+    """Calls answered with 503, as the ledger was not written in time."""
+    not_shared: int = 0
+    """Windows that were not looked at, as Valkey was out of reach of a node for a moment."""
 
 
-async def _call_for_ever(address: StoreAddress, digests: dict[str, str], told: int) -> None:
-    ledger = Ledger.of_store(address)
-    books = UsageCounters(ledger, now_s=time.time)
-    keyring = Keyring(ledger, PLANS, books)
-    limits = KeyLimits(ledger, books, LocalWindows(), now_s=time.time)
-    callers: dict[str, Caller | None] = {
-        name: await keyring.find(digest) for name, digest in digests.items()
-    }
-    while True:
-        for name in ("life", *("day",) * AT_ONCE):
-            caller = callers[name]
-            assert caller is not None
-            await limits.admit(caller)
-            os.write(told, _TOLD.pack(name[:1].encode(), time.monotonic()))
+class _Key(msgspec.Struct, kw_only=True):
+    """A key with a limit, over all rounds that use it."""
+
+    digest: str
+    key_id: int
+    plan: str
+    first_used_s: float
+    admitted: int = 0
+    untold: int = 0
+    """Calls that may be counted without having been told: one under way at each kill of a node,
+    and those that failed, as a commit whose answer was lost does."""
+    is_refused: bool = False
+    was_shared: bool = True
+
+    @property
+    def lifetime(self) -> int | None:
+        return PLANS[self.plan].lifetime
+
+    @property
+    def limit(self) -> int:
+        return self.lifetime or PLANS[self.plan].per_minute or 0
+
+    @property
+    def is_done(self) -> bool:
+        used_s = time.monotonic() - self.first_used_s
+        return self.is_refused or (self.lifetime is None and used_s > _WINDOW_USED_S)
 
 
-def _fork(address: StoreAddress, digests: dict[str, str]) -> tuple[int, int]:
-    """A process that counts until it is killed, and where it tells so."""
-    told, tell = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            os.close(told)
-            asyncio.run(_call_for_ever(address, digests, tell))
-        finally:
-            os._exit(1)
-    os.close(tell)
-    return process, told
+class _Drill:
+    def __init__(self, spec: KillsSpec, address: StoreAddress) -> None:
+        self._address = address
+        self._redis_url = None if spec.redis_url is None else Secret(spec.redis_url)
+        self._dice = random.Random(spec.seed)  # noqa: S311 - chance, not secrecy
+        self._keys: list[_Key] = []
+        self._most: dict[int, int] = {}
+        """The most calls that the ledger may ever hold of a key."""
+        self.outcome = Outcome()
 
+    def round(self) -> None:
+        """Fork the nodes, kill each at a moment of its own, and compare."""
+        with closing(Ledger.of_store(self._address)) as ledger:
+            free = [self._new_key(ledger, FREE.name) for _ in range(NODES)]
+            self._fill_up(ledger)
+        shared = tuple(key.digest for key in self._keys)
+        tolds = [Told(1 + len(shared)) for _ in range(NODES)]
+        processes = []
+        for own, told in zip(free, tolds, strict=True):
+            digests = (own.digest, *shared)
+            node = Node(address=self._address, redis_url=self._redis_url, digests=digests)
+            processes.append(fork(node, told))
+        await_work(processes, tolds)
+        killed_at_s = self._kill(processes)
+        self.outcome.kills += NODES
+        self.outcome.failed += sum(sum(told.failed) for told in tolds)
+        with closing(Ledger.of_store(self._address)) as ledger:
+            for own, told, at_s in zip(free, tolds, killed_at_s, strict=True):
+                self._compare_free(ledger, own, told, at_s)
+            for place, key in enumerate(self._keys, start=1):
+                self._compare_limited(ledger, key, tolds, place)
+        self._keys = [key for key in self._keys if not key.is_done]
 
-def _read_all(told: int, first: bytes) -> list[tuple[bytes, float]]:
-    heard = first
-    while part := os.read(told, 1 << 20):
-        heard += part
-    os.close(told)
-    whole = len(heard) - len(heard) % _TOLD.size
-    return list(_TOLD.iter_unpack(heard[:whole]))
+    def look_again(self) -> None:
+        """Compare all keys ever used once more: a commit may have been under way at a kill."""
+        with closing(Ledger.of_store(self._address)) as ledger:
+            found = ledger.usages(self._most, time.time())
+        for key_id, usage in found.items():
+            self.outcome.doubled += max(0, usage.lifetime - self._most[key_id])
 
+    def _kill(self, processes: list[int]) -> list[float]:
+        """Kill all, each at a random moment; return when, in the order of the processes."""
+        # Most of the time goes into short lives; a long one can show a call that waited too long.
+        longest_s = 2.5 if self._dice.random() < 0.2 else 0.5
+        began_at_s = time.monotonic()
+        due_s = [began_at_s + self._dice.uniform(0, longest_s) for _ in processes]
+        killed_at_s = [0.0] * len(processes)
+        for place in sorted(range(len(processes)), key=due_s.__getitem__):
+            time.sleep(max(0.0, due_s[place] - time.monotonic()))
+            killed_at_s[place] = time.monotonic()
+            kill(processes[place])
+        return killed_at_s
 
-def _round(
-    address: StoreAddress, digests: dict[str, str], dice: random.Random, outcome: Outcome
-) -> None:
-    before = _held(address)
-    children = [_fork(address, digests) for _ in range(PROCESSES)]
-    first = [os.read(told, _TOLD.size) for _, told in children]
-    # Most of the time goes into short lives; a long one can show a call that waited too long.
-    longest_s = 2.0 if dice.random() < 0.2 else 0.4
-    deadline_s = time.monotonic() + dice.uniform(0, longest_s)
-    heard = [b"" for _ in children]
-    while time.monotonic() < deadline_s:
-        heard = [
-            more + os.read(told, 1 << 16) for more, (_, told) in zip(heard, children, strict=True)
-        ]
-    killed_at_s = time.monotonic()
-    for process, _ in children:
-        os.kill(process, signal.SIGKILL)
-    for process, _ in children:
-        os.waitpid(process, 0)
-    said = [
-        call
-        for start, more, (_, told) in zip(first, heard, children, strict=True)
-        for call in _read_all(told, start + more)
-    ]
-    after = _held(address)
-    life = sum(name == b"l" for name, _ in said)
-    told_at_s = sorted(at_s for name, at_s in said if name == b"d")
-    settled = sum(at_s < killed_at_s - LOST_AT_MOST_S for at_s in told_at_s)
-    counted_life, counted_day = (after[name] - before[name] for name in ("life", "day"))
-    outcome.kills += 1
-    outcome.calls += len(said)
-    outcome.lost += max(0, life - counted_life) + max(0, settled - counted_day)
-    outcome.doubled += max(0, counted_life - life - PROCESSES)
-    outcome.doubled += max(0, counted_day - len(told_at_s) - PROCESSES)
-    if counted_day < len(told_at_s):
-        unwritten_s = killed_at_s - told_at_s[counted_day]
+    def _fill_up(self, ledger: Ledger) -> None:
+        lifetimes = [name for name, plan in PLANS.items() if plan.lifetime]
+        windows = [name for name, plan in PLANS.items() if plan.per_minute]
+        wanted = [(lifetimes, LIFETIME_KEYS)]
+        if self._redis_url is not None:
+            wanted.append((windows, WINDOW_KEYS))
+        for names, count in wanted:
+            have = sum(key.plan in names for key in self._keys)
+            for _ in range(count - have):
+                self._keys.append(self._new_key(ledger, self._dice.choice(names)))
+
+    def _new_key(self, ledger: Ledger, plan: str) -> _Key:
+        row = ledger.create_key(PLANS[plan], "", time.time()).row
+        return _Key(digest=row.digest, key_id=row.key_id, plan=plan, first_used_s=time.monotonic())
+
+    def _compare_free(self, ledger: Ledger, key: _Key, told: Told, killed_at_s: float) -> None:
+        outcome = self.outcome
+        counted = ledger.usage(key.key_id, time.time()).lifetime
+        admitted = told.settled(math.inf)
+        self._most[key.key_id] = admitted + 1
+        outcome.calls += admitted
+        outcome.lost += max(0, told.settled(killed_at_s - LOST_AT_MOST_S) - counted)
+        outcome.doubled += max(0, counted - self._most[key.key_id])
+        unwritten_s = killed_at_s - told.time_of(counted)
         outcome.longest_unwritten_s = max(outcome.longest_unwritten_s, unwritten_s)
 
+    def _compare_limited(self, ledger: Ledger, key: _Key, tolds: list[Told], place: int) -> None:
+        outcome = self.outcome
+        admitted = sum(told.admitted[place] for told in tolds)
+        key.admitted += admitted
+        key.untold += NODES + sum(told.failed[place] for told in tolds)
+        key.is_refused = any(told.refused[place] for told in tolds)
+        key.was_shared &= not any(told.flags[1] for told in tolds)
+        outcome.calls += admitted
+        most = key.admitted + key.untold
+        if key.lifetime is None:
+            self._compare_window(key, admitted)
+            return
+        counted = ledger.usage(key.key_id, time.time()).lifetime
+        self._most[key.key_id] = min(most, key.limit)
+        outcome.lifetime_calls += admitted
+        outcome.spent_keys += key.is_refused
+        outcome.lost += max(0, key.admitted - counted)
+        if key.is_refused:
+            outcome.lost += max(0, key.limit - counted)
+        outcome.doubled += max(0, counted - most)
+        outcome.beyond += max(0, max(key.admitted, counted) - key.limit)
 
-def _held(address: StoreAddress) -> dict[str, int]:
-    with closing(Ledger.of_store(address)) as ledger:
-        keys = {row.plan: row.key_id for row in ledger.list_keys()}
-        return {name: ledger.usage(keys[name], time.time()).lifetime for name in PLANS}
+    def _compare_window(self, key: _Key, admitted: int) -> None:
+        outcome = self.outcome
+        outcome.window_calls += admitted
+        if not key.was_shared:
+            outcome.not_shared += key.is_done
+            return
+        outcome.beyond_window += max(0, key.admitted - max(key.limit, key.admitted - admitted))
+        if key.is_refused:
+            outcome.full_windows += 1
+            outcome.lost += max(0, key.limit - key.admitted - key.untold)
 
 
-def kill_counters(kills: int, seed: int, url: str | None = None) -> Outcome:
-    """So many rounds on one ledger. Forks: the process must have no threads."""
-    dice, outcome = random.Random(seed), Outcome()  # noqa: S311 - chance, not secrecy
+def kill_counters(spec: KillsSpec, note: Callable[[Outcome], None] = lambda _: None) -> Outcome:
+    """Do all rounds on one ledger; `note` gets what was found so far after each.
+
+    Forks: the process must have no threads. Raises ChildProcessError when a node ends by itself.
+    """
     with tempfile.TemporaryDirectory(prefix="assay-kills-") as folder:
         address: StoreAddress = FileAddress(Path(folder) / "store")
-        if url is not None:
-            address = PostgresAddress(url=Secret(url), lake=folder, prefix=Path(folder) / "files")
-        with closing(Ledger.of_store(address)) as ledger:
-            digests = {
-                name: ledger.create_key(plan, "", time.time()).row.digest
-                for name, plan in PLANS.items()
-            }
-        for _ in range(kills):
-            _round(address, digests, dice, outcome)
-    return outcome
+        if spec.url is not None:
+            address = PostgresAddress(
+                url=Secret(spec.url), lake=folder, prefix=Path(folder) / "files"
+            )
+        drill = _Drill(spec, address)
+        while drill.outcome.calls < spec.calls or drill.outcome.kills < spec.kills:
+            drill.round()
+            note(drill.outcome)
+        drill.look_again()
+        return drill.outcome
 
 
 if __name__ == "__main__":
-    _kills, _seed, *_url = sys.argv[1:]
-    sys.stdout.write(msgspec.json.encode(kill_counters(int(_kills), int(_seed), *_url)).decode())
+    _spec = msgspec.json.decode(sys.argv[1], type=KillsSpec)
+    sys.stdout.write(msgspec.json.encode(kill_counters(_spec)).decode())

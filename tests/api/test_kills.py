@@ -1,4 +1,5 @@
-"""Protects what a kill may cost: no call of a lifetime, of a day those of the last second."""
+"""Protects what a kill may cost: no call of a lifetime, of others those of the last second; and
+that no limit is passed, however many nodes count when they are killed."""
 
 import random
 import subprocess
@@ -6,32 +7,42 @@ import sys
 
 import msgspec
 
-from harness.api.kills import Outcome
+from harness.api.kills import KillsSpec, Outcome
 from harness.parts.empty_databases import EmptyDatabases
+from harness.parts.valkey_server import running_valkey
 from tests.house.sources import ROOT
 
-KILLS = 25
-KILLS_OF_NODES = 5
+KILLS = 16
+KILLS_ON_DATABASE = 8
 
 
-def test_a_kill_loses_and_doubles_nothing_that_was_to_be_kept() -> None:
-    """In a process of its own, which forks; `benchmarks/kills.py` does it a thousand times."""
-    check(KILLS)
+def test_kills_lose_and_double_nothing_that_was_to_be_kept() -> None:
+    """`benchmarks/kills.py` does it a thousand times."""
+    outcome = check(KILLS)
+    assert outcome.window_calls == 0
 
 
-def test_nor_do_kills_of_two_nodes_on_one_database(empty_databases: EmptyDatabases) -> None:
-    check(KILLS_OF_NODES, empty_databases.create_bare())
+def test_nor_do_kills_of_nodes_on_one_database_and_one_valkey(
+    empty_databases: EmptyDatabases,
+) -> None:
+    with running_valkey() as valkey:
+        outcome = check(KILLS_ON_DATABASE, url=empty_databases.create_bare(), redis_url=valkey.url)
+    assert outcome.full_windows > outcome.not_shared
 
 
-def check(kills: int, *url: str) -> None:
+def check(kills: int, url: str | None = None, redis_url: str | None = None) -> Outcome:
+    """Run the drill in a process of its own, as it forks."""
     seed = random.randrange(2**32)  # noqa: S311 - chance, not secrecy
+    spec = KillsSpec(calls=10 * kills, kills=kills, seed=seed, url=url, redis_url=redis_url)
     run = subprocess.run(
-        [sys.executable, "-m", "harness.api.kills", str(kills), str(seed), *url],
+        [sys.executable, "-m", "harness.api.kills", msgspec.json.encode(spec).decode()],
         cwd=ROOT,
         capture_output=True,
         check=True,
     )
     outcome = msgspec.json.decode(run.stdout, type=Outcome)
-    assert outcome.kills == kills
-    assert outcome.calls > 10 * kills
-    assert (outcome.lost, outcome.doubled) == (0, 0), f"seed {seed}: {outcome}"
+    assert outcome.kills >= kills
+    assert outcome.spent_keys > 0
+    found = (outcome.lost, outcome.doubled, outcome.beyond, outcome.beyond_window)
+    assert found == (0, 0, 0, 0), f"seed {seed}: {outcome}"
+    return outcome
