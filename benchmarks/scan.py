@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
@@ -21,6 +23,7 @@ from config.load import load_chains
 from config.settings_model import AnalysisSettings, RpcSettings
 from core.errors import TokenRefusedError
 from core.primitives import Address
+from core.report import Report
 from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
@@ -30,6 +33,7 @@ from demo.world import build_world
 from harness.chain.counting import CountingNode
 from harness.chain.many_pools import seed_nine_more
 from harness.chain.verbs import Chain as DemoChain
+from sql.report_bodies import encode_body
 
 ROUNDS = 5
 POOLS = 10
@@ -43,6 +47,12 @@ class Taken:
         self.ms: list[float] = []
         self.trips: list[int] = []
         self.calls: list[int] = []
+        self.cpu_ms: list[float] = []
+        """Processor time of this process, all threads: the node's is not in it."""
+        self.sent_kb: list[float] = []
+        """Calls as JSON, before the transport packs them."""
+        self.body_kb: list[float] = []
+        """Of the report, as it is stored."""
 
 
 async def measure(
@@ -54,21 +64,27 @@ async def measure(
     for _ in range(ROUNDS):
         for token in tokens:
             node = CountingNode(client, delay_s=delay_s)
-            started = time.perf_counter()
-            if await _is_judged(_context(chain, node), token.address):
+            started, cpu_before = time.perf_counter(), time.process_time()
+            report = await _judge(_context(chain, node), token.address)
+            if report is not None:
                 taken.ms.append(1000 * (time.perf_counter() - started))
+                taken.cpu_ms.append(1000 * (time.process_time() - cpu_before))
                 taken.trips.append(node.trips)
                 taken.calls.append(node.calls)
+                taken.sent_kb.append(len(msgspec.json.encode(node.requests)) / 1000)
+                taken.body_kb.append(len(encode_body(report)) / 1000)
     return taken
 
 
-async def _is_judged(context: ChainContext, token: Address) -> bool:
+async def _judge(context: ChainContext, token: Address) -> Report | None:
+    """Return the last report. None: the token is refused."""
+    found = None
     try:
-        async for _ in scan(context, token):
-            pass
+        async for report in scan(context, token):
+            found = report
     except TokenRefusedError:
-        return False
-    return True
+        return None
+    return found
 
 
 def _context(chain: Chain, node: Node) -> ChainContext:
@@ -91,6 +107,11 @@ async def report(name: str, chain: Chain, tokens: Sequence[ZooToken], client: Rp
             f"p95 {tail:6.1f} ms  "
             f"round trips {statistics.median(taken.trips):g}, at most {max(taken.trips)}  "
             f"calls {statistics.median(taken.calls):g}, at most {max(taken.calls)}"
+        )
+        print(
+            f"{'':36} an analysis: {statistics.mean(taken.cpu_ms):.0f} ms of processor time, "
+            f"{statistics.mean(taken.calls):.0f} calls, {statistics.mean(taken.sent_kb):.0f} kB "
+            f"sent, {statistics.mean(taken.body_kb):.1f} kB stored (means)"
         )
 
 
