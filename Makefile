@@ -26,6 +26,9 @@ COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --
 
 OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard harness/nodes/*/package.json))
 
+# Debian's, where it is installed: the oldest that is supported.
+OTHER_POSTGRES = $(patsubst %/bin/postgres,%,$(wildcard /usr/lib/postgresql/15/bin/postgres))
+
 .PHONY: help setup demo serve test test-all test-long test-fleet test-package test-nodes wheel check fix bench docs examples pictures lock
 
 help: ## List the targets
@@ -53,6 +56,9 @@ test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (7
 
 test-fleet: setup ## Run the tests of servers, and those of the serving state again on PostgreSQL
 	$(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS)
+	for found in $(OTHER_POSTGRES); do \
+		ASSAY_TEST_POSTGRES=$$found $(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS) || exit 1; \
+	done
 
 test-package: setup ## Test the wheel of what is committed, in environments of its own; needs the registries
 	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py $(ARGS)

@@ -49,6 +49,7 @@ from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.token_evidence_pack import get_evidence_pack
+from api.routes.token_evidence_pack_page import send_pack
 from api.routes.token_exit import get_exit
 from api.routes.token_exit_page import show_exit
 from api.routes.token_kin import get_kin
@@ -220,6 +221,7 @@ def _pages() -> Router:
             token_page.show_token,
             show_exit,
             show_liquidity,
+            send_pack,
             send_card,
             token_page.show_token_for_key,
             token_page.refresh_token,

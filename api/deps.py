@@ -16,6 +16,7 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck
+from analysis.replay.evidence_pack import PackFile
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.job_check import JobLimits
@@ -64,8 +65,8 @@ class Quotes(Protocol):
         UpstreamError."""
         ...
 
-    async def record_pack(self, chain: str, token: Address, /) -> bytes:
-        """Return the evidence pack of an analysis made now, zstd of JSON. Raises TokenRefusedError,
+    async def record_pack(self, chain: str, token: Address, /) -> PackFile:
+        """Return the evidence pack of an analysis made now. Raises TokenRefusedError,
         UpstreamError, EvidencePackError."""
         ...
 

@@ -1,15 +1,18 @@
 """Quotes and checks for agents: tools that simulate when they are called."""
 
+import base64
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import msgspec
-from mcp.types import CallToolResult
+from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource
 
+from analysis.replay.evidence_pack import PackFile
 from api.auth.limits import KeyLimits
 from api.deps import ApiDeps
 from api.formats.exit_format import ExitAnswer
 from api.formats.liquidity_format import LiquidityAnswer
+from api.formats.pack_format import PackAnswer, pack_answer
 from api.formats.trade_format import TradeAnswer, TradeRequest
 from api.mcp_tool import COUNTS, CalledTool, McpTool, tool_error, tool_result
 from api.served_chains import CHAIN_HELP, find_chain
@@ -36,7 +39,7 @@ class _Exit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = None
 
 
-class _Liquidity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token."""
 
     chain: _Chain
@@ -51,7 +54,8 @@ class _Trade(TradeRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class McpQuotes:
-    """Tools of exit quotes, of who holds the liquidity, and of checks of trades."""
+    """Tools of exit quotes, of who holds the liquidity, of evidence packs, and of checks of
+    trades."""
 
     def __init__(
         self, deps: ApiDeps, answers: Answers, limits: KeyLimits, quotes: QuoteService
@@ -80,9 +84,19 @@ class McpQuotes:
                 "knows, and unaccounted; and what a sale brings once the largest who can withdraw "
                 "has done so, simulated. unknown and unaccounted are never locked. "
                 f"{COUNTS}",
-                takes=_Liquidity,
+                takes=_OneToken,
                 gives=(LiquidityAnswer,),
                 run=self._liquidity,
+            ),
+            "evidence_pack": McpTool(
+                description="A file that lets anybody check an analysis of one token on a node of "
+                "their own, with `assay replay`: the report, made now, and every node call behind "
+                "it; signed where this service has a key. The file is an embedded resource beside "
+                "the result, about 30 KB. It proves what the report follows from, and does not "
+                f"make a token safe. {COUNTS}",
+                takes=_OneToken,
+                gives=(PackAnswer,),
+                run=self._pack,
             ),
             "check_trade": McpTool(
                 description="What one trade would do to its sender, before it is signed: the very "
@@ -107,13 +121,27 @@ class McpQuotes:
         return await self._quoted(ask, chain, asked.address)
 
     async def _liquidity(self, called: CalledTool) -> CallToolResult:
-        asked: _Liquidity = called.arguments
+        asked: _OneToken = called.arguments
         chain = await self._admit(called)
 
         async def ask() -> LiquidityAnswer:
             return await self._quotes.liquidity(chain=chain, address=asked.address)
 
         return await self._quoted(ask, chain, asked.address)
+
+    async def _pack(self, called: CalledTool) -> CallToolResult:
+        asked: _OneToken = called.arguments
+        chain = await self._admit(called)
+        files: list[PackFile] = []
+
+        async def ask() -> PackAnswer:
+            file = await self._quotes.evidence_pack(chain=chain, address=asked.address)
+            files.append(file)
+            return pack_answer(file, chain=chain, address=asked.address)
+
+        result = await self._quoted(ask, chain, asked.address)
+        result.content.extend(_embedded(chain, asked.address, file) for file in files)
+        return result
 
     async def _trade(self, called: CalledTool) -> CallToolResult:
         asked: _Trade = called.arguments
@@ -138,3 +166,11 @@ class McpQuotes:
     ) -> CallToolResult:
         answer = await quoted(ask, chain=self._answers.chain(chain), address=address)
         return tool_result(answer.body) if answer.status == _OK else tool_error(answer.body)
+
+
+def _embedded(chain: str, address: str, file: PackFile) -> EmbeddedResource:
+    """Return the file as a resource, which a host can keep from the model's context."""
+    uri = f"assay://packs/{chain}/{address.lower()}/{file.block.number}"
+    blob = base64.b64encode(file.body).decode()
+    contents = BlobResourceContents(uri=uri, mime_type="application/zstd", blob=blob)
+    return EmbeddedResource(resource=contents)

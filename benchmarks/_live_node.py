@@ -82,7 +82,7 @@ def _pace(chains: list[LiveChain]) -> None:
     while True:
         now_s = time.monotonic()
         for chain in chains:
-            chain.advance(now_s - started_s, now_s=time.monotonic())
+            chain.advance(now_s - started_s, read_clock=time.monotonic)
         due_s = started_s + min(chain.next_s for chain in chains)
         wait_s = max(0.0, min(_LONGEST_WAIT_S, due_s - time.monotonic()))
         if select.select([sys.stdin], [], [], wait_s)[0]:

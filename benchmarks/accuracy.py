@@ -23,6 +23,7 @@ from indexer.accuracy.accuracy_ledger import write_checks
 from indexer.decode.logs import decode_logs
 from indexer.decode.swap_events import SWAP_FORMS
 from indexer.decode.transfer_events import TRANSFER_TOPIC
+from indexer.watched.token_swaps import TradeFacts
 from sql.accuracy_counts import sum_counts
 from sql.store import Store
 from sql.tokens import track_tokens
@@ -72,7 +73,15 @@ def _commit(store: Store, number: int, logs: list[dict[str, object]]) -> float:
     decoded = decode_logs(msgspec.json.encode(logs))
     began_s = time.perf_counter()
     with store.transaction(chain_id=_CHAIN_ID) as tx:
-        write_checks(tx, decoded, [_ref(number)], (), chain_id=_CHAIN_ID, now_s=time.time())
+        write_checks(
+            tx,
+            decoded,
+            [_ref(number)],
+            (),
+            chain_id=_CHAIN_ID,
+            facts=TradeFacts(),
+            now_s=time.time(),
+        )
     return 1e3 * (time.perf_counter() - began_s)
 
 

@@ -13,14 +13,16 @@ import msgspec
 from rich.table import Table
 
 from analysis.backtest.buyer_outcomes import (
+    SPANS_S,
     LaunchedToken,
-    PoolTrade,
+    ReadSale,
     ScoredToken,
     confusion_of,
     false_safe,
     outcomes_of,
 )
 from analysis.backtest.past_verdicts import judge_as_of
+from analysis.backtest.pool_trades import attribute_trades
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
 from api.formats.judging import make_judge
@@ -32,18 +34,24 @@ from config.settings import load_settings
 from config.settings_model import Settings
 from core.errors import TokenRefusedError, UpstreamError
 from core.judgement import Judge
+from core.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient
 from indexer.reads import fetch_header
-from sql.analyst.launch_trades import find_first_trades, indexed_until, list_moves
+from indexer.sale_attempts import BlockWindow, fetch_sale_attempts
+from sql.analyst.launch_trades import find_first_trades, indexed_until, read_launch_events
 from sql.analyst.open_store import open_to_read
 
 BacktestOutput = Literal["table", "json"]
+ReadSpan = Literal["none", "hour", "day", "week"]
 
 _EXIT_FALSE_SAFE = 1
 
 
-def run_backtest(name: str, *, first: int, last: int, output: BacktestOutput) -> None:
-    """Score the tokens that first traded in these blocks, and print what came out.
+def run_backtest(
+    name: str, *, first: int, last: int, receipts: ReadSpan, output: BacktestOutput
+) -> None:
+    """Score the tokens that first traded in these blocks, and print what came out. `receipts`: for
+    how long after its first trade a token's sales are read from the node.
 
     Ends with 1 where one that was called safe trapped its buyers within an hour. Raises
     BadParameter, ConfigError, StoreError, UpstreamError.
@@ -54,8 +62,9 @@ def run_backtest(name: str, *, first: int, last: int, output: BacktestOutput) ->
     settings = load_settings(os.environ)
     chain = find_chain(settings, name)
     launches, until_s = _read(chain, settings, first, last)
+    read_s = SPANS_S.get(receipts, 0)
     with asking_nodes_of(chain):
-        scored = asyncio.run(_score_all(settings, chain, launches, until_s))
+        scored = asyncio.run(_score_all(settings, chain, launches, until_s=until_s, read_s=read_s))
     if output == "json":
         for one in (*scored, *confusion_of(scored)):
             click.echo(msgspec.json.encode(one).decode())
@@ -68,44 +77,67 @@ def run_backtest(name: str, *, first: int, last: int, output: BacktestOutput) ->
 def _read(
     chain: Chain, settings: Settings, first: int, last: int
 ) -> tuple[list[LaunchedToken], int]:
-    anchors = {anchor.address for anchor in chain.anchors}
+    anchors = {ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)}
     with closing(open_to_read(settings.store, memory_mb=settings.sql.memory_mb)) as store:
-        trades = find_first_trades(
-            store, chain_id=chain.id, first=first, last=last, anchors=anchors
+        found = find_first_trades(
+            store,
+            chain_id=chain.id,
+            first=first,
+            last=last,
+            anchors=anchors,
+            holders=_holders(chain),
         )
+        events = read_launch_events(store, found, chain_id=chain.id, most_s=max(SPANS_S.values()))
         launches = [
             LaunchedToken(
                 token=one.token,
                 pool=one.pool,
                 first_block=one.first_block,
                 first_s=one.first_s,
-                trades=tuple(
-                    PoolTrade(time_s=move.time_s, trader=move.trader, is_buy=move.is_buy)
-                    for move in list_moves(store, one, chain_id=chain.id)
-                ),
+                trades=attribute_trades(one, events[one.token]),
             )
-            for one in trades
+            for one in found
         ]
         return launches, indexed_until(store, chain_id=chain.id)
 
 
+def _holders(chain: Chain) -> dict[str, Address]:
+    """Return the contracts that hold the tokens of all pools of an exchange, by its name."""
+    return {
+        dex.name: dex.vault or dex.factory
+        for dex in chain.dexes
+        if dex.vault or dex.kind == "AmmV4"
+    }
+
+
 async def _score_all(
-    settings: Settings, chain: Chain, launches: Sequence[LaunchedToken], until_s: int
+    settings: Settings,
+    chain: Chain,
+    launches: Sequence[LaunchedToken],
+    *,
+    until_s: int,
+    read_s: int,
 ) -> list[ScoredToken]:
     with progress_steps(is_kept=False) as show:
         scored = []
-        async for one in _score(settings, chain, launches, until_s):
+        async for one in _score(settings, chain, launches, until_s=until_s, read_s=read_s):
             scored.append(one)
             show("judging tokens as of before their first trade", len(scored), len(launches))
         return scored
 
 
 async def _score(
-    settings: Settings, chain: Chain, launches: Sequence[LaunchedToken], until_s: int
+    settings: Settings,
+    chain: Chain,
+    launches: Sequence[LaunchedToken],
+    *,
+    until_s: int,
+    read_s: int,
 ) -> AsyncIterator[ScoredToken]:
     judge = make_judge([chain], settings.analysis)
     async with AsyncExitStack() as stack:
         client = await connect(stack, chain, settings)
+        launches = await _with_read(client, launches, read_s=read_s)
         context = ChainContext(
             chain=chain,
             node=client,
@@ -120,8 +152,36 @@ async def _score(
                 block_number=launch.first_block - 1,
                 verdict=verdict,
                 reason=reason,
-                outcomes=outcomes_of(launch, until_s=until_s),
+                buyers=outcomes_of(launch, until_s=until_s),
             )
+
+
+async def _with_read(
+    client: RpcClient, launches: Sequence[LaunchedToken], *, read_s: int
+) -> list[LaunchedToken]:
+    """Return the launches with the sales that were tried in their first `read_s` seconds."""
+    bought: dict[Address, set[Address]] = {}
+    for one in launches:
+        for trade in one.trades:
+            if trade.is_buy:
+                bought.setdefault(trade.trader, set()).add(one.token)
+    windows = [
+        BlockWindow(first=one.first_block, until_s=one.first_s + read_s)
+        for one in launches
+        if read_s and any(trade.is_buy for trade in one.trades)
+    ]
+    buyers = {trader: sorted(tokens) for trader, tokens in bought.items()}
+    read: dict[Address, list[ReadSale]] = {}
+    for attempt in await fetch_sale_attempts(client, windows, buyers):
+        sale = ReadSale(
+            block_number=attempt.block_number,
+            time_s=attempt.time_s,
+            trader=attempt.trader,
+            asked_raw=attempt.asked_raw,
+            has_failed=attempt.has_failed,
+        )
+        read.setdefault(attempt.token, []).append(sale)
+    return [msgspec.structs.replace(one, read=tuple(read.get(one.token, ()))) for one in launches]
 
 
 async def _verdict(
@@ -144,7 +204,7 @@ async def _verdict(
 
 
 def _print_table(scored: Sequence[ScoredToken]) -> None:
-    columns = ("verdict", "within", "trapped", "sold", "few buyers", "not over")
+    columns = ("verdict", "within", "trapped", "sold", "untried", "not over")
     table = Table(*columns, title=f"{len(scored)} tokens")
     for row in confusion_of(scored):
         table.add_row(*map(cell_text, msgspec.structs.astuple(row)))

@@ -25,3 +25,6 @@ def run_move_store(path: Path, *, with_lake: bool) -> None:
     with progress_bars() as show:
         moved = move_store(FileAddress(path), target, show, with_lake=with_lake)
     click.echo(f"{target}: {moved.rows} rows of {moved.tables} tables, counts and sums agree")
+    if moved.lake.files:
+        lake = f"{moved.lake.rows} rows in {moved.lake.files} files"
+        click.echo(f"{target.lake}: {lake}, counts and sums agree")

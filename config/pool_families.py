@@ -18,11 +18,13 @@ BUILT_IN = Path(__file__).parent / "pool_families"
 
 CREATION_COLUMNS = frozenset(
     {"token0", "token1", "pool", "pool_id", "fee", "tick_spacing", "stable", "hooks", "tokens"}
+    | {"vault_pool"}
 )
 SWAP_COLUMNS = frozenset(
     {"pool_id", "amount0", "amount1", "amount0_in", "amount1_in", "amount0_out", "amount1_out"}
     | {"amounts_in", "amounts_out", "amounts_kept"}
     | {"coin_in", "amount_in", "coin_out", "amount_out", "token_in", "token_out"}
+    | {"recipient", "payer", "vault_pool"}
 )
 
 
@@ -32,9 +34,13 @@ class PoolCreation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     declared: str
     """`Name(type [indexed] name,...)`. Arguments are named after the columns of a pool; the names
     of others begin with an underscore. Without `pool` the emitter holds all pools. `tokens`, a
-    list of addresses in place of token0 and token1, makes a row of each two of them."""
+    list of addresses, or of tuples that begin with one, in place of token0 and token1, makes a row
+    of each two of them. `vault_pool` is the address of a pool whose tokens the emitter holds."""
     tick_spacing_bit: Annotated[int, msgspec.Meta(ge=0, le=232)] | None = None
     """First bit of the tick spacing in its word. None: it has the word for itself."""
+    is_unsorted: bool = False
+    """The event has the tokens in another order than by address, by which they are kept, as the
+    Swap events of its pools name them."""
     pool_is_minter: bool = False
     """The event does not name the pool: it is the contract that was made before it in the same
     transaction, and announced itself as an ERC-20 by a Transfer of 0 from the zero address."""
@@ -43,7 +49,7 @@ class PoolCreation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         _check_names(self.declared, CREATION_COLUMNS)
         named = self.form.places.keys()
         has_tokens = {"token0", "token1"} <= named or self.lists_tokens
-        if not has_tokens or not ({"pool", "pool_id"} & named or self.pool_is_minter):
+        if not has_tokens or not (_NAMES_OF_POOLS & named or self.pool_is_minter):
             message = f"{self.declared} must name token0, token1, and pool or pool_id"
             raise ValueError(message)
 
@@ -66,14 +72,15 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     with a sign, or words with that of token0 in the lower half and that of token1 in the upper one:
     `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too; or `amount_in` of the
     coin with the number `coin_in`, and `amount_out` of `coin_out`, in a pool of any number of
-    coins; or of the tokens `token_in` and `token_out` in a vault's pool `pool_id`. Without
-    `pool_id` the emitter is the pool."""
+    coins; or of the tokens `token_in` and `token_out`, also in a vault's pool, `pool_id` or
+    `vault_pool`. Without either the emitter is the pool. `recipient` is to whom the pool was asked
+    to send what it paid out, `payer` who called it and paid."""
     positive_is: Literal["paid_in", "paid_out"] = "paid_in"
     """What a signed amount above 0 is, from the pool's side."""
 
     def __post_init__(self) -> None:
         _check_names(self.declared, SWAP_COLUMNS)
-        named = self.form.places.keys() - {"pool_id"}
+        named = self.form.places.keys() - {"pool_id", "vault_pool", "recipient", "payer"}
         amounts = {name for name in named if not name.startswith("_")}
         if amounts not in (_SIGNED, _BY_SIDE, _PACKED, _BY_COIN, _BY_TOKEN):
             message = (
@@ -108,6 +115,7 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return "coin_in" in self.form.places
 
 
+_NAMES_OF_POOLS = {"pool", "pool_id", "vault_pool"}
 _SIGNED = {"amount0", "amount1"}
 _PACKED = {"amounts_in", "amounts_out", "amounts_kept"}
 _BY_COIN = {"coin_in", "amount_in", "coin_out", "amount_out"}
@@ -122,8 +130,21 @@ class PoolFamily(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Name of the family in chain files; also the value of `liquidity_type`."""
     goplus_type: str | None = None
     """Value of `liquidity_type` in the GoPlus format. None: `kind`."""
+    sorts_tokens: bool = True
+    """False: token0 of a pool need not be the lower address."""
+    books_orders: bool | tuple[str, ...] = False
+    """True: some pools tell in their Swap event what was ordered, whatever arrived of it. A list:
+    those of these variants."""
+    may_have_hooks: bool = False
+    """True: pools may have hooks, although their creation event does not name them by `hooks`."""
     creation: Annotated[tuple[PoolCreation, ...], msgspec.Meta(min_length=1)]
     swap: Annotated[tuple[PoolSwap, ...], msgspec.Meta(min_length=1)]
+
+    @property
+    def has_hooks(self) -> bool:
+        """True if pools can have hooks, which may take part of a trade in either token."""
+        named = any("hooks" in event.form.places for event in self.creation)
+        return named or self.may_have_hooks
 
 
 def load_families(folder: Path) -> tuple[PoolFamily, ...]:
@@ -152,6 +173,9 @@ FAMILIES: tuple[PoolFamily, ...] = load_families(BUILT_IN)
 
 KINDS: tuple[str, ...] = tuple(family.kind for family in FAMILIES)
 
+FAMILY_OF: dict[str, PoolFamily] = {family.kind: family for family in FAMILIES}
+"""Families by kind."""
+
 DexKind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(map(re.escape, KINDS))})$")]
 """A pool family; also the value of `liquidity_type`."""
 
@@ -165,5 +189,6 @@ def swap_topics(*, is_by_side: bool) -> frozenset[Hash32]:
         if event.is_by_side == is_by_side
         and not event.is_packed
         and not event.is_by_coin
+        and not event.is_by_token
         and "pool_id" not in event.form.places
     )

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from config.object_store import ObjectStoreKeys
-from core.errors import ConfigError, StoreError
+from core.errors import ConfigError
 from core.secret import Secret
 
 STORE_VARIABLE: Final = "ASSAY_STORE"
@@ -96,17 +96,6 @@ def read_address(
     return PostgresAddress(
         url=Secret(store), lake=lake, objects=objects, prefix=_local_prefix(store)
     )
-
-
-def need_files(address: StoreAddress, *, what: str) -> FileAddress:
-    """Return the address of a store in files, for `what` does not work on any other yet.
-
-    Raises StoreError.
-    """
-    if isinstance(address, FileAddress):
-        return address
-    reason = f"{what} does not work on a store in PostgreSQL yet, only on one in files"
-    raise StoreError(path=address.name, reason=reason)
 
 
 def _check_database(url: str, *, source: str) -> None:

@@ -25,7 +25,7 @@ def pair_id(pool: Address, one: int, other: int) -> Hash32 | None:
 
 def token_pair_id(vault_id: bytes, one: bytes, other: bytes) -> bytes:
     """Return the id of two tokens, in any order, of the pool with an id in a vault, whose first
-    twenty bytes are the pool's address."""
+    twenty bytes are the pool's address, and may be all there is."""
     lower, upper = sorted((one, other))
     return vault_id[:_ADDRESS_BYTES] + keccak(vault_id + lower + upper)[:_HASHED_BYTES]
 

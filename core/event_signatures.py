@@ -29,13 +29,15 @@ class EventPlace(msgspec.Struct, frozen=True):
 
 
 class ListPlace(msgspec.Struct, frozen=True):
-    """Location of a list of one-word values in a log's data."""
+    """Location of a list of one-word values, or of static tuples, in a log's data."""
 
     index: int
     """Word of the first value; of a list of any length, the word with the offset in bytes at which
     its length stands, and its values behind."""
     length: int | None
     """None: the log tells it."""
+    width: int = 1
+    """Words of each value, of which the first counts."""
 
 
 class EventForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +54,8 @@ class EventForm(msgspec.Struct, frozen=True, kw_only=True):
     """Locations by argument name; a member of a tuple is `tuple.member`. Left out: indexed tuples
     and texts, of which a log has only the hash, and dynamic data behind an offset."""
     lists: dict[str, ListPlace]
-    """Locations of lists of one-word values that are not indexed, by argument name."""
+    """Locations of lists of one-word values, or of static tuples, that are not indexed, by argument
+    name."""
 
 
 class _Argument(msgspec.Struct, frozen=True):
@@ -70,7 +73,15 @@ class _Argument(msgspec.Struct, frozen=True):
 
     @property
     def is_list(self) -> bool:
-        return _LIST.fullmatch(self.abi_type) is not None
+        is_plain = all(not one.is_dynamic and not one.is_list for one in self.members)
+        return (self.abi_type.endswith(")[]") and is_plain) or (
+            _LIST.fullmatch(self.abi_type) is not None
+        )
+
+    @property
+    def width(self) -> int:
+        """Return the words of each value of a list."""
+        return sum(member.words for member in self.members) or 1
 
     @property
     def length(self) -> int | None:
@@ -125,7 +136,7 @@ def _list_places(arguments: list[_Argument]) -> dict[str, ListPlace]:
     at = 0
     for one in arguments:
         if one.is_list:
-            places[one.name] = ListPlace(at, one.length)
+            places[one.name] = ListPlace(at, one.length, one.width)
         at += one.words
     return places
 

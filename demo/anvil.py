@@ -202,6 +202,14 @@ class AnvilNode:
 
         Raises NodeRefusedError for the first request that was refused.
         """
+        answers = self.try_batch(asked)
+        for answer in answers:
+            if isinstance(answer, NodeRefusedError):
+                raise answer
+        return answers
+
+    def try_batch(self, asked: Sequence[RpcRequest]) -> list[object]:
+        """As `rpc_batch`, with the error in the place of what was refused."""
         if self._provider is None:
             raise UpstreamError(service="anvil", reason="is not running")
         if not asked:
@@ -299,16 +307,18 @@ class AnvilNode:
 
 
 def _result(request: RpcRequest, answer: RPCResponse) -> object:
+    """Return the answer, or NodeRefusedError as a value."""
     error = answer.get("error")
     if error is None:
         return answer.get("result")
-    if isinstance(error, str):
-        raise NodeRefusedError(method=request.method, fault=RpcFault(code=0, message=error))
+    text: object = error
+    if isinstance(text, str):
+        return NodeRefusedError(method=request.method, fault=RpcFault(code=0, message=text))
     data = error.get("data")
     fault = RpcFault(
         code=error["code"], message=error["message"], data=data if isinstance(data, str) else None
     )
-    raise NodeRefusedError(method=request.method, fault=fault)
+    return NodeRefusedError(method=request.method, fault=fault)
 
 
 def quantity(value: object) -> int:

@@ -7,6 +7,7 @@ follow.py.
 """
 
 import asyncio
+import itertools
 import time
 from collections.abc import AsyncIterator, Sequence
 
@@ -27,6 +28,7 @@ from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
 from indexer.watched.block_reads import BlockReads
+from indexer.watched.token_swaps import trade_facts
 from indexer.watched.token_watch import TokenWatch, WatchTotals
 from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
 from sql.database import Transaction
@@ -36,6 +38,8 @@ from sql.unwind import unwind_from
 
 _BLOCKS_AT_ONCE = 32
 """Blocks near the head that are fetched, and committed, together."""
+_UNWOUND_AT_ONCE = 4
+"""Blocks of which a reorg is looked for, and unwound, together: few are deeper."""
 
 _log = structlog.get_logger(__name__)
 
@@ -50,6 +54,7 @@ class Follower:
         self._client = client
         self._store = store
         self._ingest = Ingest(chain)
+        self._trade_facts = trade_facts(chain)
         self._reader = LogReader(client)
         self._spans = SpanReader(
             self._reader,
@@ -254,6 +259,7 @@ class Follower:
             [header.ref for header in piece.headers],
             reads,
             chain_id=self._chain.id,
+            facts=self._trade_facts,
             now_s=time.time(),
         )
 
@@ -268,45 +274,56 @@ class Follower:
         return self.tip is not None and await self._drop(self.tip)
 
     async def _drop(self, block: BlockRef) -> bool:
-        """Unwind our tip. False: the node, queried by height, still has it.
+        """Unwind our tip, and with it the blocks below that the node has replaced, too. False: the
+        node, queried by height, still has the tip.
 
         Raises UpstreamError, with nothing unwound, when the node's chain has left ours below what
         may be unwound.
         """
-        canonical = await fetch_header(self._client, block.number)
-        if canonical is not None and canonical.ref.hash == block.hash:
+        # Where following began above it, no block is final, and all that is held may be unwound.
+        final = self._window.get(self._floor - 1)
+        asked = [*self._unwindable(block), *([] if final is None else [final])]
+        found = await fetch_headers_at(self._client, [ref.number for ref in asked])
+        canonical = dict(zip((ref.number for ref in asked), found, strict=True))
+        if _is_on(canonical[block.number], block):
             return False  # the head given is outdated
-        await self._check_final()
-        await asyncio.to_thread(self._undo, block)
-        self._log.info("reorganised away", block=block.number, hash=block.hash)
-        self._window.pop(block.number, None)
-        self._next = block.number
+        if final is not None:
+            self._check_final(final, canonical[final.number])
+        # A node that is behind has no block at some height, which replaces none of ours.
+        below = itertools.takewhile(
+            lambda ref: _is_replaced(canonical[ref.number], ref), self._unwindable(block)[1:]
+        )
+        gone = [block, *below]
+        await asyncio.to_thread(self._undo, gone[-1])
+        for ref in gone:
+            self._log.info("reorganised away", block=ref.number, hash=ref.hash)
+            self._window.pop(ref.number, None)
+        self._next = gone[-1].number
         self.totals = msgspec.structs.replace(
             self.totals,
             reorgs=self.totals.reorgs + (not self._is_unwinding),
-            unwound_blocks=self.totals.unwound_blocks + 1,
+            unwound_blocks=self.totals.unwound_blocks + len(gone),
         )
         self._is_unwinding = True
         return True
 
-    async def _check_final(self) -> None:
-        """Check that the node's chain has our newest block that cannot be unwound.
+    def _unwindable(self, tip: BlockRef) -> list[BlockRef]:
+        """Return the tip, and blocks below it that may be unwound with it, highest first."""
+        lowest = max(self._floor, tip.number - _UNWOUND_AT_ONCE + 1)
+        return [tip, *(self._window[at] for at in range(tip.number - 1, lowest - 1, -1))]
 
-        Where following began above it, there is none, and all that is held may be unwound.
-        """
-        final = self._window.get(self._floor - 1)
-        if final is None:
+    def _check_final(self, final: BlockRef, found: Header | None) -> None:
+        """Check that the node's chain has our newest block that cannot be unwound."""
+        if _is_on(found, final):
             return
-        found = await fetch_header(self._client, final.number)
-        if found is None or found.ref.hash != final.hash:
-            answer = "no such block" if found is None else found.ref.hash
-            reason = (
-                f"its chain has left ours at block {final.number} or below, which was final: "
-                f"{final.hash} here, there {answer}; nothing was unwound, and following goes on "
-                "once the node is back on our chain. If this is another chain with the same id, "
-                "give it a store of its own"
-            )
-            raise UpstreamError(service=self._client.services, reason=reason)
+        answer = "no such block" if found is None else found.ref.hash
+        reason = (
+            f"its chain has left ours at block {final.number} or below, which was final: "
+            f"{final.hash} here, there {answer}; nothing was unwound, and following goes on "
+            "once the node is back on our chain. If this is another chain with the same id, "
+            "give it a store of its own"
+        )
+        raise UpstreamError(service=self._client.services, reason=reason)
 
     def _undo(self, block: BlockRef) -> None:
         with self._store.transaction(chain_id=self._chain.id) as tx:
@@ -340,6 +357,16 @@ def _to_ref(row: BlockRow) -> BlockRef:
     return BlockRef(
         number=row.number, hash=row.hash, parent_hash=row.parent_hash, time_s=row.time_s
     )
+
+
+def _is_on(found: Header | None, ref: BlockRef) -> bool:
+    """True if what the node has at a block's height is that block."""
+    return found is not None and found.ref.hash == ref.hash
+
+
+def _is_replaced(found: Header | None, ref: BlockRef) -> bool:
+    """True if the node has another block at a block's height."""
+    return found is not None and found.ref.hash != ref.hash
 
 
 def _linked_prefix(headers: Sequence[Header | None]) -> list[Header]:

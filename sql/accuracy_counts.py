@@ -5,13 +5,14 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from core.accuracy import PredictionFlag, ReportAge
-from core.primitives import Address
+from core.primitives import Address, Hash32
 from core.report import TradeOutcome
 from sql.columns import blob
 from sql.database import Transaction
 from sql.store import Readable, Store
 
 DAY_S = 86_400
+_ADDRESS_BYTES = 20
 ADDED_UP = -1
 """Stands in place of a block number where the blocks of a day are added up."""
 
@@ -54,7 +55,13 @@ class PredictedPool(msgspec.Struct, frozen=True, kw_only=True):
     token_id: int
     token: Address
     pool: Address
+    pool_id: Hash32 | None
+    kind: str
     quote: Address
+    token0: Address | None
+    """Of the pool. None: the index does not have it."""
+    hooks: Address | None
+    """None: it has none, or the index does not have it."""
     dex: str
     buy: TradeOutcome | None
     buy_tax: float | None
@@ -82,12 +89,14 @@ class PredictedTransfer(msgspec.Struct, frozen=True, kw_only=True):
 def predicted_pools(
     store: Readable, *, chain_id: int, pools: Collection[bytes]
 ) -> list[PredictedPool]:
-    """Return what reports say of these pools, 20 bytes each; of one pool two, if both its tokens
-    have a report."""
+    """Return what reports say of these pools, addresses of 20 bytes or ids of 32; of one pool two,
+    if both its tokens have a report."""
     if not pools:
         return []
-    listed = msgspec.json.encode([pool.hex() for pool in pools]).decode()
-    return store.fetch("accuracy/list_pools", PredictedPool, chain_id=chain_id, pools=listed)
+    listed = msgspec.json.encode([pool.hex() for pool in pools if len(pool) == _ADDRESS_BYTES])
+    ids = msgspec.json.encode([pool.hex() for pool in pools if len(pool) > _ADDRESS_BYTES])
+    where = {"chain_id": chain_id, "pools": listed.decode(), "pool_ids": ids.decode()}
+    return store.fetch("accuracy/list_pools", PredictedPool, **where)
 
 
 def deepest_pool(store: Readable, *, token_id: int) -> PredictedPool | None:

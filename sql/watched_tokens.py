@@ -32,7 +32,12 @@ class WatchedPool(msgspec.Struct, frozen=True, kw_only=True):
     pool: Address
     pool_id: Hash32 | None
     kind: str
+    dex: str
     quote: Address
+    token0: Address | None
+    """Of the pool. None: the index does not have it."""
+    hooks: Address | None
+    """None: it has none, or the index does not have it."""
     buy: TradeOutcome | None
     buy_tax: float | None
     sell: TradeOutcome | None

@@ -1,4 +1,4 @@
-"""What happened to the buyers of a token, by its trades, and the verdicts that were right. Pure."""
+"""What happened to each buyer of a token, and so to the token's verdict. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,36 +6,63 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.primitives import Address
+from analysis.backtest.pool_trades import PoolTrade
+from core.primitives import Address, HexBytes
 
-BuyerOutcome = Literal["trapped", "sold", "few", "open"]
-"""trapped: there were buyers, and none of them has sold. sold: one has. few: too few bought to say.
-open: what is indexed ends before the span does, and nobody has sold yet."""
+BuyerOutcome = Literal["untried", "sold", "refused", "short"]
+"""untried: no attempt to sell was seen. sold: every sale seen brought what it should. refused: a
+sale failed for no reason of the trade's own, and none has passed since. short: the purchase
+delivered, or a sale brought, less than LEAST_SHARE of what the pool's price gave."""
+
+LaunchOutcome = Literal["trapped", "sold", "untried", "open"]
+"""trapped: a buyer was refused or came short. sold: somebody sold, and nobody was trapped. untried:
+no buyer was seen to try. open: what is indexed ends before the span, and nobody is trapped yet."""
 
 SPANS_S: Final[Mapping[str, int]] = {"hour": 3_600, "day": 86_400, "week": 604_800}
 
-LEAST_BUYERS: Final = 3
+LEAST_SHARE: Final = 0.5
+"""Of the tokens that the pool paid out, or of what tokens sold were worth at the pool's price."""
+
+_DUST_RAW: Final = 1_000
+"""Smallest units below which rounding decides what share came."""
 
 
-class PoolTrade(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody's trade with the pool."""
+class ReadSale(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction that was to sell the token, as the node tells of it."""
 
+    block_number: int
     time_s: int
     trader: Address
-    is_buy: bool
+    asked_raw: int | None
+    """Smallest units that were to be sold. None: not known."""
+    has_failed: bool
+    """By none of its own limits."""
 
 
 class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
     """A token whose first trade is in the range of a backtest."""
 
     token: Address
-    pool: Address
+    pool: HexBytes
     first_block: int
     """Block of its first trade."""
     first_s: int
     """Time of that block, Unix seconds."""
     trades: tuple[PoolTrade, ...]
     """In order of the chain."""
+    read: tuple[ReadSale, ...] = ()
+    """In order of the chain; those whose transactions were read."""
+
+
+class BuyerCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many buyers of a token came to which end within a span."""
+
+    bought: int
+    untried: int
+    sold: int
+    refused: int
+    short: int
+    outcome: LaunchOutcome
 
 
 class ScoredToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +75,7 @@ class ScoredToken(msgspec.Struct, frozen=True, kw_only=True):
     """Of the summary; refused, or not_judged."""
     reason: str = ""
     """Why there is no verdict. Empty: there is one."""
-    outcomes: dict[str, BuyerOutcome]
+    buyers: dict[str, BuyerCounts]
     """By the names of SPANS_S."""
 
 
@@ -59,31 +86,58 @@ class ConfusionRow(msgspec.Struct, frozen=True, kw_only=True):
     span: str
     trapped: int
     sold: int
-    few: int
+    untried: int
     open: int
 
 
-def outcome_of(launch: LaunchedToken, *, span_s: int, until_s: int) -> BuyerOutcome:
-    """Return what happened to those who bought within the span. `until_s`: time up to which trades
-    are indexed, Unix seconds."""
+def outcomes_of_buyers(launch: LaunchedToken, *, span_s: int) -> dict[Address, BuyerOutcome]:
+    """Return what happened to each who bought within the span."""
     end_s = launch.first_s + span_s
-    buyers: set[Address] = set()
+    found: dict[Address, BuyerOutcome] = {}
+    paid: dict[Address, tuple[float, float]] = {}
+    last_price = 0.0
+    refused_s = {
+        one.trader: one.time_s for one in launch.read if one.has_failed and one.time_s <= end_s
+    }
+    asked_raw = _asked(launch)
     for trade in launch.trades:
         if trade.time_s > end_s:
             break
         if trade.is_buy:
-            buyers.add(trade.trader)
-        elif trade.trader in buyers:
-            return "sold"
-    if until_s < end_s:
-        return "open"
-    return "trapped" if len(buyers) >= LEAST_BUYERS else "few"
+            tokens, quotes = paid.get(trade.trader, (0.0, 0.0))
+            paid[trade.trader] = tokens + trade.pool_raw, quotes + trade.quote_raw
+            found.setdefault(trade.trader, "untried")
+            is_short = _is_short(trade.moved_raw, trade.pool_raw)
+        elif trade.trader in found:
+            if found[trade.trader] == "untried":
+                found[trade.trader] = "sold"
+            tokens, quotes = paid[trade.trader]
+            # The lower price: neither a fall before the sale nor the seller's own weight is a tax.
+            price = min(last_price, quotes / tokens if tokens else last_price)
+            left_raw = max(trade.moved_raw, asked_raw.get((trade.trader, trade.block_number), 0))
+            is_short = _is_short(trade.quote_raw, left_raw * price)
+            if refused_s.get(trade.trader, end_s) < trade.time_s:
+                del refused_s[trade.trader]
+        else:
+            is_short = False
+        if is_short:
+            found[trade.trader] = "short"
+        last_price = trade.price or last_price
+    for trader in refused_s.keys() & found.keys():
+        if found[trader] != "short":
+            found[trader] = "refused"
+    return found
 
 
-def outcomes_of(launch: LaunchedToken, *, until_s: int) -> dict[str, BuyerOutcome]:
-    """Return the outcome of each span."""
+def outcomes_of(launch: LaunchedToken, *, until_s: int) -> dict[str, BuyerCounts]:
+    """Return the outcome of each span. `until_s`: time up to which trades are indexed, Unix
+    seconds."""
     return {
-        name: outcome_of(launch, span_s=span_s, until_s=until_s) for name, span_s in SPANS_S.items()
+        name: _counts(
+            outcomes_of_buyers(launch, span_s=span_s).values(),
+            is_over=until_s >= launch.first_s + span_s,
+        )
+        for name, span_s in SPANS_S.items()
     }
 
 
@@ -91,15 +145,15 @@ def confusion_of(scored: Iterable[ScoredToken]) -> list[ConfusionRow]:
     """Return how many tokens of each verdict came to which end, by verdict and span."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for one in scored:
-        for span, outcome in one.outcomes.items():
-            counts.setdefault((one.verdict, span), Counter())[outcome] += 1
+        for span, buyers in one.buyers.items():
+            counts.setdefault((one.verdict, span), Counter())[buyers.outcome] += 1
     return [
         ConfusionRow(
             verdict=verdict,
             span=span,
             trapped=found["trapped"],
             sold=found["sold"],
-            few=found["few"],
+            untried=found["untried"],
             open=found["open"],
         )
         for (verdict, span), found in sorted(
@@ -109,5 +163,42 @@ def confusion_of(scored: Iterable[ScoredToken]) -> list[ConfusionRow]:
 
 
 def false_safe(scored: Sequence[ScoredToken]) -> list[ScoredToken]:
-    """Return the tokens that were called safe and trapped their buyers within an hour."""
-    return [one for one in scored if one.verdict == "safe" and one.outcomes["hour"] == "trapped"]
+    """Return the tokens that were called safe and trapped a buyer within an hour."""
+    return [
+        one for one in scored if one.verdict == "safe" and one.buyers["hour"].outcome == "trapped"
+    ]
+
+
+def _asked(launch: LaunchedToken) -> dict[tuple[Address, int], int]:
+    """Return what traders were to sell, by trader and block; of those with one trade in it."""
+    trades = Counter((one.trader, one.block_number) for one in launch.trades)
+    return {
+        key: one.asked_raw
+        for one in launch.read
+        if one.asked_raw
+        and not one.has_failed
+        and trades[key := (one.trader, one.block_number)] == 1
+    }
+
+
+def _is_short(got: float, worth: float) -> bool:
+    return worth >= _DUST_RAW and got < LEAST_SHARE * worth
+
+
+def _counts(ends: Iterable[BuyerOutcome], *, is_over: bool) -> BuyerCounts:
+    count = Counter(ends)
+    outcome: LaunchOutcome = "untried"
+    if count["refused"] or count["short"]:
+        outcome = "trapped"
+    elif not is_over:
+        outcome = "open"
+    elif count["sold"]:
+        outcome = "sold"
+    return BuyerCounts(
+        bought=count.total(),
+        untried=count["untried"],
+        sold=count["sold"],
+        refused=count["refused"],
+        short=count["short"],
+        outcome=outcome,
+    )

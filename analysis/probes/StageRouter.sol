@@ -90,6 +90,37 @@ interface IBook {
     function swap(bool swapForY, address to) external;
 }
 
+/// What is ordered of Balancer V3's vault.
+struct Order {
+    /// 0: the amount is what is paid in.
+    uint8 kind;
+    address pool;
+    address tokenIn;
+    address tokenOut;
+    uint256 amount;
+    uint256 limit;
+    bytes userData;
+}
+
+/// Balancer V3's vault, which calls who unlocks it with the data that it was given.
+interface IUnlocked {
+    function unlock(bytes calldata data) external returns (bytes memory);
+    function swap(Order calldata order)
+        external
+        returns (uint256 calculated, uint256 paid, uint256 got);
+    function settle(address token, uint256 amount) external returns (uint256);
+    function sendTo(address token, address to, uint256 amount) external;
+}
+
+/// A proactive market maker of DODO's.
+interface IMaker {
+    function _BASE_TOKEN_() external view returns (address);
+    function sellBase(address to) external returns (uint256);
+    function sellQuote(address to) external returns (uint256);
+    function querySellBase(address trader, uint256 amount) external view returns (uint256);
+    function querySellQuote(address trader, uint256 amount) external view returns (uint256);
+}
+
 interface IVault {
     function lock(bytes calldata data) external returns (bytes memory);
 }
@@ -352,6 +383,63 @@ contract StageRouter {
             amountIn /= REACH_STEP;
         }
         return 0;
+    }
+
+    /// A market maker of DODO's, which trades what arrived since its last trade. Where it has nothing
+    /// to give for the order, whatever the token does, there is no trade, and no revert.
+    function swapMaker(address maker, address tokenIn, uint256 amountIn, Means calldata means_)
+        external
+        payable
+    {
+        try this.quoteMaker(maker, tokenIn, amountIn) returns (uint256 offered) {
+            if (offered == 0) return;
+        } catch {
+            return;
+        }
+        means = means_;
+        _pull(tokenIn, msg.sender, maker, amountIn);
+        address to = _receiver(tokenIn);
+        if (IMaker(maker)._BASE_TOKEN_() == tokenIn) IMaker(maker).sellBase(to);
+        else IMaker(maker).sellQuote(to);
+        _settle(tokenIn);
+    }
+
+    /// What the market maker would pay.
+    function quoteMaker(address maker, address tokenIn, uint256 amountIn)
+        public
+        view
+        returns (uint256)
+    {
+        return IMaker(maker)._BASE_TOKEN_() == tokenIn
+            ? IMaker(maker).querySellBase(msg.sender, amountIn)
+            : IMaker(maker).querySellQuote(msg.sender, amountIn);
+    }
+
+    /// A pool in Balancer V3's vault. Answers as swapManaged does.
+    function swapUnlocked(IUnlocked vault, Order calldata order, Means calldata means_)
+        external
+        payable
+        returns (uint256 paid, uint256 got)
+    {
+        means = means_;
+        msgSender = msg.sender;
+        address to = _receiver(order.tokenIn);
+        bytes memory said = vault.unlock(abi.encodeCall(this.squareUnlocked, (vault, order, to)));
+        msgSender = address(0);
+        // The vault returns what the call returned, as bytes.
+        (paid, got) = (abi.decode(said, (uint256)), 0);
+        _settle(order.tokenIn);
+    }
+
+    function squareUnlocked(IUnlocked vault, Order calldata order, address to)
+        external
+        returns (uint256 paid)
+    {
+        uint256 got;
+        (, paid, got) = vault.swap(order);
+        _pull(order.tokenIn, msgSender, address(vault), paid);
+        vault.settle(order.tokenIn, paid);
+        vault.sendTo(order.tokenOut, to, got);
     }
 
     function _params(bool upwards, uint256 amountIn) private pure returns (Params memory) {

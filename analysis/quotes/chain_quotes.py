@@ -11,7 +11,7 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
 from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck, check_trade
-from analysis.replay.evidence_pack import EvidencePack, compress_pack, encode_pack
+from analysis.replay.evidence_pack import EvidencePack, PackFile, file_of
 from analysis.replay.pack_signature import sign_pack
 from analysis.replay.record_pack import record_pack
 from core.errors import UpstreamError
@@ -45,7 +45,7 @@ class ChainQuotes:
         self._waiting = dict.fromkeys(contexts, 0)
         self._quotes = SingleFlight[tuple[str, Address, Hash32, ExitAsk], ExitQuote]()
         self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
-        self._packs = SingleFlight[tuple[str, Address], bytes]()
+        self._packs = SingleFlight[tuple[str, Address], PackFile]()
 
     async def quote_exit(self, chain: str, report: Report, ask: ExitAsk) -> ExitQuote:
         """Return what leaving brings; see `exit_quote`. Equal questions at the same time are one.
@@ -82,24 +82,24 @@ class ChainQuotes:
         async with self._bounded(chain):
             return await check_trade(self._contexts[chain], ask, report)
 
-    async def record_pack(self, chain: str, token: Address) -> bytes:
-        """Analyse the token once more with every call kept; return the file, zstd of JSON. Whoever
-        asks meanwhile gets the same one.
+    async def record_pack(self, chain: str, token: Address) -> PackFile:
+        """Analyse the token once more with every call kept; return the file. Whoever asks meanwhile
+        gets the same one.
 
         Raises TokenRefusedError, UpstreamError, EvidencePackError, ConfigError for a signing key
         that is none.
         """
 
-        async def run() -> bytes:
+        async def run() -> PackFile:
             async with self._bounded(chain):
                 pack = await record_pack(self._contexts[chain], token)
                 return await asyncio.to_thread(self._file_of, pack)
 
         return await self._packs.run((chain, token), run)
 
-    def _file_of(self, pack: EvidencePack) -> bytes:
+    def _file_of(self, pack: EvidencePack) -> PackFile:
         signed = pack if self._signing_key is None else sign_pack(pack, self._signing_key)
-        return compress_pack(encode_pack(signed))
+        return file_of(signed)
 
     async def aclose(self) -> None:
         """Cancel what is under way."""

@@ -96,6 +96,17 @@ class EvidencePack(_Strict, frozen=True, kw_only=True):
     signature: PackSignature | None = None
 
 
+class PackFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A pack as it is handed on."""
+
+    body: bytes
+    """zstd of JSON."""
+    block: BlockRef
+    """Of the analysis."""
+    signer: Address | None
+    """None: it is not signed."""
+
+
 def canonical(pack: EvidencePack) -> bytes:
     """Return what is signed: the pack as JSON with sorted keys, without the signature."""
     unsigned = msgspec.structs.replace(pack, signature=None)
@@ -107,6 +118,12 @@ def canonical(pack: EvidencePack) -> bytes:
 def encode_pack(pack: EvidencePack) -> bytes:
     """Return the pack as JSON text."""
     return msgspec.json.encode(pack)
+
+
+def file_of(pack: EvidencePack) -> PackFile:
+    """Return the pack as it is handed on."""
+    signer = None if pack.signature is None else pack.signature.signer
+    return PackFile(body=compress_pack(encode_pack(pack)), block=pack.block, signer=signer)
 
 
 def compress_pack(text: bytes) -> bytes:

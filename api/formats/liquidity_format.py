@@ -12,6 +12,8 @@ from analysis.quotes.liquidity_inquiry import (
 )
 from analysis.simulation.simulate_v1 import Outcome, Passed, Refused
 from api.formats.amounts import decimal_text
+from api.formats.flags import Flag
+from api.formats.liquidity_flags import liquidity_flags, total_shares
 from api.formats.shape_building import Shape
 from config.chains import Chain
 from core.primitives import checksum
@@ -148,6 +150,16 @@ class LiquidityAnswer(Shape, frozen=True, kw_only=True):
     """Unix seconds of that block, which locks are compared with."""
     sale_usd: float
     """Size of the sales before and after a withdrawal, at the spot price."""
+    protected_share: float | None
+    """Of the value of all these pools, what is burnt, or locked until a later time, 0 to 1. None:
+    no pool has a value."""
+    withdrawable_share: float | None
+    """Of the same, what can be withdrawn now."""
+    unknown_share: float | None
+    """Of the same, what is held by contracts of which nothing is known, or not accounted for. Never
+    locked."""
+    flags: tuple[Flag, ...]
+    """Checks over all these pools, worst first. No verdict depends on them."""
     pools: tuple[LiquidityPool, ...]
     """The deepest, at most three."""
     pools_left_out: int
@@ -156,6 +168,7 @@ class LiquidityAnswer(Shape, frozen=True, kw_only=True):
 
 def liquidity_answer(found: LiquidityFindings, chain: Chain, token: ReportRow) -> LiquidityAnswer:
     """Return the answer for one token."""
+    totals = total_shares(found)
     return LiquidityAnswer(
         chain=chain.slug,
         contract_address=checksum(token.address),
@@ -163,6 +176,10 @@ def liquidity_answer(found: LiquidityFindings, chain: Chain, token: ReportRow) -
         block_hash=found.block.hash,
         block_time=found.block.time_s,
         sale_usd=SALE_USD,
+        protected_share=None if totals is None else totals.protected,
+        withdrawable_share=None if totals is None else totals.withdrawable,
+        unknown_share=None if totals is None else totals.unknown,
+        flags=liquidity_flags(found, creator=token.creator_address, owner=token.owner_address),
         pools=tuple(_pool(pool, token.decimals) for pool in found.pools),
         pools_left_out=found.pools_left_out,
     )

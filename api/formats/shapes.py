@@ -72,11 +72,12 @@ class Pool(Shape, frozen=True, kw_only=True, gc=False):
     """One pool that pairs the token with a quote token."""
 
     pair: str
-    """Address of the pair contract; for AmmV4 and BalancerV2 of the one contract that all pools of
-    the chain share, so read `pool_id` too."""
+    """Address of the pair contract; for AmmV4, BalancerV2 and BalancerV3 of the one contract that
+    all pools of the chain share, so read `pool_id` too."""
     liquidity_type: str
-    """Kind of the pool: AmmV2, AmmV3, AmmV4, BalancerV2, CurveCrypto, CurveStable,
-    LiquidityBook, Solid, SolidV3, or a launch platform's bonding curve. The set may grow."""
+    """Kind of the pool: AmmV2, AmmV3, AmmV4, BalancerV2, BalancerV3, CurveCrypto, CurveStable,
+    DodoV2, LiquidityBook, Solid, SolidV3, or a launch platform's bonding curve. The set may
+    grow."""
     liquidity: float | None
     """USD of the known tokens' reserves, both sides; approximate. None: what the pool holds is not
     known."""
@@ -95,9 +96,10 @@ class Pool(Shape, frozen=True, kw_only=True, gc=False):
     """The same as a stable code: liquidity_too_low, no_in_range_liquidity, missing_swap_parameters,
     pair_not_found or liquidity_unknown. None: there was no error."""
     pool_id: str | None
-    """Id of an AmmV4 pool, 32 bytes, its only unique name. Of BalancerV2: the pool's address and
-    half a hash of its id and both tokens. Of two coins of a pool of Curve's that are not its first
-    two: its address and their numbers in it. None for every other pool."""
+    """Id of an AmmV4 pool, 32 bytes, its only unique name. Of BalancerV2 and BalancerV3: the pool's
+    address and half a hash of its id, or of its address, and both tokens. Of two coins of a pool of
+    Curve's that are not its first two: its address and their numbers in it. None for every other
+    pool."""
     is_launchpad: bool | None
     """It is a bonding curve of a launch platform. Test for true alone: None is no answer."""
 

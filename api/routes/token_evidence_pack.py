@@ -8,6 +8,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from api.auth.keys import caller_of, require_key
 from api.auth.limits import KeyLimits
 from api.error_answers import DetailBody, ValidationBody
+from api.formats.pack_format import pack_name
 from api.formats.shapes import Envelope
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented
 from api.routes.token import (
@@ -68,8 +69,8 @@ async def get_evidence_pack(
     slug = chain_of(request)
 
     async def ask() -> CachedAnswer:
-        body = await quotes.evidence_pack(chain=slug, address=address)
-        return pack_file(body, name=f"{slug}-{address.lower()}.pack.zst")
+        file = await quotes.evidence_pack(chain=slug, address=address)
+        return pack_file(file.body, name=pack_name(slug, address))
 
     asked_of = request.app.state.answers.chain(slug)
     return respond(await answered(ask, chain=asked_of, address=address))

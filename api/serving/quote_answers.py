@@ -8,6 +8,7 @@ import structlog
 from api.error_answers import RefusalError
 from api.formats.exit_format import ExitAnswer
 from api.formats.liquidity_format import LiquidityAnswer
+from api.formats.pack_format import PackAnswer
 from api.formats.rendering import render_failure, render_refusal
 from api.formats.trade_format import TradeAnswer
 from api.serving.cached_answer import CachedAnswer
@@ -15,7 +16,7 @@ from api.serving.packing import Coding, pack, pack_once
 from config.chains import Chain
 from core.errors import AssayError, TokenRefusedError
 
-QuoteAnswer = ExitAnswer | LiquidityAnswer | TradeAnswer
+QuoteAnswer = ExitAnswer | LiquidityAnswer | PackAnswer | TradeAnswer
 
 _log = structlog.get_logger(__name__)
 

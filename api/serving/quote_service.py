@@ -4,6 +4,7 @@ checks of trades.
 
 from analysis.quotes.exit_quote import ExitAsk
 from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
+from analysis.replay.evidence_pack import PackFile
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem
@@ -55,8 +56,8 @@ class QuoteService:
         found = await self._quotes.find_liquidity(chain, snapshot.report)
         return liquidity_answer(found, self._answers.chain(chain), snapshot.report.token)
 
-    async def evidence_pack(self, *, chain: str, address: str) -> bytes:
-        """Return the evidence pack of an analysis made now, zstd of JSON.
+    async def evidence_pack(self, *, chain: str, address: str) -> PackFile:
+        """Return the evidence pack of an analysis made now.
 
         Raises TokenRefusedError, UpstreamError, EvidencePackError, TimeoutError.
         """

@@ -19,6 +19,7 @@ from analysis.quotes.liquidity_inquiry import (
 from analysis.quotes.trade_ask import AskedCall, TradeAsk
 from analysis.quotes.trade_check import Approval, TradeCheck
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
+from analysis.replay.evidence_pack import PackFile
 from analysis.scenarios.called_trade import AllowanceKey, TradeCall
 from analysis.scenarios.withdrawal import Withdrawn
 from analysis.simulation.simulate_v1 import Passed, Refused
@@ -201,11 +202,11 @@ class ScriptedQuotes:
             raise self.failure
         return make_liquidity()
 
-    async def record_pack(self, chain: str, token: Address, /) -> bytes:
+    async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         self.asked.append((chain, token, "pack"))
         if self.failure is not None:
             raise self.failure
-        return b"a pack"
+        return PackFile(body=b"a pack", block=_BLOCK, signer=_ROUTER)
 
     async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
         self.asked.append((chain, None if report is None else report.token.address, ask))

@@ -68,6 +68,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}/card.png"),
     ("GET", f"/t/1/{TOKEN}/exit"),
     ("GET", f"/t/1/{TOKEN}/liquidity"),
+    ("GET", f"/t/1/{TOKEN}/evidence-pack"),
 )
 """Method and target, but for streams. `tests/api/test_methods.py` holds it to be whole."""
 

@@ -34,6 +34,7 @@ _TOOLS = (
     "token_evidence",
     "quote_exit",
     "liquidity_holders",
+    "evidence_pack",
     "check_trade",
     "list_chains",
     "usage",

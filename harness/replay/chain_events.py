@@ -168,7 +168,7 @@ def _encode_swap(event: Swapped) -> EventLog:
     paid = (event.amount0_raw, event.amount1_raw)
     values = {
         "_sender": int(event.trader, 16),
-        "_to": int(event.trader, 16),
+        "recipient": int(event.trader, 16),
         "_price": 1 << 96,
         "_liquidity": 10**18,
         "_tick": -42,
@@ -181,6 +181,11 @@ def _encode_swap(event: Swapped) -> EventLog:
         into, out = ([max(sign * amount, 0) for amount in paid] for sign in (1, -1))
         values |= {"amounts_in": into[0] | into[1] << 128, "amounts_out": out[0] | out[1] << 128}
         values["amounts_kept"] = 0
+    elif event.pool.swap.is_by_token:
+        sides = [int(event.pool.token0, 16), int(event.pool.token1, 16)]
+        sold = 0 if event.amount0_raw > 0 else 1
+        values |= {"token_in": sides[sold], "token_out": sides[1 - sold]}
+        values |= {"amount_in": paid[sold], "amount_out": -paid[1 - sold]}
     else:
         sign = -1 if event.pool.swap.positive_is == "paid_out" else 1
         values |= {f"amount{at}": sign * amount for at, amount in enumerate(paid)}

@@ -108,18 +108,20 @@ class LiveChain:
         block_s = (self._grown + 1) * self._plan.interval_s
         return min(block_s, self._reorgs[0].at_s) if self._reorgs else block_s
 
-    def advance(self, at_s: float, *, now_s: float) -> None:
-        """Do all that is due by `at_s` seconds after the start; `now_s` is what is noted of it."""
+    def advance(self, at_s: float, *, read_clock: Callable[[], float]) -> None:
+        """Do all that is due by `at_s` seconds after the start; `read_clock` tells when a block
+        was published, which is once it has been made."""
         while self.next_s <= at_s:
             if self._reorgs and self._reorgs[0].at_s <= self.next_s:
-                self._reorganise(self._reorgs.pop(0).depth, now_s=now_s)
+                self._reorganise(self._reorgs.pop(0).depth, read_clock)
                 continue
             self._grown += 1
             ends_s = (at * self._plan.interval_s for at in (self._grown - 1, self._grown))
             since, until = map(self._plan.logs_until, ends_s)
-            self._publish([self._make(until - since)], kept=len(self._canonical), now_s=now_s)
+            made = self._make(until - since)
+            self._publish([made], kept=len(self._canonical), now_s=read_clock())
 
-    def _reorganise(self, depth: int, *, now_s: float) -> None:
+    def _reorganise(self, depth: int, read_clock: Callable[[], float]) -> None:
         self._branch += 1
         kept = max(1, len(self._canonical) - depth)
         replaced = self._canonical[kept:]
@@ -128,7 +130,7 @@ class LiveChain:
             block = self._made(old.number, parent_hash, len(old.emitters))
             branch.append(block)
             parent_hash = block.hash
-        self._publish(branch, kept=kept, now_s=now_s)
+        self._publish(branch, kept=kept, now_s=read_clock())
 
     def _publish(self, blocks: list[SpooledBlock], *, kept: int, now_s: float) -> None:
         """Continue the first `kept` blocks with these."""

@@ -19,9 +19,10 @@ from indexer.accuracy.block_checks import (
 )
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import LogColumns
-from indexer.decode.swap_transactions import pools_in
+from indexer.decode.swap_transactions import swaps_by_place
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 from indexer.watched.block_reads import BlockReads
+from indexer.watched.token_swaps import TradeFacts
 from sql.accuracy_counts import (
     DAY_S,
     AccuracyCount,
@@ -42,16 +43,19 @@ def write_checks(
     reads: Sequence[BlockReads],
     *,
     chain_id: int,
+    facts: TradeFacts,
     now_s: float,
 ) -> None:
     """Hold the predictions of reports against these blocks; store counts and disagreements.
 
     `reads`: receipts of watched tokens' trades, where they were read. Raises StoreError.
     """
-    pools = predicted_pools(tx, chain_id=chain_id, pools=pools_in(logs))
+    swaps = swaps_by_place(logs, blocks)
+    traded = {one.pool for one in swaps.values()}
+    pools = predicted_pools(tx, chain_id=chain_id, pools=traded)
     transfers = predicted_transfers(tx, chain_id=chain_id, tokens=_moved(logs))
     checks = [
-        *check_trades(logs, blocks, pools),
+        *check_trades(logs, swaps, pools, facts),
         *check_transfers(logs, transfers),
         *_failures(tx, reads),
     ]

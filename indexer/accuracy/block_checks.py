@@ -1,27 +1,25 @@
 """All that the logs of blocks say of predictions, as checks with their place. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from core.primitives import Address, BlockRef, Hash32
+from core.primitives import Address, Hash32
 from indexer.accuracy.trade_checks import PredictionCheck, check_swap, check_transfer
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns
 from indexer.decode.swap_events import SWAP_TOPICS
 from indexer.decode.swap_transactions import (
-    SwapAmounts,
-    SwapTransaction,
-    TokenMove,
+    SwapsByPlace,
     add_moves,
-    find_amounts,
     find_swaps,
 )
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 from indexer.watched.block_reads import BlockReads, TransactionOutcome
 from indexer.watched.failed_trades import side_of
-from indexer.watched.real_trades import TokenLogs, read_swaps, swaps_of_token
+from indexer.watched.real_trades import read_swaps
+from indexer.watched.token_swaps import TokenLogs, TradeFacts, pool_key, token_logs
 from sql.accuracy_counts import PredictedPool, PredictedTransfer
 from sql.columns import blob
 
@@ -42,25 +40,29 @@ class PlacedCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_trades(
-    logs: LogColumns, blocks: Iterable[BlockRef], predictions: Sequence[PredictedPool]
+    logs: LogColumns,
+    swaps: SwapsByPlace,
+    predictions: Sequence[PredictedPool],
+    facts: TradeFacts,
 ) -> Iterator[PlacedCheck]:
     """Yield what swaps say of predictions that are of earlier blocks."""
+    if not predictions:
+        return
     by_pool: dict[bytes, list[PredictedPool]] = defaultdict(list)
     for one in predictions:
-        by_pool[blob(one.pool)].append(one)
-    transactions = find_swaps(logs, by_pool)
-    if not transactions:
-        return
-    add_moves(logs, {blob(one.token) for one in predictions}, transactions)
-    amounts = find_amounts(logs, blocks)
+        by_pool[pool_key(one)].append(one)
+    transactions = find_swaps(logs, swaps, by_pool)
+    sides = {blob(side) for one in predictions for side in (one.token, one.quote)}
+    add_moves(logs, sides, transactions)
     for tx_hash, transaction in transactions.items():
         of_token: dict[bytes, dict[bytes, PredictedPool]] = defaultdict(dict)
-        for pool, _ in transaction.swaps.values():
-            for one in by_pool[pool]:
+        for event in transaction.swaps.values():
+            for one in by_pool[event.pool]:
                 if one.report_block < transaction.block_number:
-                    of_token[blob(one.token)][pool] = one
+                    of_token[blob(one.token)][event.pool] = one
         for token, pools in of_token.items():
-            yield from _check_token(tx_hash, transaction, token, pools, amounts)
+            told = token_logs(transaction, token, pools, facts)
+            yield from _check_token(tx_hash, transaction.block_number, told, pools)
 
 
 def check_transfers(
@@ -134,27 +136,16 @@ def check_failure(
 
 
 def _check_token(
-    tx_hash: bytes,
-    transaction: SwapTransaction,
-    token: bytes,
-    pools: dict[bytes, PredictedPool],
-    amounts: SwapAmounts,
+    tx_hash: bytes, block_number: int, told: TokenLogs, pools: dict[bytes, PredictedPool]
 ) -> Iterator[PlacedCheck]:
-    moves = sorted(transaction.moves.get(token, ()), key=lambda move: move.log_index)
-    told = TokenLogs(
-        token=token,
-        moves=moves,
-        swaps=[*swaps_of_token(transaction, token, pools, amounts)],
-        swapped=frozenset(transaction.swapped),
-    )
     readings = [reading for reading in read_swaps(told) if not reading.is_own]
-    is_alone = len(readings) == 1 and not _went_elsewhere(told, pools)
+    is_alone = len(readings) == 1 and not _went_elsewhere(told)
     for reading in readings:
         trader = None if reading.trade is None else Address("0x" + reading.trade.trader.hex())
         predicted = pools[reading.swap.pool]
         for check in check_swap(reading, predicted, is_alone=is_alone):
             yield PlacedCheck(
-                block_number=transaction.block_number,
+                block_number=block_number,
                 tx_hash=Hash32("0x" + tx_hash.hex()),
                 log_index=reading.swap.log_index,
                 trader=trader,
@@ -163,12 +154,7 @@ def _check_token(
             )
 
 
-def _went_elsewhere(told: TokenLogs, pools: dict[bytes, PredictedPool]) -> bool:
+def _went_elsewhere(told: TokenLogs) -> bool:
     """True if the token also moved at a pool of it that no report names: a second trade, it may
     be."""
-    others = told.swapped - pools.keys()
-    return any(_touches(move, others) for move in told.moves)
-
-
-def _touches(move: TokenMove, pools: frozenset[bytes]) -> bool:
-    return move.sender in pools or move.recipient in pools
+    return any(move.sender in told.others or move.recipient in told.others for move in told.moves)

@@ -5,16 +5,14 @@ from typing import Final, Literal
 
 import msgspec
 
-from config.burn import BURN_ADDRESSES
 from core.accuracy import TOLERANCE_POINTS, PredictionFlag, is_near
-from indexer.watched.real_trades import RealTrade, SwapReading
+from indexer.watched.real_trades import TAKES_TAX, RealTrade, SwapReading
 from sql.accuracy_counts import PredictedPool, PredictedTransfer, address_of
 from sql.columns import blob
 
 PredictionResult = Literal["agreed", "disagreed", "open", "uncounted"]
 """open: it differs, but for a reason that may be the trader's own."""
 
-_TAKES_TAX: Final = frozenset(blob(address) for address in BURN_ADDRESSES) | {bytes(20)}
 _TAX_DECIMALS: Final = 4
 
 
@@ -52,11 +50,14 @@ def check_swap(
     result = "uncounted" if trade is None else "agreed"
     yield _passed(success, result, predicted="passed")
     if tax_pct is not None:
+        paid_pct = None if trade is None else trade.tax_pct
         yield PredictionCheck(
             flag=tax,
-            result="uncounted" if trade is None else _tax_result(trade, tax_pct, predicted),
+            result="uncounted"
+            if trade is None or paid_pct is None
+            else _tax_result(trade, paid_pct, tax_pct, predicted),
             predicted=_percent(tax_pct),
-            observed="" if trade is None else _percent(trade.tax_pct),
+            observed="" if paid_pct is None else _percent(paid_pct),
         )
 
 
@@ -65,7 +66,7 @@ def check_transfer(
 ) -> PredictionCheck:
     """Return what the only transfer of a token in a transaction says of its prediction."""
     special = {address_of(predicted.owner), address_of(predicted.creator)}
-    special |= _TAKES_TAX | {blob(predicted.token)}
+    special |= TAKES_TAX | {blob(predicted.token)}
     if sender in special or recipient in special:
         result: PredictionResult = "uncounted"
     else:
@@ -78,16 +79,19 @@ def check_transfer(
 def _is_special(trade: RealTrade, predicted: PredictedPool) -> bool:
     """True if the trader is one whom tokens treat otherwise, or got more than the pool paid."""
     known = {address_of(predicted.owner), address_of(predicted.creator)}
-    return trade.trader in known or trade.tax_pct < -TOLERANCE_POINTS
+    tax_pct = trade.tax_pct
+    return trade.trader in known or (tax_pct is not None and tax_pct < -TOLERANCE_POINTS)
 
 
-def _tax_result(trade: RealTrade, tax_pct: float, predicted: PredictedPool) -> PredictionResult:
-    if is_near(trade.tax_pct, tax_pct):
+def _tax_result(
+    trade: RealTrade, paid_pct: float, tax_pct: float, predicted: PredictedPool
+) -> PredictionResult:
+    if is_near(paid_pct, tax_pct):
         return "agreed"
-    if trade.tax_pct < tax_pct:
+    if paid_pct < tax_pct:
         return "open"  # the trader may be exempt
     # What a seller sends elsewhere may be a payment, not a tax.
-    is_tax = trade.others <= _TAKES_TAX | {blob(predicted.token)}
+    is_tax = trade.others <= TAKES_TAX | {blob(predicted.token)}
     return "disagreed" if is_tax else "open"
 
 

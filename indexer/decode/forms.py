@@ -29,6 +29,8 @@ class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
     tick_spacing: WordPlace | None = None
     stable: WordPlace | None = None
     hooks: WordPlace | None = None
+    is_unsorted: bool = False
+    """True if token0 of the event need not be the lower address, by which pools are kept."""
 
 
 class TokenListForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,9 +44,11 @@ class TokenListForm(msgspec.Struct, frozen=True, kw_only=True):
     """True if dynamic data follows the words."""
     tokens: ListPlace
     pool: WordPlace | None
-    """None: the pool announced itself as an ERC-20 before the event, or has a `pool_id`."""
+    """None: the pool announced itself as an ERC-20 before the event, or lies in a vault."""
     pool_id: WordPlace | None
-    """Id of the pool in the vault that emits the event. None: there is no vault."""
+    """Id of the pool in the vault that emits the event. None: it has none, or there is no vault."""
+    vault_pool: WordPlace | None
+    """Address of the pool, in the vault that emits the event. None: as for `pool_id`."""
 
     def fits(self, shape: LogShape) -> bool:
         """Return whether logs of this shape can be of the event."""
@@ -69,7 +73,10 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     shape: LogShape
     pool_id: WordPlace | None
-    """None: the emitter is the pool."""
+    """None: the emitter is the pool, or `vault_pool` names it."""
+    vault_pool: WordPlace | None = None
+    """Address of a pool whose tokens the emitter holds. None: `pool_id` names it, or nothing
+    does."""
     paid_in: tuple[WordPlace, WordPlace] | None = None
     """Of token0 and token1: what the pool received; with a sign where `paid_out` is None. None: see
     `coins`."""
@@ -77,8 +84,13 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[WordPlace, WordPlace] | None = None
     """Of token0 and token1: what the pool received beside `paid_in`."""
     coins: CoinPlaces | None = None
-    """None: there are two tokens, and `paid_in` tells their amounts. Numbers without a `pool_id`,
-    addresses with one."""
+    """None: there are two tokens, and `paid_in` tells their amounts."""
+    is_by_token: bool = False
+    """True if `coins` are addresses, not numbers."""
+    recipient: WordPlace | None = None
+    """To whom the pool was asked to send what it paid out. None: the event does not say."""
+    payer: WordPlace | None = None
+    """Who called the pool and paid. None: the event does not say."""
     is_negated: bool = False
     """True if a signed amount above 0 is what the pool paid out."""
 
@@ -90,7 +102,7 @@ def pool_form(event: PoolCreation) -> PoolForm:
     if event.tick_spacing_bit is not None:
         packed = places["tick_spacing"]
         places["tick_spacing"] = WordPlace(packed.source, packed.index, event.tick_spacing_bit)
-    return PoolForm(topic0=form.topic0, shape=_shape(form), **places)
+    return PoolForm(topic0=form.topic0, shape=_shape(form), is_unsorted=event.is_unsorted, **places)
 
 
 def token_list_form(event: PoolCreation) -> TokenListForm:
@@ -104,6 +116,7 @@ def token_list_form(event: PoolCreation) -> TokenListForm:
         tokens=form.lists["tokens"],
         pool=_place(form.places["pool"]) if "pool" in form.places else None,
         pool_id=_place(form.places["pool_id"]) if "pool_id" in form.places else None,
+        vault_pool=_place(form.places["vault_pool"]) if "vault_pool" in form.places else None,
     )
 
 
@@ -120,6 +133,10 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
             kinds=kinds,
             shape=_shape(form),
             pool_id=places.get("pool_id"),
+            vault_pool=places.get("vault_pool"),
+            recipient=places.get("recipient"),
+            payer=places.get("payer"),
+            is_by_token=event.is_by_token,
             coins=CoinPlaces(
                 coin_in=places[f"{coin}_in"],
                 amount_in=places["amount_in"],
@@ -134,6 +151,8 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
         kinds=kinds,
         shape=_shape(form),
         pool_id=places.get("pool_id"),
+        recipient=places.get("recipient"),
+        payer=places.get("payer"),
         paid_in=(places[first], places[second]),
         paid_out=(places["amount0_out"], places["amount1_out"]) if by_side else None,
         is_negated=event.positive_is == "paid_out",
@@ -149,6 +168,8 @@ def _packed_form(event: PoolSwap, kinds: tuple[str, ...], places: dict[str, Word
         kinds=kinds,
         shape=_shape(event.form),
         pool_id=places.get("pool_id"),
+        recipient=places.get("recipient"),
+        payer=places.get("payer"),
         paid_in=paid_in,
         paid_out=paid_out,
         kept=kept,

@@ -165,6 +165,15 @@ def _is_well_formed(group: LogGroup, form: PoolForm) -> BoolArray:
     return fits
 
 
+def _tokens(own: LogGroup, form: PoolForm) -> tuple[list[Address], list[Address]]:
+    """Return the columns of token0 and token1."""
+    first, second = _addresses(own, form.token0), _addresses(own, form.token1)
+    if form.is_unsorted:
+        pairs = [sorted(pair) for pair in zip(first, second, strict=True)]
+        first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return first, second
+
+
 def _pool_rows(own: LogGroup, form: PoolForm, dex: Dex, *, chain_id: int) -> list[PoolRow]:
     factory = Address(dex.factory)
     nothing = [None] * len(own)
@@ -204,8 +213,7 @@ def _pool_rows(own: LogGroup, form: PoolForm, dex: Dex, *, chain_id: int) -> lis
         ) in zip(
             pools,
             pool_ids,
-            _addresses(own, form.token0),
-            _addresses(own, form.token1),
+            *_tokens(own, form),
             nothing if form.fee is None else to_small(form.fee.of(own)).tolist(),
             nothing if tick is None else to_tick(tick.of(own), low_bit=tick.low_bit).tolist(),
             nothing if form.stable is None else to_flag(form.stable.of(own)).tolist(),

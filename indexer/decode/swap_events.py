@@ -107,12 +107,18 @@ def _columns(group: LogGroup, form: SwapForm, at: int, times: dict[int, int]) ->
     if form.coins is None:
         amount0, amount1 = (_amount(group, form, side) for side in range(2))
         pool_id = _no_ids(count) if form.pool_id is None else form.pool_id.of(group)
-    elif form.pool_id is None:
+    elif form.pool_id is not None:
+        amount0, amount1 = _token_amounts(group, form.coins)
+        pool_id = _token_ids(group, form.pool_id.of(group), form.coins)
+    elif form.vault_pool is not None:
+        amount0, amount1 = _token_amounts(group, form.coins)
+        pool_id = _token_ids(group, to_address(form.vault_pool.of(group)), form.coins)
+    elif form.is_by_token:
+        amount0, amount1 = _token_amounts(group, form.coins)
+        pool_id = _no_ids(count)
+    else:
         amount0, amount1 = _coin_amounts(group, form.coins)
         pool_id = _coin_ids(group, form.coins)
-    else:
-        amount0, amount1 = _token_amounts(group, form.coins)
-        pool_id = _token_ids(group, form.pool_id, form.coins)
     return TradeColumns(
         block_number=group.block_number,
         log_index=group.log_index,
@@ -167,10 +173,10 @@ def _token_amounts(group: LogGroup, coins: CoinPlaces) -> tuple[FloatArray, Floa
     return np.where(is_first, received, -sent), np.where(is_first, -sent, received)
 
 
-def _token_ids(group: LogGroup, pool_id: WordPlace, coins: CoinPlaces) -> ByteArray:
-    """Return the ids of the pairs, as `core.coin_pairs` says."""
+def _token_ids(group: LogGroup, pools: ByteArray, coins: CoinPlaces) -> ByteArray:
+    """Return the ids of the pairs, as `core.coin_pairs` says. `pools`: as the vault knows them."""
     tokens = (keys_of(to_address(one.of(group))) for one in (coins.coin_in, coins.coin_out))
-    rows = zip(keys_of(pool_id.of(group)), *tokens, strict=True)
+    rows = zip(keys_of(pools), *tokens, strict=True)
     ids = b"".join(token_pair_id(*row) for row in rows)
     return np.frombuffer(ids, np.uint8).reshape(-1, WORD_BYTES)
 

@@ -1,21 +1,19 @@
 """Logs of blocks by transaction, as far as swaps of given pools and moves of tokens go. Pure."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
 from core.primitives import BlockRef
 from indexer.decode.hex_columns import keys_of
-from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns
+from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns, LogGroup
 from indexer.decode.swap_events import SWAP_FORMS, decode_trades
 from indexer.decode.transfer_events import PLAIN_TRANSFER
+from indexer.decode.words import WordPlace
 
-_OWN_POOL_SHAPES = {form.shape for form in SWAP_FORMS if form.pool_id is None}
-_RECIPIENT = 1
-"""Place of the recipient among the topics after topic 0, in all Swap events of pools that are
-contracts of their own."""
-_ARGUMENTS = 2
+_NO_ID = bytes(HASH_BYTES)
+_FORMS = {form.shape: form for form in SWAP_FORMS}
 
 
 class TokenMove(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -27,39 +25,88 @@ class TokenMove(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     amount_raw: int
 
 
+class PoolSwapEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One Swap event. Addresses are 20 bytes."""
+
+    pool: bytes
+    """Key of the pool: its address, or its id of 32 bytes."""
+    recipient: bytes | None
+    """To whom the pool was asked to send what it paid out. None: the event does not say."""
+    payer: bytes | None
+    """Who called the pool and paid. None: the event does not say."""
+    amounts: tuple[float, float]
+    """What the pool received of token0 and token1, below 0 what it paid out."""
+
+
 class SwapTransaction(msgspec.Struct):
     """The logs of one transaction as far as they matter. Addresses are 20 bytes."""
 
     block_number: int
     swapped: set[bytes]
     """All contracts that emitted a Swap event in it, pools of other tokens included."""
-    swaps: dict[int, tuple[bytes, bytes]]
-    """Pool and recipient, by log index; of the given pools alone."""
+    entries: set[bytes]
+    """Ids of all pools that swapped in it and are entries of one contract."""
+    swaps: dict[int, PoolSwapEvent]
+    """By log index; of the given pools alone."""
     moves: dict[bytes, list[TokenMove]]
     """By token, of the given tokens alone."""
 
 
-SwapAmounts = dict[tuple[int, int], tuple[float, float]]
-"""What a pool received of token0 and token1, below 0 what it paid out, by block and log index."""
+class PoolAmounts(msgspec.Struct, frozen=True, gc=False):
+    """One swap as it was decoded."""
+
+    pool: bytes
+    """Key of the pool."""
+    amounts: tuple[float, float]
 
 
-def find_swaps(logs: LogColumns, pools: Container[bytes]) -> dict[bytes, SwapTransaction]:
+SwapsByPlace = dict[tuple[int, int], PoolAmounts]
+"""Decoded swaps by block and log index."""
+
+
+def swaps_by_place(logs: LogColumns, blocks: Iterable[BlockRef]) -> SwapsByPlace:
+    """Return which pool each swap is of, and what it moved."""
+    trades = decode_trades(logs, blocks)
+    keys = (
+        emitter if pool_id == _NO_ID else pool_id
+        for pool_id, emitter in zip(keys_of(trades.pool_id), keys_of(trades.emitter), strict=True)
+    )
+    rows = zip(
+        trades.block_number.tolist(),
+        trades.log_index.tolist(),
+        keys,
+        trades.amount0.tolist(),
+        trades.amount1.tolist(),
+        strict=True,
+    )
+    return {
+        (block_number, log_index): PoolAmounts(key, (amount0, amount1))
+        for block_number, log_index, key, amount0, amount1 in rows
+    }
+
+
+def find_swaps(
+    logs: LogColumns, swaps: SwapsByPlace, pools: Container[bytes]
+) -> dict[bytes, SwapTransaction]:
     """Return the transactions with a swap in one of these pools, by hash, without moves."""
     found: dict[bytes, SwapTransaction] = {}
     swapped: dict[bytes, set[bytes]] = defaultdict(set)
+    entries: dict[bytes, set[bytes]] = defaultdict(set)
     for group in logs.groups:
-        if group.shape not in _OWN_POOL_SHAPES:
-            continue
-        hashes = keys_of(group.tx_hash)
-        for row, (tx_hash, pool) in enumerate(zip(hashes, keys_of(group.address), strict=True)):
-            swapped[tx_hash].add(pool)
-            if pool not in pools or group.topics.shape[1] != _ARGUMENTS:
+        for row, tx_hash, emitter in _swap_rows(group):
+            swapped[tx_hash].add(emitter)
+            place = int(group.block_number[row]), int(group.log_index[row])
+            one = swaps.get(place)
+            if one is None:
                 continue
-            one = found.setdefault(
-                tx_hash, SwapTransaction(int(group.block_number[row]), swapped[tx_hash], {}, {})
-            )
-            recipient = group.topics[row, _RECIPIENT, HASH_BYTES - ADDRESS_BYTES :].tobytes()
-            one.swaps[int(group.log_index[row])] = pool, recipient
+            if not one.pool.startswith(emitter):
+                entries[tx_hash].add(one.pool)
+            if one.pool in pools:
+                transaction = found.setdefault(
+                    tx_hash,
+                    SwapTransaction(place[0], swapped[tx_hash], entries[tx_hash], {}, {}),
+                )
+                transaction.swaps[place[1]] = _event(group, row, one)
     found.pop(bytes(HASH_BYTES), None)  # the node did not send the hash with the log
     return found
 
@@ -84,26 +131,23 @@ def add_moves(
                 transactions[tx_hash].moves.setdefault(token, []).append(move)
 
 
-def find_amounts(logs: LogColumns, blocks: Iterable[BlockRef]) -> SwapAmounts:
-    """Return what each swap moved."""
-    trades = decode_trades(logs, blocks)
-    return {
-        (block_number, log_index): (amount0, amount1)
-        for block_number, log_index, amount0, amount1 in zip(
-            trades.block_number.tolist(),
-            trades.log_index.tolist(),
-            trades.amount0.tolist(),
-            trades.amount1.tolist(),
-            strict=True,
-        )
-    }
+def _swap_rows(group: LogGroup) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield row, transaction and emitter of the Swap events in a group."""
+    if group.shape in _FORMS:
+        rows = zip(keys_of(group.tx_hash), keys_of(group.address), strict=True)
+        for row, (tx_hash, emitter) in enumerate(rows):
+            yield row, tx_hash, emitter
 
 
-def pools_in(logs: LogColumns) -> set[bytes]:
-    """Return the contracts that emitted a Swap event, manager contracts of pools left out."""
-    return {
-        pool
-        for group in logs.groups
-        if group.shape in _OWN_POOL_SHAPES
-        for pool in keys_of(group.address)
-    }
+def _event(group: LogGroup, row: int, one: PoolAmounts) -> PoolSwapEvent:
+    form = _FORMS[group.shape]
+    return PoolSwapEvent(
+        pool=one.pool,
+        recipient=_address(group, row, form.recipient),
+        payer=_address(group, row, form.payer),
+        amounts=one.amounts,
+    )
+
+
+def _address(group: LogGroup, row: int, place: WordPlace | None) -> bytes | None:
+    return None if place is None else place.of(group)[row].tobytes()[HASH_BYTES - ADDRESS_BYTES :]

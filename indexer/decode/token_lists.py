@@ -64,17 +64,18 @@ def listed_pools(
     pool: Address | None = Address(dex.factory)
     if form.pool is not None:
         pool = _address(form.pool.of(group)[row].tobytes())
-    elif form.pool_id is None:
+    elif form.pool_id is None and form.vault_pool is None:
         pool = find_minter(group.tx_hash[row].tobytes(), log_index)
     if pool is None or len(tokens) < len(("token0", "token1")):
         return []
-    if form.pool_id is None:
+    known_as = _in_vault(group, row, form)
+    if known_as is None:
         pairs = [
             (pair_id(pool, first, second), token0, token1)
             for (first, token0), (second, token1) in combinations(enumerate(tokens), 2)
         ]
     else:
-        pairs = _vault_pairs(form.pool_id.of(group)[row].tobytes(), tokens)
+        pairs = _vault_pairs(known_as, tokens)
     return [
         _pool_row(
             dex,
@@ -86,6 +87,15 @@ def listed_pools(
         )
         for pair in pairs
     ]
+
+
+def _in_vault(group: LogGroup, row: int, form: TokenListForm) -> bytes | None:
+    """Return how the vault knows the pool: by an id, or by its address. None: there is no vault."""
+    if form.pool_id is not None:
+        return bytes(form.pool_id.of(group)[row])
+    if form.vault_pool is not None:
+        return bytes(form.vault_pool.of(group)[row])[-ADDRESS_BYTES:]
+    return None
 
 
 _Pair = tuple[Hash32 | None, Address, Address]
@@ -141,11 +151,10 @@ def _tokens(data: bytes, place: ListPlace) -> Sequence[Address]:
     if length is None:
         offset = _number(data, start)
         start, length = offset + WORD_BYTES, _number(data, offset)
-    if length > _MOST_TOKENS or start + length * WORD_BYTES > len(data):
+    width = place.width * WORD_BYTES
+    if length > _MOST_TOKENS or start + length * width > len(data):
         return ()
-    words = (
-        data[at : at + WORD_BYTES] for at in range(start, start + length * WORD_BYTES, WORD_BYTES)
-    )
+    words = (data[at : at + WORD_BYTES] for at in range(start, start + length * width, width))
     found = [_address(word) for word in words]
     if None in found or len({*found} - {ZERO_ADDRESS}) != len(found) - found.count(ZERO_ADDRESS):
         return ()

@@ -19,7 +19,7 @@ from indexer.answer_checks import may_contain
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_answers import LogDecoder
 from indexer.decode.log_columns import LogColumns, join_logs, no_logs
-from indexer.watched.failed_trades import TradeFailure, explain
+from indexer.watched.failed_trades import TradeFailure, again_request, explain
 from indexer.watched.transactions import (
     BlockTransaction,
     Receipt,
@@ -181,7 +181,7 @@ class WatchReader:
             for at, (candidate, receipt) in enumerate(pairs)
             if candidate.what == "trade" and receipt.has_succeeded is False
         ]
-        requests = [_again(pairs[at][0].transaction, header) for at in failed]
+        requests = [again_request(pairs[at][0].transaction, header) for at in failed]
         answers = await self._client.ask(requests, list, attempts=_ATTEMPTS)
         failures = {
             at: explain(pairs[at][0].transaction, pairs[at][1], answer)
@@ -195,15 +195,3 @@ class WatchReader:
             )
             for at, (candidate, receipt) in enumerate(pairs)
         )
-
-
-def _again(transaction: BlockTransaction, header: Header) -> RpcRequest:
-    """Return the same call on the state before the block."""
-    call = {
-        "from": transaction.sender,
-        "to": "0x" + transaction.to.hex(),
-        "data": "0x" + transaction.data.hex(),
-        "gas": hex(transaction.gas),
-        "value": hex(transaction.value_wei),
-    }
-    return RpcRequest("eth_call", (call, {"blockHash": header.ref.parent_hash}))

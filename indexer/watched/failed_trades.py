@@ -10,7 +10,8 @@ from typing import Final, Literal
 import msgspec
 
 from core.abi import selector_of
-from core.rpc.messages import RpcAnswer, RpcFault
+from core.rpc.headers import Header
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.watched.transactions import BlockTransaction, Receipt
 
 FailureCause = Literal["slippage", "deadline", "gas", "unknown"]
@@ -78,17 +79,37 @@ _PATHS: Final[dict[bytes, int]] = {
 }
 """Place of the path among the arguments. Source: Uniswap v2-periphery IUniswapV2Router02."""
 
-_PAIRS: Final = frozenset(
-    bytes.fromhex(selector_of(signature)[2:])
-    for signature in (
-        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
-        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))",
-        "exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
-        "exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))",
+_PAIRS: Final[dict[bytes, int | None]] = {
+    bytes.fromhex(selector_of(f"{name}({types})")[2:]): place
+    for name, types, place in (
+        (
+            "exactInputSingle",
+            "(address,address,uint24,address,uint256,uint256,uint256,uint160)",
+            5,
+        ),
+        ("exactInputSingle", "(address,address,uint24,address,uint256,uint256,uint160)", 4),
+        (
+            "exactOutputSingle",
+            "(address,address,uint24,address,uint256,uint256,uint256,uint160)",
+            None,
+        ),
+        ("exactOutputSingle", "(address,address,uint24,address,uint256,uint256,uint160)", None),
+    )
+}
+"""Place of the amount to sell, in those that begin with the token paid and the token bought; None:
+it is not told. Sources: Uniswap v3-periphery
+ISwapRouter, swap-router-contracts IV3SwapRouter."""
+
+_EXACT_INPUTS: Final = frozenset(
+    bytes.fromhex(selector_of(f"{name}(uint256,uint256,address[],address,uint256)")[2:])
+    for name in (
+        "swapExactTokensForTokens",
+        "swapExactTokensForETH",
+        "swapExactTokensForTokensSupportingFeeOnTransferTokens",
+        "swapExactTokensForETHSupportingFeeOnTransferTokens",
     )
 )
-"""Those that begin with the token paid and the token bought. Sources: Uniswap v3-periphery
-ISwapRouter, swap-router-contracts IV3SwapRouter."""
+"""Those whose first argument is the amount to sell. Source: as _PATHS."""
 
 _SELECTOR_BYTES: Final = 4
 _WORD: Final = 32
@@ -109,6 +130,18 @@ def explain(transaction: BlockTransaction, receipt: Receipt, again: RpcAnswer) -
     return TradeFailure(cause=cause, told=told)
 
 
+def again_request(transaction: BlockTransaction, header: Header) -> RpcRequest:
+    """Return the call of a transaction, to be made again on the state before its block."""
+    call = {
+        "from": transaction.sender,
+        "to": "0x" + transaction.to.hex(),
+        "data": "0x" + transaction.data.hex(),
+        "gas": hex(transaction.gas),
+        "value": hex(transaction.value_wei),
+    }
+    return RpcRequest("eth_call", (call, {"blockHash": header.ref.parent_hash}))
+
+
 def side_of(data: bytes, token: bytes) -> RouterSide:
     """Return whether a router call buys or sells a token. unknown: the function is not known, or
     the token is neither first nor last."""
@@ -124,6 +157,18 @@ def side_of(data: bytes, token: bytes) -> RouterSide:
     if token == path[0]:
         return "sell"
     return "buy" if token == path[-1] else "unknown"
+
+
+def sold_raw(data: bytes, token: bytes) -> int | None:
+    """Return how much of a token a router call is to sell, in smallest units. None: it does not
+    sell it, or does not tell how much."""
+    if side_of(data, token) != "sell":
+        return None
+    selector, arguments = data[:_SELECTOR_BYTES], data[_SELECTOR_BYTES:]
+    place = 0 if selector in _EXACT_INPUTS else _PAIRS.get(selector)
+    if place is None:
+        return None
+    return int.from_bytes(arguments[place * _WORD : (place + 1) * _WORD])
 
 
 def _path(arguments: bytes, place: int) -> list[bytes]:

@@ -2,59 +2,32 @@
 
 A tax is only stated where the logs leave one reading: one trader, one swap of the pool that the
 tokens were meant for, and no other pool or router between. Anything else is left out, as unknown.
-Purchases are measured by the token's own Transfer events, which it may forge; what a pool received
-in a sale is the pool's own account.
+Purchases are measured by the token's own Transfer events, which it may forge, and so are sales to
+pools that tell what was ordered; of others what a pool received is its own account. Where no event
+names the buyer, it is whoever got the tokens, and their tax is stated if the same account paid. No
+tax is stated where a hook may take some of the other token, which the token's events do not show.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, Protocol
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, Literal
 
 import msgspec
 
+from config.burn import BURN_ADDRESSES
 from core.accuracy import is_near
-from core.primitives import Address
 from core.report import TradeOutcome
-from indexer.decode.swap_transactions import SwapAmounts, SwapTransaction, TokenMove
+from indexer.decode.swap_transactions import TokenMove
+from indexer.watched.token_swaps import TokenLogs, TokenSwap, is_all_of_holder
 from sql.columns import blob
 
 _LEAST_RAW: Final = 1_000
 """Smallest units of a trade below which rounding decides its tax."""
 
+TAKES_TAX: Final = frozenset(blob(address) for address in BURN_ADDRESSES) | {bytes(20)}
+"""Who, beside the token, gets a tax and never trades."""
+
 TradeSide = Literal["buy", "sell"]
-
-
-class TokenSwap(msgspec.Struct, frozen=True, kw_only=True):
-    """One Swap event of a pool of the token."""
-
-    log_index: int
-    pool: bytes
-    recipient: bytes
-    """To whom the pool was asked to send what it paid out."""
-    token_in: float
-    """Tokens that the pool received, less those that it paid out: below 0 for a purchase."""
-
-
-class _Pool(Protocol):
-    @property
-    def quote(self) -> Address: ...
-
-
-def swaps_of_token(
-    transaction: SwapTransaction,
-    token: bytes,
-    pools: Mapping[bytes, _Pool],
-    amounts: SwapAmounts,
-) -> Iterator[TokenSwap]:
-    """Yield the swaps of a transaction in these pools of the token, by log index; those without
-    known amounts are left out."""
-    for log_index, (pool, recipient) in sorted(transaction.swaps.items()):
-        known = amounts.get((transaction.block_number, log_index))
-        if pool in pools and known is not None:
-            side = 0 if token < blob(pools[pool].quote) else 1  # pools sort their tokens
-            yield TokenSwap(
-                log_index=log_index, pool=pool, recipient=recipient, token_in=known[side]
-            )
 
 
 class RealTrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +37,8 @@ class RealTrade(msgspec.Struct, frozen=True, kw_only=True):
     pool: bytes
     side: TradeSide
     trader: bytes
-    tax_pct: float
+    tax_pct: float | None
+    """None: the logs do not tell it."""
     others: frozenset[bytes] = frozenset()
     """To whom else than the pool the trader of a sale sent tokens: those who take the tax, as a
     rule."""
@@ -75,16 +49,6 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: TradeOutcome | None
     tax_pct: float | None
-
-
-class TokenLogs(msgspec.Struct, frozen=True, kw_only=True):
-    """What one transaction did with one token, in order of the logs."""
-
-    token: bytes
-    moves: Sequence[TokenMove]
-    swaps: Sequence[TokenSwap]
-    swapped: frozenset[bytes]
-    """All contracts that emitted a Swap event in it, pools of other tokens included."""
 
 
 class SwapReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +63,7 @@ class SwapReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_trades(logs: TokenLogs) -> Iterator[RealTrade]:
-    """Yield the trades of one transaction whose tax is certain."""
+    """Yield the trades of one transaction that have one reading."""
     for reading in read_swaps(logs):
         if reading.trade is not None:
             yield reading.trade
@@ -107,17 +71,17 @@ def find_trades(logs: TokenLogs) -> Iterator[RealTrade]:
 
 def read_swaps(logs: TokenLogs) -> Iterator[SwapReading]:
     """Yield what is known of each swap of one transaction."""
-    before: dict[bytes, int] = defaultdict(lambda: -1)
-    read: list[tuple[TokenSwap, TradeSide, bytes | None]] = []
-    for swap in logs.swaps:
-        own = [move for move in logs.moves if before[swap.pool] < move.log_index < swap.log_index]
-        before[swap.pool] = swap.log_index
-        is_sale = swap.token_in > 0
-        trader = _seller(own, swap) if is_sale else swap.recipient
-        read.append((swap, "sell" if is_sale else "buy", trader))
+    read = [(swap, *_parties(logs, swap)) for swap in logs.swaps]
     trades_of = Counter(trader for _, _, trader in read)
+    swaps_at = Counter(swap.holder for swap in logs.swaps if swap.has_no_place)
     for swap, side, trader in read:
-        is_known = trader is not None and trades_of[trader] == 1 and trader not in logs.swapped
+        is_known = (
+            trader is not None
+            and trades_of[trader] == 1
+            and trader not in logs.swapped
+            and swaps_at[swap.holder] <= 1
+            and (not swap.is_shared or not logs.has_other_entries or is_all_of_holder(logs, swap))
+        )
         yield SwapReading(
             swap=swap,
             side=side,
@@ -128,6 +92,38 @@ def read_swaps(logs: TokenLogs) -> Iterator[SwapReading]:
         )
 
 
+def _parties(logs: TokenLogs, swap: TokenSwap) -> tuple[TradeSide, bytes | None]:
+    """Return the side and the trader. None: nobody by the logs, or several."""
+    own = _moves_of(logs, swap)
+    if swap.token_in > 0:
+        senders = {move.sender for move in own if move.recipient == swap.holder}
+        return "sell", senders.pop() if len(senders) == 1 else None
+    if swap.recipient is not None:
+        return "buy", swap.recipient
+    got = {move.recipient for move in own if move.sender == swap.holder}
+    if swap.payer in got:
+        return "buy", swap.payer
+    if got != {logs.token}:
+        got -= TAKES_TAX | {logs.token}
+    return "buy", got.pop() if len(got) == 1 else None
+
+
+def _moves_of(logs: TokenLogs, swap: TokenSwap) -> list[TokenMove]:
+    """Return the moves that belong to a swap: those since the last one at the same pool, or all
+    where they may come at any time."""
+    if swap.has_no_place:
+        return list(logs.moves)
+    before = max(
+        (one.log_index for one in logs.swaps if _is_before(one, swap)),
+        default=-1,
+    )
+    return [move for move in logs.moves if before < move.log_index < swap.first_log]
+
+
+def _is_before(one: TokenSwap, swap: TokenSwap) -> bool:
+    return one.holder == swap.holder and one.log_index < swap.first_log
+
+
 def _trade(logs: TokenLogs, swap: TokenSwap, side: TradeSide, trader: bytes) -> RealTrade | None:
     """Return the trade. None: tokens went on or came from elsewhere, or rounding decides."""
     sent = [move for move in logs.moves if move.sender == trader]
@@ -135,33 +131,40 @@ def _trade(logs: TokenLogs, swap: TokenSwap, side: TradeSide, trader: bytes) -> 
     received_raw = sum(move.amount_raw for move in logs.moves if move.recipient == trader)
     passed_on = received_raw if side == "sell" else sent_raw
     whole = float(sent_raw) if side == "sell" else -swap.token_in
-    reached = swap.token_in if side == "sell" else float(received_raw)
+    reached = _reached(logs, swap) if side == "sell" else float(received_raw)
     if passed_on or whole < _LEAST_RAW:
         return None
+    is_certain = not swap.may_be_hooked and (
+        side == "sell" or trader in (swap.recipient, swap.payer)
+    )
     return RealTrade(
         log_index=swap.log_index,
         pool=swap.pool,
         side=side,
         trader=trader,
-        tax_pct=100 * (whole - reached) / whole,
-        others=frozenset(move.recipient for move in sent) - {swap.pool},
+        tax_pct=100 * (whole - reached) / whole if is_certain else None,
+        others=frozenset(move.recipient for move in sent) - {swap.holder},
     )
+
+
+def _reached(logs: TokenLogs, swap: TokenSwap) -> float:
+    """Return what a pool received in a sale."""
+    if not swap.is_order:
+        return swap.token_in
+    own = _moves_of(logs, swap)
+    arrived = sum(move.amount_raw for move in own if move.recipient == swap.holder)
+    return min(swap.token_in, float(arrived))
 
 
 def differs(trade: RealTrade, predicted: Prediction) -> str | None:
     """Return how a trade differs from its prediction, in words. None: it does not, or there is no
     prediction to compare it with."""
-    paid = f"{trade.side} paid {trade.tax_pct:.2f} %"
+    tax_pct = trade.tax_pct
+    paid = f"{trade.side} passed" if tax_pct is None else f"{trade.side} paid {tax_pct:.2f} %"
     if predicted.outcome == "refused":
         return f"{paid}, predicted to be refused"
-    if predicted.outcome != "passed" or predicted.tax_pct is None:
+    if predicted.outcome != "passed" or predicted.tax_pct is None or tax_pct is None:
         return None
-    if is_near(trade.tax_pct, predicted.tax_pct):
+    if is_near(tax_pct, predicted.tax_pct):
         return None
     return f"{paid}, predicted {predicted.tax_pct:.2f} %"
-
-
-def _seller(own: Sequence[TokenMove], swap: TokenSwap) -> bytes | None:
-    """Return who sent the pool what it sold. None: nobody by the logs, or several."""
-    senders = {move.sender for move in own if move.recipient == swap.pool}
-    return senders.pop() if len(senders) == 1 else None

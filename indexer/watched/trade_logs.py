@@ -7,22 +7,21 @@ import msgspec
 from core.primitives import BlockRef, Hash32
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.swap_transactions import (
-    SwapAmounts,
     SwapTransaction,
     add_moves,
-    find_amounts,
     find_swaps,
+    swaps_by_place,
 )
 from indexer.watched.real_trades import (
     Prediction,
     RealTrade,
-    TokenLogs,
     differs,
     find_trades,
-    swaps_of_token,
 )
 from indexer.watched.seen import Seen
+from indexer.watched.token_swaps import pool_key, token_logs
 from indexer.watched.watched_set import WatchedSet
+from sql.columns import blob
 from sql.watched_tokens import WatchedPool, WatchedToken
 
 
@@ -30,38 +29,29 @@ def find_other_taxes(
     logs: LogColumns, blocks: Iterable[BlockRef], watched: WatchedSet
 ) -> Iterator[Seen]:
     """Yield trades in blocks after a token's report that it did not predict so."""
-    transactions = find_swaps(logs, watched.pools)
+    if not watched.pools:
+        return
+    transactions = find_swaps(logs, swaps_by_place(logs, blocks), watched.pools)
     if not transactions:
         return
-    add_moves(logs, watched.tokens, transactions)
-    amounts = find_amounts(logs, blocks)
+    quotes = {blob(pool.quote) for pools in watched.pools.values() for pool in pools}
+    add_moves(logs, watched.tokens.keys() | quotes, transactions)
     for tx_hash, one in transactions.items():
-        yield from _compare(tx_hash, one, amounts, watched)
+        yield from _compare(tx_hash, one, watched)
 
 
-def _compare(
-    tx_hash: bytes,
-    one: SwapTransaction,
-    amounts: SwapAmounts,
-    watched: WatchedSet,
-) -> Iterator[Seen]:
-    for address, moves in one.moves.items():
-        token = watched.tokens[address]
-        if token.report_block is None or one.block_number <= token.report_block:
+def _compare(tx_hash: bytes, one: SwapTransaction, watched: WatchedSet) -> Iterator[Seen]:
+    for address in one.moves:
+        token = watched.tokens.get(address)  # None: the other side of a pool
+        if token is None or token.report_block is None or one.block_number <= token.report_block:
             continue
         pools = {
-            key: pool
-            for key, _ in one.swaps.values()
-            for pool in watched.pools[key]
+            pool_key(pool): pool
+            for event in one.swaps.values()
+            for pool in watched.pools[event.pool]
             if pool.token_id == token.token_id
         }
-        told = TokenLogs(
-            token=address,
-            moves=sorted(moves, key=lambda move: move.log_index),
-            swaps=[*swaps_of_token(one, address, pools, amounts)],
-            swapped=frozenset(one.swapped),
-        )
-        for trade in find_trades(told):
+        for trade in find_trades(token_logs(one, address, pools, watched.facts)):
             seen = _seen(token, pools[trade.pool], trade)
             if seen is not None:
                 yield msgspec.structs.replace(
@@ -79,5 +69,9 @@ def _seen(token: WatchedToken, pool: WatchedPool, trade: RealTrade) -> Seen | No
     if difference is None:
         return None
     return Seen(
-        block_number=0, token_id=token.token_id, kind="other_tax", what=pool.pool, detail=difference
+        block_number=0,
+        token_id=token.token_id,
+        kind="other_tax",
+        what=pool.pool_id or pool.pool,
+        detail=difference,
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from config.chains import Chain
+from indexer.watched.token_swaps import TradeFacts, pool_key, trade_facts
 from sql.columns import blob
 from sql.store import Readable
 from sql.watched_tokens import (
@@ -21,7 +22,8 @@ class WatchedSet(msgspec.Struct, frozen=True, kw_only=True):
 
     tokens: Mapping[bytes, WatchedToken] = {}
     pools: Mapping[bytes, tuple[WatchedPool, ...]] = {}
-    """Those that are contracts of their own; one may be of two watched tokens."""
+    """By address, or by id; one may be of two watched tokens."""
+    facts: TradeFacts = TradeFacts()
     routers: frozenset[bytes] = frozenset()
     """Known routers of the chain."""
 
@@ -40,6 +42,7 @@ class WatchedTokens:
         permit2 = chain.permit2.router if chain.permit2 else None
         routers = {permit2, *(dex.router for dex in chain.dexes)}
         self._routers = frozenset(blob(router) for router in routers if router is not None)
+        self._facts = trade_facts(chain)
         self._revision: int | None = None
         self._now = WatchedSet()
 
@@ -57,11 +60,11 @@ class WatchedTokens:
             return WatchedSet()
         pools: dict[bytes, tuple[WatchedPool, ...]] = {}
         for pool in list_watched_pools(store, chain_id=self._chain_id):
-            if pool.pool_id is None:
-                key = blob(pool.pool)
-                pools[key] = (*pools.get(key, ()), pool)
+            key = pool_key(pool)
+            pools[key] = (*pools.get(key, ()), pool)
         return WatchedSet(
             tokens={blob(token.address): token for token in tokens},
             pools=pools,
             routers=self._routers,
+            facts=self._facts,
         )

@@ -1,42 +1,65 @@
-"""Tokens by their first trade, and who traded them since, read from the views of analysts."""
+"""Tokens by their first trade, and what moved since, read from the views of analysts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import duckdb
 import msgspec
 
-from core.primitives import Address
+from core.primitives import Address, HexBytes
 
 _LAUNCHES: Final = """
 with first as (
-    select pool_key as pool, token0, token1, min(block_number) as first_block,
+    select dex, pool_key as pool, token0, token1, min(block_number) as first_block,
         epoch(min(block_time))::bigint as first_s
     from v_trades
-    where chain = $chain and length(pool_key) = $address_chars
+    where chain = $chain
     group by all
     having min(block_number) between $first and $last
 )
-select pool, token0, token1, first_block, first_s from first order by first_block, pool
+select dex, pool, token0, token1, first_block, first_s from first order by first_block, pool
 """
 
-_MOVES: Final = """
-with traded as (
-    select block_number, epoch(any_value(block_time))::bigint as time_s,
-        bool_or(if(token0 = $token, amount0_raw, amount1_raw) < 0) as has_buy,
-        bool_or(if(token0 = $token, amount0_raw, amount1_raw) > 0) as has_sale
-    from v_trades
-    where chain = $chain and pool_key = $pool and block_number >= $first
-    group by all
+_LAUNCHED: Final = """
+with launched as (
+    select
+        unnest($tokens::varchar[]) as token, unnest($pools::varchar[]) as pool,
+        unnest($firsts::bigint[]) as first_block, unnest($ends::bigint[]) as end_s
+),
+traded as (
+    select
+        launched.token, trade.block_number, trade.log_index,
+        epoch(trade.block_time)::bigint as time_s,
+        if(trade.token0 = launched.token, amount0_raw, amount1_raw) as token_in_raw,
+        if(trade.token0 = launched.token, amount1_raw, amount0_raw) as quote_in_raw
+    from launched
+    join v_trades trade on
+        trade.pool_key = launched.pool
+        and trade.block_number >= launched.first_block
+        and launched.token in (trade.token0, trade.token1)
+    where trade.chain = $chain and epoch(trade.block_time) <= launched.end_s
 )
-select traded.time_s, moved.sender, moved.recipient, moved.recipient != $pool as is_buy
+"""
+
+_TRADES: Final = (
+    _LAUNCHED
+    + """
+select token, block_number, log_index, time_s, token_in_raw, quote_in_raw
+from traded order by block_number, log_index
+"""
+)
+
+_TRANSFERS: Final = (
+    _LAUNCHED
+    + """
+select moved.token, moved.block_number, moved.log_index, moved.sender, moved.recipient,
+    moved.amount_raw
 from v_transfers moved
-join traded on traded.block_number = moved.block_number
-where
-    moved.chain = $chain and moved.token = $token
-    and (moved.sender = $pool and traded.has_buy or moved.recipient = $pool and traded.has_sale)
+semi join traded on traded.token = moved.token and traded.block_number = moved.block_number
+where moved.chain = $chain
 order by moved.block_number, moved.log_index
 """
+)
 
 _TIP: Final = """
 select epoch(max(block_time))::bigint from v_checkpoints where chain = $chain and stream = 'follow'
@@ -50,7 +73,10 @@ _ADDRESS_CHARS: Final = 42
 class FirstTrade(msgspec.Struct, frozen=True, kw_only=True):
     """A pool whose first trade is in the range asked for."""
 
-    pool: Address
+    pool: HexBytes
+    """Its address, or its id where one contract holds many."""
+    holder: Address
+    """Who holds the pool's tokens: the pool, or that contract."""
     token: Address
     """The side that is no anchor."""
     first_block: int
@@ -58,12 +84,34 @@ class FirstTrade(msgspec.Struct, frozen=True, kw_only=True):
     """Time of that block, Unix seconds."""
 
 
-class PoolMove(msgspec.Struct, frozen=True, kw_only=True):
-    """A transfer between the pool and somebody, in a block with a trade of that direction."""
+class LaunchTrade(msgspec.Struct, frozen=True, kw_only=True):
+    """One trade in the pool, as the pool's event tells it."""
 
+    block_number: int
+    log_index: int
     time_s: int
-    trader: Address
-    is_buy: bool
+    """Of the block, Unix seconds."""
+    token_in_raw: float
+    """What came into the pool, in smallest units; negative: what went out."""
+    quote_in_raw: float
+    """The same of the quote token."""
+
+
+class LaunchTransfer(msgspec.Struct, frozen=True, kw_only=True):
+    """One Transfer event of the token, in a block with a trade."""
+
+    block_number: int
+    log_index: int
+    sender: Address
+    recipient: Address
+    amount_raw: float
+
+
+class LaunchEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store has of a launch, both in order of the chain."""
+
+    trades: list[LaunchTrade]
+    transfers: list[LaunchTransfer]
 
 
 def find_first_trades(
@@ -73,41 +121,73 @@ def find_first_trades(
     first: int,
     last: int,
     anchors: Collection[Address],
+    holders: Mapping[str, Address],
 ) -> list[FirstTrade]:
     """Return the first pool of each token that has traded first in these blocks.
 
-    Pools that one contract keeps are left out: transfers do not tell them apart.
+    `holders`: the contract that holds all pools of an exchange, by the exchange's name. A pool that
+    is known by an id is left out where its exchange has none.
     """
-    rows = store.execute(
-        _LAUNCHES,
-        {"chain": chain_id, "first": first, "last": last, "address_chars": _ADDRESS_CHARS},
-    ).fetchall()
+    rows = store.execute(_LAUNCHES, {"chain": chain_id, "first": first, "last": last}).fetchall()
     found: dict[Address, FirstTrade] = {}
-    for pool, token0, token1, first_block, first_s in rows:
+    for dex, pool, token0, token1, first_block, first_s in rows:
+        holder = Address(pool) if len(pool) == _ADDRESS_CHARS else holders.get(dex)
+        if holder is None:
+            continue
         token = Address(token1 if token0 in anchors else token0)
-        one = FirstTrade(pool=Address(pool), token=token, first_block=first_block, first_s=first_s)
+        one = FirstTrade(
+            pool=HexBytes(pool),
+            holder=holder,
+            token=token,
+            first_block=first_block,
+            first_s=first_s,
+        )
         found.setdefault(token, one)
     return [*found.values()]
 
 
-def list_moves(
-    store: duckdb.DuckDBPyConnection, trade: FirstTrade, *, chain_id: int
-) -> list[PoolMove]:
-    """Return who bought and sold a token in its pool, in order of the chain."""
-    rows = store.execute(
-        _MOVES,
-        {
-            "chain": chain_id,
-            "pool": trade.pool,
-            "token": trade.token,
-            "first": trade.first_block,
-        },
-    ).fetchall()
-    return [
-        PoolMove(time_s=time_s, trader=Address(recipient if is_buy else sender), is_buy=is_buy)
-        for time_s, sender, recipient, is_buy in rows
-        if trade.token not in (sender, recipient)  # its own fees
-    ]
+def read_launch_events(
+    store: duckdb.DuckDBPyConnection,
+    launches: Sequence[FirstTrade],
+    *,
+    chain_id: int,
+    most_s: int,
+) -> dict[Address, LaunchEvents]:
+    """Return what is stored of each token's first `most_s` seconds, by token: its pool's trades,
+    and its transfers in their blocks. Two statements, however many tokens there are."""
+    events = {one.token: LaunchEvents(trades=[], transfers=[]) for one in launches}
+    given = {
+        "chain": chain_id,
+        "tokens": [one.token for one in launches],
+        "pools": [one.pool for one in launches],
+        "firsts": [one.first_block for one in launches],
+        "ends": [one.first_s + most_s for one in launches],
+    }
+    for token, block_number, log_index, time_s, token_in_raw, quote_in_raw in store.execute(
+        _TRADES, given
+    ).fetchall():
+        events[token].trades.append(
+            LaunchTrade(
+                block_number=block_number,
+                log_index=log_index,
+                time_s=time_s,
+                token_in_raw=token_in_raw,
+                quote_in_raw=quote_in_raw,
+            )
+        )
+    for token, block_number, log_index, sender, recipient, amount_raw in store.execute(
+        _TRANSFERS, given
+    ).fetchall():
+        events[token].transfers.append(
+            LaunchTransfer(
+                block_number=block_number,
+                log_index=log_index,
+                sender=Address(sender),
+                recipient=Address(recipient),
+                amount_raw=amount_raw,
+            )
+        )
+    return events
 
 
 def indexed_until(store: duckdb.DuckDBPyConnection, *, chain_id: int) -> int:

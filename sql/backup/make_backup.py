@@ -5,20 +5,17 @@ Parquet files; a back-fill while the two SQLite files are copied, so that what t
 serving state say of it is of one moment. Following and the API go on.
 """
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from core.errors import StoreError
+from sql.backup.backup_folder import finish_folder, unfinished_folder
+from sql.backup.file_copies import link_or_copy
 from sql.backup.manifest import (
     LAKE,
     LAKE_DATA,
     LAYOUT,
     LEDGER,
-    MANIFEST,
     SERVING,
     BackedUpFile,
     Manifest,
@@ -26,14 +23,11 @@ from sql.backup.manifest import (
 )
 from sql.backup.sqlite_copy import copy_sqlite
 from sql.lake.compaction_lock import without_compaction
-from sql.lake.durable import put_on_disk
 from sql.lake.find_place import place_of
 from sql.store_files import StoreFiles
 
-_COMPACTION_WITHIN_S = 600.0
+COMPACTION_WITHIN_S = 600.0
 """A round of compaction is waited for so long."""
-
-_UNFINISHED = ".unfinished"
 
 Progress = Callable[[str, int, int], None]
 """Receives what is being copied, and bytes done and in all."""
@@ -46,7 +40,7 @@ def make_backup(
     *,
     now_s: float,
     progress: Progress = lambda *_: None,
-    within_s: float = _COMPACTION_WITHIN_S,
+    within_s: float = COMPACTION_WITHIN_S,
 ) -> Manifest:
     """Copy a store to a new folder; the folder is there once the back-up is complete.
 
@@ -55,22 +49,11 @@ def make_backup(
     """
     if not files.serving.exists():
         raise StoreError(path=str(files.serving), reason="there is no such store")
-    if into.exists():
-        raise StoreError(path=str(into), reason="is there already; name a folder that is not")
-    unfinished = into.with_name(into.name + _UNFINISHED)
-    try:
-        shutil.rmtree(unfinished, ignore_errors=True)  # of a back-up that was ended
-        unfinished.mkdir(parents=True, mode=0o700)
+    with unfinished_folder(into) as unfinished:
         with without_compaction(files, within_s=within_s):
             _copy_all(files, ledger, unfinished, progress)
         manifest = Manifest(layout=LAYOUT, made_at_s=int(now_s), files=tuple(_listed(unfinished)))
-        written = unfinished / MANIFEST
-        written.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
-        put_on_disk((written, *(unfinished / file.path for file in manifest.files)))
-        unfinished.rename(into)
-        put_on_disk((into,))
-    except OSError as error:
-        raise StoreError(path=str(into), reason=str(error)) from error
+        finish_folder(unfinished, into, manifest)
     return manifest
 
 
@@ -88,15 +71,6 @@ def _copy_all(files: StoreFiles, ledger: Path, into: Path, progress: Progress) -
         link_or_copy(path, into / LAKE_DATA / path.relative_to(files.lake_data))
         done += path.stat().st_size
         progress("final events", done, total)
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file that is never written again a second place. Raises OSError."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:  # another file system, or one without links
-        shutil.copyfile(source, target)
 
 
 def _named(progress: Progress, what: str) -> Callable[[int, int], None]:

@@ -9,10 +9,16 @@ from core.errors import StoreError
 
 MANIFEST = "manifest.json"
 LAYOUT = 1
-"""Version of this layout."""
+"""Version of the layout of a store in files."""
+
+DATABASE_LAYOUT = 2
+"""Version of the layout of a store in PostgreSQL."""
 
 SERVING, LAKE, LAKE_DATA, LEDGER = "serving.sqlite", "lake.sqlite", "lake", "ledger.sqlite"
 """Names in a back-up."""
+
+DUMP = "database.dump"
+"""Name of what pg_dump has written, in its own format."""
 
 _AT_ONCE = 1 << 20
 
@@ -24,7 +30,18 @@ class BackedUpFile(msgspec.Struct, frozen=True, kw_only=True):
     """Below the back-up's folder, with slashes."""
     bytes: int
     sha256: str | None = None
-    """None: not computed. Parquet files are many and never written again."""
+    """None: not computed. Of a store in files, Parquet files are linked where that can be done."""
+
+
+class DumpedDatabase(msgspec.Struct, frozen=True, kw_only=True):
+    """The database of a back-up."""
+
+    schema: str
+    """Of the tables of serving state and ledger."""
+    lake_schema: str | None
+    """Of the lake's catalogue. None: there was no lake."""
+    server: str
+    """Version of the server."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +51,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     made_at_s: int
     """Unix seconds."""
     files: tuple[BackedUpFile, ...]
+    database: DumpedDatabase | None = None
+    """None: of a store in files."""
 
     @property
     def bytes(self) -> int:
@@ -61,8 +80,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(path=str(folder), reason="is no complete back-up") from error
     except (OSError, msgspec.MsgspecError) as error:
         raise StoreError(path=str(folder / MANIFEST), reason=str(error)) from error
-    if manifest.layout != LAYOUT:
-        reason = f"has layout {manifest.layout}; this release knows {LAYOUT}"
+    known = LAYOUT if manifest.database is None else DATABASE_LAYOUT
+    if manifest.layout != known:
+        reason = f"has layout {manifest.layout}; this release knows {known}"
         raise StoreError(path=str(folder), reason=reason)
     for file in manifest.files:
         _check(folder, file)

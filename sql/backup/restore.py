@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import StoreError
-from sql.backup.make_backup import link_or_copy
+from sql.backup.file_copies import link_or_copy
 from sql.backup.manifest import (
     LAKE,
     LAKE_DATA,
@@ -35,6 +35,9 @@ def restore_backup(
     end is none. The back-up stays as it is. Raises StoreError.
     """
     manifest = read_manifest(folder)
+    if manifest.database is not None:
+        reason = "is of a store in PostgreSQL; name an empty database by ASSAY_STORE"
+        raise StoreError(path=str(folder), reason=reason)
     places = {LAKE: files.lake, LEDGER: ledger, SERVING: files.serving}
     for path in (*places.values(), files.lake_data):
         if path.exists():

@@ -143,6 +143,11 @@ class DatabasePlace(LakePlace):
         ]
         return f"attach {url} as lake ({', '.join(options)})"
 
+    def attach_catalogue(self) -> str:
+        """Return the statement that attaches the catalogue's own tables, for writing."""
+        schema = sql_text(self._catalogue().lake)
+        return f"attach {sql_text(self._dsn)} as catalogue (type postgres, schema {schema})"
+
     def data_folder(self) -> str:
         """Return the folder, or the prefix in the bucket."""
         at = self._at.lake if self._is_remote else str(Path(self._at.lake).resolve())

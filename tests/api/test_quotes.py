@@ -1,21 +1,26 @@
 """Protects the routes of quotes and checks: what they take, count, and say of what is not there."""
 
+import base64
+import hashlib
 from typing import Any
 
 import pytest
+from mcp.types import BlobResourceContents
 
 from analysis.pipeline.analyser import KnownReport
 from analysis.quotes.exit_quote import ExitAsk
 from analysis.quotes.trade_ask import TradeRefusedError
 from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
-from harness.api.samples import MINED_AT_S, TOKEN, make_report
+from core.primitives import Address, checksum
+from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_report
 from harness.api.world import PLANS, Get, World
 from tests.api.network import on_network
 from tests.api.test_mcp import ONE, agent, call
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
 LIQUIDITY, PACK = f"{TOKEN}/liquidity", f"{TOKEN}/evidence-pack"
+SIGNER = checksum(Address("0x" + "a3" * 20))
 TRADE = {"side": "sell", "amount_raw": "5", "router": "Uniswap V2", "sender": TOKEN}
 
 
@@ -169,6 +174,37 @@ async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None
         assert held == (False, (await get(LIQUIDITY)).json())
         wrong = await call(client, "check_trade", **ONE, **{**TRADE, "side": "hold"})
         assert (wrong[0], wrong[1]["status"]) == (True, 422)
+
+
+async def test_the_tool_of_packs_hands_out_the_file_that_it_describes(world: World) -> None:
+    async with on_network(world) as base, agent(base, {"X-API-Key": world.new_key()}) as client:
+        answer = await client.call_tool("evidence_pack", ONE)
+        world.quotes.failure = UpstreamError(service="node", reason="gone")
+        failed = await call(client, "evidence_pack", **ONE)
+    _, resource = answer.content
+    assert resource.type == "resource"
+    assert isinstance(resource.resource, BlobResourceContents)
+    file = base64.b64decode(resource.resource.blob)
+    told = answer.structured_content
+    assert told is not None
+    assert (told["sha256"], told["size_bytes"]) == (hashlib.sha256(file).hexdigest(), len(file))
+    assert (file, told["block_number"], told["signer"]) == (b"a pack", 21_000_000, SIGNER)
+    assert (failed[0], failed[1]["error_code"]) == (True, "analysis_failed")
+
+
+async def test_people_get_the_pack_without_a_key_or_a_page_that_says_why_not(world: World) -> None:
+    page = f"/t/1/{PACK}"
+    client = world.client(public=PublicSettings(analyses_per_hour=2))
+    answer = await client.get(page, headers=READER)
+    assert (answer.status_code, answer.content) == (200, b"a pack")
+    assert answer.headers["content-type"] == "application/zstd"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    world.quotes.failure = UpstreamError(service="node", reason="gone")
+    failed = await client.get(page, headers=READER)
+    assert (failed.status_code, "our fault" in failed.text) == (500, True)
+    assert (await client.get(page, headers=READER)).status_code == 429
+    token_page = await world.client().get(f"/t/1/{TOKEN}", headers=READER)
+    assert f'href="/t/ethereum/{TOKEN_SHOWN}/evidence-pack"' in token_page.text
 
 
 PAGE = f"/t/1/{EXIT}"

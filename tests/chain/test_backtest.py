@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from assay import cli
 from config.chains import Chain as ChainFacts
 from config.store_address import FileAddress
+from core.primitives import Address
 from demo.anvil import AnvilNode
 from demo.layout import World, ZooToken
 from demo.overlay import write_overlay
@@ -20,13 +21,29 @@ from sql.postgres.moving.move_store import move_store
 from tests.chain.watched_scene import SLUG, Scene, place, watching
 
 
-def trade(chain: Chain, token: ZooToken, *, is_trap: bool) -> None:
-    """Three buy; then they sell, or try to."""
+def bought(chain: Chain, token: ZooToken) -> list[Address]:
+    """Three who have bought."""
     buyers = [chain.fresh_account() for _ in range(3)]
     assert all(chain.buy(token, buyer).success for buyer in buyers)
-    if is_trap:
-        assert chain.send(token.owner, token.address, "pause()").success
-    assert {chain.sell(token, buyer).success for buyer in buyers} == {not is_trap}
+    return buyers
+
+
+def order(chain: Chain, token: ZooToken, signature: str, *given: object) -> None:
+    """What the owner does once others have bought."""
+    assert chain.send(token.owner, token.address, signature, *given).success
+
+
+def launch_all(chain: Chain, tokens: dict[str, ZooToken]) -> None:
+    """Purchases, what the owners do then, and sales as far as they pass."""
+    buyers = {key: bought(chain, token) for key, token in tokens.items()}
+    order(chain, tokens["paused"], "pause()")
+    order(chain, tokens["taxed"], "setTax(uint256)", 99)
+    order(chain, tokens["cheap"], "setTax(uint256)", 10)
+    order(chain, tokens["singled"], "setOwnTax(address,uint256)", buyers["singled"][2], 99)
+    for key, token in tokens.items():
+        if key != "quiet":
+            passed = {chain.sell(token, buyer).success for buyer in buyers[key]}
+            assert passed == {key != "paused"}
 
 
 async def can_sell(scene: Scene, token: ZooToken) -> str | None:
@@ -59,14 +76,13 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
     store = tmp_path / "store"
     async with watching(chain, facts, anvil_node.url, store) as scene:
         await scene.level()
-        honest, trap, quiet = place(chain), place(chain), place(chain)
-        before = {token.address: await can_sell(scene, token) for token in (honest, trap)}
-        assert set(before.values()) == {"passed"}
+        keys = ("honest", "paused", "taxed", "cheap", "singled", "quiet")
+        tokens = {key: place(chain) for key in keys}
+        before = await can_sell(scene, tokens["paused"])
+        assert before == "passed"
         first = anvil_node.head_number() + 1
-        trade(chain, honest, is_trap=False)
-        trade(chain, trap, is_trap=True)
-        assert chain.buy(quiet, chain.fresh_account()).success
-        assert await can_sell(scene, trap) == "refused"  # as anybody sees by now
+        launch_all(chain, tokens)
+        assert await can_sell(scene, tokens["paused"]) == "refused"  # as anybody sees by now
         # The node keeps the state of some blocks only, so it is one long block.
         anvil_node.set_time(anvil_node.head_time() + 4_000)
         chain.mine()
@@ -77,24 +93,45 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
         "ASSAY_CONFIG": str(write_overlay(world, tmp_path / "overlay")),
         f"ASSAY_RPC_{facts.id}": anvil_node.url,
     }
-    code, tokens, matrix = await backtest(env, "--from", str(first), "--to", str(last))
+    blocks = ("--from", str(first), "--to", str(last))
+    code, told, matrix = await backtest(env, *blocks)
     assert code == 0
     moved = empty_databases.create_bare()
     move_store(FileAddress(store), address_of(moved), lambda *_: None)
     in_postgres = env | {"ASSAY_STORE": moved, "ASSAY_LAKE": str(tmp_path / "lake")}
-    again = await backtest(in_postgres, "--from", str(first), "--to", str(last))
-    assert again == (code, tokens, matrix)
-    outcomes = {one["token"]: one["outcomes"] for one in tokens}
-    assert outcomes[honest.address] == {"hour": "sold", "day": "sold", "week": "sold"}
-    assert outcomes[trap.address] == {"hour": "trapped", "day": "open", "week": "open"}
-    assert outcomes[quiet.address]["hour"] == "few"
-    verdicts = {one["token"]: one["verdict"] for one in tokens}
-    # Both have the same code and state before their first trade; what came later is not known then.
-    assert verdicts[trap.address] == verdicts[honest.address]
-    assert verdicts[trap.address] not in ("safe", "danger", "not_judged")
-    hour = {row["verdict"]: row for row in matrix if row["span"] == "hour"}
-    assert hour[verdicts[trap.address]]["trapped"] == 1
-    assert sum(row["sold"] for row in hour.values()) == 1
+    assert await backtest(in_postgres, *blocks) == (code, told, matrix)
+    hours = {
+        key: next(one for one in told if one["token"] == token.address)["buyers"]["hour"]
+        for key, token in tokens.items()
+    }
+    everybody = {"bought": 3, "untried": 0, "sold": 0, "refused": 0, "short": 0}
+    assert hours == {
+        "honest": everybody | {"sold": 3, "outcome": "sold"},
+        "paused": everybody | {"refused": 3, "outcome": "trapped"},
+        "taxed": everybody | {"short": 3, "outcome": "trapped"},
+        "cheap": everybody | {"sold": 3, "outcome": "sold"},
+        "singled": everybody | {"sold": 2, "short": 1, "outcome": "trapped"},
+        "quiet": everybody | {"untried": 3, "outcome": "untried"},
+    }
+    by_address = {one["token"]: one for one in told}
+    days = {key: by_address[token.address]["buyers"]["day"] for key, token in tokens.items()}
+    assert days["honest"]["outcome"] == "open"
+    assert days["paused"]["outcome"] == "trapped"
+    # All have the same code and state before their first trade; what came later is not known then.
+    (verdict,) = {by_address[token.address]["verdict"] for token in tokens.values()}
+    assert verdict not in ("safe", "danger", "not_judged")
+    (hour,) = (row for row in matrix if row["span"] == "hour")
+    assert hour == {
+        "verdict": verdict,
+        "span": "hour",
+        "trapped": 3,
+        "sold": 2,
+        "untried": 1,
+        "open": 0,
+    }
+    code, told, matrix = await backtest(env, *blocks, "--receipts", "none")
+    paused = next(one for one in told if one["token"] == tokens["paused"].address)
+    assert paused["buyers"]["hour"]["outcome"] == "untried"  # never: sold
 
-    code, tokens, _ = await backtest(env, "--from", "0", "--to", str(first - 1))
-    assert (code, [one["token"] for one in tokens]) == (0, [])
+    code, told, _ = await backtest(env, "--from", "0", "--to", str(first - 1))
+    assert (code, told) == (0, [])

@@ -46,8 +46,9 @@ async def test_what_the_service_hands_out_is_signed_and_replays(
             quotes.record_pack("ethereum", token), quotes.record_pack("ethereum", token)
         )
     assert first == second
-    pack = decode_pack(first)
-    assert find_signer(pack) is not None
+    pack = decode_pack(first.body)
+    assert (pack.block, find_signer(pack)) == (first.block, first.signer)
+    assert first.signer is not None
     replay = await replay_pack(pack, context.node, context)
     assert replay.verdict == "equal", (replay.reason, replay.differing, replay.differences)
 

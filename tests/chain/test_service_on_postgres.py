@@ -1,5 +1,6 @@
-"""Protects a service whose store is in PostgreSQL: commands work on it, or say that they do not."""
+"""Protects a service whose store is in PostgreSQL: commands work on it."""
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ from demo.outside import run_outside
 from demo.overlay import write_overlay
 from demo.world import build_world
 from harness.parts.empty_databases import EmptyDatabases
+from harness.parts.postgres_server import PostgresServer
 from tests.chain.program import free_port, run, running, until
 
 SETTINGS = """
@@ -91,8 +93,28 @@ def test_commands_work_while_the_service_runs(served: Deployment) -> None:
     assert "daily" in run("jobs", "list", env=served.env).stdout
 
 
-def test_what_needs_files_says_so(served: Deployment, tmp_path: Path) -> None:
-    ended = run("backup", str(tmp_path / "out"), env=served.env)
-    assert ended.returncode == 1
-    assert "assay backup does not work on a store in PostgreSQL" in ended.stderr
-    assert not list(tmp_path.iterdir())
+def test_a_backup_beside_the_service_is_restored_by_commands(
+    served: Deployment,
+    tmp_path: Path,
+    empty_databases: EmptyDatabases,
+    postgres_server: PostgresServer,
+) -> None:
+    path = f"{postgres_server.programs}{os.pathsep}{os.environ['PATH']}"
+    made = run("backup", str(tmp_path / "backup"), env={**served.env, "PATH": path})
+    assert made.returncode == 0, made.stderr
+    again = {
+        **served.env,
+        "PATH": path,
+        "ASSAY_STORE": empty_databases.create_bare(),
+        "ASSAY_LAKE": str(tmp_path / "lake"),
+    }
+    put_back = run("restore", str(tmp_path / "backup"), env=again)
+    assert put_back.returncode == 0, put_back.stderr
+    for words in (("keys", "list"), ("watch", "list"), ("jobs", "list")):
+        first = run(*words, env=served.env).stdout
+        assert first
+        assert run(*words, env=again).stdout == first
+    verdicts = "select token, verdict from v_verdicts order by token limit 3"
+    first = run("sql", verdicts, env=served.env).stdout
+    assert "0x" in first
+    assert run("sql", verdicts, env=again).stdout == first

@@ -45,6 +45,21 @@ def test_places_are_those_of_the_encoding() -> None:
     assert (form.topics, form.words, form.is_open) == (2, 6, True)
 
 
+def test_lists_of_static_tuples_are_as_wide_as_these() -> None:
+    form = parse_event("Made(uint256 first,(address who,uint8 kind,bool flag)[] many,bool last)")
+    tokens = ["0x" + letter * 40 for letter in "ab"]
+    types = ["uint256", "(address,uint8,bool)[]", "bool"]
+    data = encode(types, [7, [(token, 3, True) for token in tokens], True])
+    words = [int.from_bytes(data[at : at + 32]) for at in range(0, len(data), 32)]
+    place = form.lists["many"]
+    assert place == ListPlace(1, None, 3)
+    start = words[place.index] // 32 + 1
+    assert words[start - 1] == len(tokens)
+    found = [words[start + at * place.width] for at in range(len(tokens))]
+    assert found == [int(token, 16) for token in tokens]
+    assert (form.words, form.is_open) == (3, True)
+
+
 def test_lists_are_found_where_the_encoding_puts_them() -> None:
     form = parse_event("Made(uint256[2] two,address[] many,bool last,bytes32[] indexed hashed)")
     token = "0x" + "aa" * 20

@@ -250,7 +250,7 @@ SORTS = {
     "search/list_namesakes": "the few namesakes of one page",
     "tokens/list_tracked": "lists all tokens of a chain",
 }
-LISTS = ("others", "pool_keys", "pools", "tokens")
+LISTS = ("others", "pool_ids", "pool_keys", "pools", "tokens")
 """Parameters that are JSON arrays."""
 
 SCANNED = re.compile(r"SCAN (?!json_each|ranked|known|(un)?marked|due|\(subquery|CONSTANT)(\w+)")

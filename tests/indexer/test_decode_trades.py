@@ -70,8 +70,10 @@ def sides_of(values: dict[str, object]) -> tuple[int, int]:
 def id_of(values: dict[str, object]) -> object:
     """The id of the pool in its emitter; zero where it is the emitter."""
     if "token_in" in values:
-        vault_id = values["pool_id"]
-        assert isinstance(vault_id, bytes)
+        if not {"pool_id", "vault_pool"} & values.keys():
+            return bytes(32)
+        named = values["pool_id"] if "pool_id" in values else values["vault_pool"]
+        vault_id = named if isinstance(named, bytes) else bytes.fromhex(str(named)[2:])
         sides = b"".join(side.to_bytes(20) for side in sorted(sides_of(values)))
         return vault_id[:20] + keccak(vault_id + sides)[:12]
     if "coin_in" not in values:
@@ -126,7 +128,7 @@ def test_what_was_encoded_is_decoded(kind: str, swap: PoolSwap, data: st.DataObj
 )
 def test_what_are_no_two_coins_is_a_trade_of_no_pool(coin_in: int, coin_out: int) -> None:
     (swap,) = [swap for kind, swap in SWAPS if kind == "CurveCrypto" and swap.form.words == 4]
-    values = {"_buyer": EMITTER, "coin_in": coin_in, "amount_in": 1}
+    values = {"payer": EMITTER, "coin_in": coin_in, "amount_in": 1}
     values |= {"coin_out": coin_out, "amount_out": 1}
     log = encode_log(event_of(swap), values, address=EMITTER)
     (row,) = swap_rows(decode_trades(columns(log), [block(1, 1)]))

@@ -13,6 +13,7 @@ import structlog
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
+from indexer import follower
 from indexer.backfill import backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
@@ -112,6 +113,30 @@ async def test_it_comes_level_and_stays_level(store: Store) -> None:
     assert (before.blocks, before.reorgs, before.unwound_blocks) == (7, 0, 0)
     assert (after.blocks, after.reorgs, after.unwound_blocks) == (8, 1, 2)
     assert after.written.pools == before.written.pools + 1
+
+
+@pytest.mark.parametrize(
+    ("depth", "unwound_from"), [(1, [-1]), (3, [-3]), (4, [-4]), (5, [-4, -5])]
+)
+async def test_a_reorg_is_unwound_by_several_blocks_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch, depth: int, unwound_from: list[int]
+) -> None:
+    unwound: list[int] = []
+
+    def unwind(tx: Transaction, *, chain_id: int, number: int) -> None:
+        unwound.append(number)
+        unwind_from(tx, chain_id=chain_id, number=number)
+
+    monkeypatch.setattr(follower, "unwind_from", unwind)
+    node = grown(7)
+    async with following(store, node) as board:
+        await board.until_level(node)
+        after_tip = node.head.number + 1
+        node.reorg(depth, [[Sent(0, number)] for number in range(depth + 1)])
+        totals = (await board.until_level(node)).totals
+    assert read(store) == expect(node.canonical)
+    assert (totals.reorgs, totals.unwound_blocks) == (1, depth)
+    assert [number - after_tip for number in unwound] == unwound_from
 
 
 async def test_a_node_that_dies_and_comes_back_is_followed_again(store: Store) -> None:

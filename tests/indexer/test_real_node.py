@@ -33,9 +33,12 @@ from tests.sql.stored import trades_in
 ROOT = Path(__file__).parents[2]
 SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=32)
 
-NOT_IN_THE_DEMO = {"BalancerV2", "CurveCrypto", "CurveStable", "LiquidityBook"}
-"""Families that the demo does not deploy: tests/chain/test_balancer.py, test_curve.py and
-test_liquidity_book.py have them."""
+NOT_IN_THE_DEMO = {"BalancerV2", "BalancerV3", "CurveCrypto", "CurveStable"} | {
+    "DodoV2",
+    "LiquidityBook",
+}
+"""Families that the demo does not deploy: tests/chain/test_balancer.py, test_balancer_v3.py,
+test_curve.py, test_dodo.py and test_liquidity_book.py have them."""
 
 
 @asynccontextmanager

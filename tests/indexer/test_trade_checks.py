@@ -5,7 +5,8 @@ import pytest
 from core.primitives import Address
 from core.report import TradeOutcome
 from indexer.accuracy.trade_checks import check_swap, check_transfer
-from indexer.watched.real_trades import RealTrade, SwapReading, TokenSwap, TradeSide
+from indexer.watched.real_trades import RealTrade, SwapReading, TradeSide
+from indexer.watched.token_swaps import TokenSwap
 from sql.accuracy_counts import PredictedPool, PredictedTransfer
 
 TOKEN, POOL, TRADER, OWNER, CREATOR, OTHER = (bytes([number]) * 20 for number in range(1, 7))
@@ -20,7 +21,11 @@ def predicted(outcome: TradeOutcome | None, tax_pct: float | None) -> PredictedP
         token_id=1,
         token=text(TOKEN),
         pool=text(POOL),
+        pool_id=None,
+        kind="AmmV2",
         quote=text(OTHER),
+        token0=None,
+        hooks=None,
         dex="a dex",
         buy=outcome,
         buy_tax=tax_pct,
@@ -40,7 +45,9 @@ def reading(
     trader: bytes = TRADER,
     others: frozenset[bytes] = frozenset(),
 ) -> SwapReading:
-    swap = TokenSwap(log_index=1, pool=POOL, recipient=trader, token_in=1.0)
+    swap = TokenSwap(
+        log_index=1, first_log=1, pool=POOL, holder=POOL, recipient=trader, token_in=1.0
+    )
     trade = None
     if tax_pct is not None:
         trade = RealTrade(

@@ -66,9 +66,8 @@ class Market:
         if not receipt.success or got <= 0:
             return Deal(went=False, mined=receipt.success, tax=100)
         if expected is None:
-            flows = list(self._flows(receipt))
-            expected = sum(out for _, out, _ in flows)
-        return Deal(went=True, mined=True, tax=_lost(expected - got, expected))
+            return deal_of_flows(receipt, got, None)
+        return Deal(went=True, mined=True, tax=lost_share(expected - got, expected))
 
     def sell(self, person: Address, share: float = 1) -> Deal:
         """Approve in a block of its own, wait a little, sell a share of what is shown."""
@@ -89,11 +88,8 @@ class Market:
         if not receipt.success or got <= 0:
             return Deal(went=False, mined=receipt.success, tax=100)
         if expected is not None:
-            return Deal(went=True, mined=True, tax=_lost(expected - got, expected))
-        ((given, out, fee),) = self._flows(receipt)
-        kept = min(1.0, given / amount_raw) * min(1.0, got / out)
-        kept *= (10**6 - fee) / (10**6 - _OPEN_FEE)
-        return Deal(went=True, mined=True, tax=max(0.0, 100 - 100 * kept))
+            return Deal(went=True, mined=True, tax=lost_share(expected - got, expected))
+        return deal_of_flows(receipt, got, amount_raw)
 
     def send_on(self, person: Address, friend: Address) -> bool:
         """Give a third to a friend; whether he has it."""
@@ -120,16 +116,30 @@ class Market:
             return 1
         return int(amounts[-1])  # type: ignore[index]  # a tuple of what `returns` says
 
-    def _flows(self, receipt: Receipt) -> Iterator[tuple[int, int, int]]:
-        """(in, out, fee) of each swap in the token's V4 pool."""
-        for log in receipt.logs:
-            topics = log["topics"]
-            if not isinstance(topics, list) or topics[0] != _SWAP_V4:
-                continue
-            types = "(int128,int128,uint160,uint128,int24,uint24)"
-            first, second, *_, fee = (int(str(x)) for x in decode_values(types, str(log["data"])))
-            yield max(-first, -second), max(first, second), fee
+
+def deal_of_flows(receipt: Receipt, got: int, sold_raw: int | None) -> Deal:
+    """A mined trade in a V4 pool, by the pool's own event. `sold_raw` None: a purchase."""
+    flows = list(_flows(receipt))
+    if sold_raw is None:
+        expected = sum(out for _, out, _ in flows)
+        return Deal(went=True, mined=True, tax=lost_share(expected - got, expected))
+    ((given, out, fee),) = flows
+    kept = min(1.0, given / sold_raw) * min(1.0, got / out)
+    kept *= (10**6 - fee) / (10**6 - _OPEN_FEE)
+    return Deal(went=True, mined=True, tax=max(0.0, 100 - 100 * kept))
 
 
-def _lost(lost: int, whole: int) -> float:
+def lost_share(lost: int, whole: int) -> float:
+    """Percent; 100 of nothing."""
     return max(0.0, 100 * lost / whole) if whole else 100.0
+
+
+def _flows(receipt: Receipt) -> Iterator[tuple[int, int, int]]:
+    """(in, out, fee) of each swap in a V4 pool."""
+    for log in receipt.logs:
+        topics = log["topics"]
+        if not isinstance(topics, list) or topics[0] != _SWAP_V4:
+            continue
+        types = "(int128,int128,uint160,uint128,int24,uint24)"
+        first, second, *_, fee = (int(str(x)) for x in decode_values(types, str(log["data"])))
+        yield max(-first, -second), max(first, second), fee

@@ -1,15 +1,12 @@
 """What really happens to ordinary people with one trap. Everything is rolled back."""
 
 import msgspec
-from eth_abi.abi import encode
-from eth_utils.crypto import keccak
 
-from core.abi import call_data
 from core.primitives import Address
 from demo.anvil import ETHER
 from demo.layout import World
-from demo.reads import read, read_address
-from demo.swaps import Call
+from demo.reads import read
+from tests.redteam.acts import ACT_GAS, ActWriter
 from tests.redteam.life import Deal, Market
 from tests.redteam.model import Act
 from tests.redteam.people import People
@@ -25,7 +22,6 @@ _LISTED = 6
 """How many buyers those behind the trap bother to list."""
 _BLOCKS = 5
 """In each long wait: each costs the node as much as its whole state."""
-_ACT_GAS = 1_500_000
 
 
 class Truth(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +89,7 @@ class _Life:
         self._market = Market(people, world.venues, placed.token)
         self._keeper = keeper_of(people.node)
         self._stranger = people.person()
+        self._writer = ActWriter(people, world, placed, self._market, stranger=self._stranger)
         self._later_buys: dict[str, Deal] = {}
         self._blocks = max(_BLOCKS, placed.trap.blocks)
 
@@ -188,60 +185,5 @@ class _Life:
         return int(str(answer[0]))
 
     def _act(self, act: Act, people: dict[str, object]) -> None:
-        senders = {
-            "maker": self._world.owner,
-            "keeper": self._keeper,
-            "stranger": self._stranger,
-            "victim": people.get("$victim"),
-        }
-        sender = Address(str(senders[act.by]))
-        known = people | {"$keeper": self._keeper, "$zero": bytes(32)}
-        known["$caller"] = self._placed.courier if act.through_courier else sender
-        if act.sign:
-            known |= self._signed(act, known)
-        target = self._target(act.to)
-        data = call_data(act.signature, *(self._meant(one, known) for one in act.given))
-        tail = str(self._meant(act.tail, known)) if act.tail else ""
-        data += tail.removeprefix("0x")
-        if act.through_courier:
-            carried = bytes.fromhex(data[2:])
-            data = call_data("carry(address,bytes)", target, carried)
-            target = self._placed.courier
-        if self._people.coins(sender) < ETHER:
-            self._people.node.set_balance(sender, 5 * ETHER)
-        self._people.send(Call(to=target, data=data), sender, gas=_ACT_GAS)
-
-    def _target(self, to: str) -> Address:
-        if to == "$shelf":
-            return read_address(self._people.node, self._placed.home, "shelf()")
-        return self._placed.home
-
-    def _token(self) -> Address:
-        return self._placed.token.address
-
-    def _meant(self, word: object, known: dict[str, object]) -> object:
-        if isinstance(word, tuple):
-            return [self._meant(one, known) for one in word]
-        if not isinstance(word, str) or not word.startswith("$"):
-            return word
-        if word in known:
-            return known[word]
-        name, _, rest = word.partition(":")
-        if name in ("$amount", "$magic", "$tenth"):
-            held = self._market.shown(Address(str(known["$victim"])))
-            amount = held // (10 if name == "$tenth" else 3)
-            return amount // 10**9 * 10**9 - 10**9 + int(rest) if rest else amount
-        buyer = str(known["$buyer"])
-        if name == "$slot_of_buyer":
-            return int(buyer, 16) * 3 + int(rest)
-        if name == "$key_of_buyer":
-            return keccak(encode(["uint256", "address"], [3, buyer]))
-        raise KeyError(word)
-
-    def _signed(self, act: Act, known: dict[str, object]) -> dict[str, object]:
-        given = [self._meant(one, known) for one in act.sign_given]
-        (digest,) = read(self._people.node, self._token(), act.sign, *given, returns="(bytes32)")
-        assert isinstance(digest, bytes)
-        answer = self._people.node.rpc("eth_sign", self._keeper, "0x" + digest.hex())
-        signature = bytes.fromhex(str(answer)[2:])
-        return {"$r": signature[:32], "$s": signature[32:64], "$v": signature[64] % 27 + 27}
+        sender, call = self._writer.write(act, people)
+        self._people.send(call, sender, gas=ACT_GAS)

@@ -102,7 +102,8 @@ def test_what_happens_is_as_on_a_real_chain() -> None:
         if isinstance(event, Swapped):
             assert made[event.pool.key] < at, "no swap before its pool"
     kinds = {event.pool.dex.kind for event in events if isinstance(event, PoolMade)}
-    of_many_coins = {"BalancerV2", "CurveCrypto", "CurveStable"}  # events do not name both tokens
+    # Their events do not name both tokens.
+    of_many_coins = {"BalancerV2", "BalancerV3", "CurveCrypto", "CurveStable"}
     assert kinds == {dex.kind for dex in spec.chain.dexes} - of_many_coins
 
 

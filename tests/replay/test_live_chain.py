@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import repeat
 from pathlib import Path
 
 import msgspec
@@ -37,7 +38,7 @@ PLAN = LivePlan(
 def grown(spool: BlockSpool, ticks: Sequence[float]) -> LiveChain:
     chain = LiveChain(SPEC, PLAN, spool)
     for at_s in ticks:
-        chain.advance(at_s, now_s=at_s)
+        chain.advance(at_s, read_clock=repeat(at_s).__next__)
     return chain
 
 
@@ -60,7 +61,7 @@ def test_a_reorg_replaces_the_newest_blocks_and_keeps_the_links() -> None:
     with BlockSpool() as spool:
         chain = grown(spool, [3.1])
         before = hashes(chain)
-        chain.advance(3.3, now_s=3.3)
+        chain.advance(3.3, read_clock=lambda: 3.3)
         after = hashes(chain)
         assert len(after) == len(before)
         assert [one == other for one, other in zip(before, after, strict=True)] == [
@@ -127,7 +128,7 @@ async def test_the_product_follows_it_through_reorgs_by_socket(tmp_path: Path) -
             )
             await tips.reach(hashes(chain)[-1])
             for tick in range(1, 21):
-                await asyncio.to_thread(chain.advance, 0.5 * tick, now_s=0.5 * tick)
+                await asyncio.to_thread(chain.advance, 0.5 * tick, read_clock=lambda: 0.0)
                 await tips.reach(hashes(chain)[-1])
             stop.set()
             await following

@@ -20,6 +20,8 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
     quote: Address
     getter: str
     """Signature of the factory's read; its first two arguments are the two tokens."""
+    quote_first: bool = False
+    """The first argument is the quote token."""
     key: tuple[int | bool, ...] = ()
     """Further arguments: fee, tick spacing or stable flag."""
     fee: int | None = None
@@ -30,7 +32,8 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
 
     def ask(self, batch: ReadBatch) -> Handle[Address | None]:
         """Add the read of the pool's address."""
-        arguments = (self.token, self.quote, *self.key)
+        sides = (self.quote, self.token) if self.quote_first else (self.token, self.quote)
+        arguments = (*sides, *self.key)
         call = call_of(self.dex.factory, self.getter, *arguments)
         return batch.add(
             msgspec.structs.replace(call, address_word=self.address_word),

@@ -14,9 +14,11 @@ from analysis import probes
 from analysis.market.venues import (
     book_swap,
     concentrated_swap,
+    maker_swap,
     native_coin_forms,
     pair_swap,
     uniswap_v4_swap,
+    vault_swap,
 )
 from analysis.market.venues.trade_route import Reach, ReadMoved, Swap, TradeRoute
 from analysis.reads.eth_reads import WORD
@@ -109,6 +111,39 @@ def vaulted_way(router: Address, *, has_bins: bool, permit2: Address | None = No
     data = partial(_vaulted_data, has_bins)
     way = _way(router, data, read, permit2=permit2, is_hooked=True)
     return msgspec.structs.replace(way, gas=_BINS_GAS) if has_bins else way
+
+
+def unlocked_way(
+    router: Address, *, wrapped: Address | None = None, permit2: Address | None = None
+) -> TradeRoute:
+    """Return a route for pools in Balancer V3's vault. `wrapped`: the pair's other token, if that
+    is the wrapped coin."""
+    way = _way(
+        router,
+        _unlocked_data,
+        vault_swap.read_moved,
+        wrapped=wrapped,
+        permit2=permit2,
+        takes_all=True,
+        is_hooked=True,
+    )
+    return msgspec.structs.replace(way, gas=vault_swap.GAS)
+
+
+def maker_way(
+    router: Address, *, wrapped: Address | None = None, permit2: Address | None = None
+) -> TradeRoute:
+    """Return a route for DODO's pools. `wrapped`: the pool's other token, if that is the wrapped
+    coin."""
+    return _way(
+        router,
+        _maker_data,
+        maker_swap.read_moved,
+        wrapped=wrapped,
+        permit2=permit2,
+        quote_data=_maker_quote,
+        takes_all=True,
+    )
 
 
 def book_way(
@@ -270,6 +305,25 @@ def _vaulted_data(has_bins: bool, means: Means, swap: Swap) -> str:
 def _entry(swap: Swap) -> tuple[Address, bytes]:
     """Return manager and id of a pool that is an entry."""
     return swap.candidate.dex.factory, bytes.fromhex(swap.candidate.key[2:])
+
+
+def _maker_data(means: Means, swap: Swap) -> str:
+    return call_data(
+        f"swapMaker(address,address,uint256,{_MEANS_TYPE})",
+        *(swap.candidate.pool, swap.token_in, swap.amount_in, means.words),
+    )
+
+
+def _maker_quote(swap: Swap) -> str:
+    signature = "quoteMaker(address,address,uint256)"
+    return call_data(signature, swap.candidate.pool, swap.token_in, swap.amount_in)
+
+
+def _unlocked_data(means: Means, swap: Swap) -> str:
+    return call_data(
+        f"swapUnlocked(address,{vault_swap.ORDER_TYPE},{_MEANS_TYPE})",
+        *(swap.candidate.pool, vault_swap.order_of(swap), means.words),
+    )
 
 
 def _book_data(means: Means, swap: Swap) -> str:

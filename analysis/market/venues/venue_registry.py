@@ -2,8 +2,10 @@
 
 from analysis.market.venues import (
     balancer_v2,
+    balancer_v3,
     curve_crypto,
     curve_stable,
+    dodo_v2,
     liquidity_book,
     slipstream,
     solidly,
@@ -17,8 +19,10 @@ from config.chains import Dex
 
 VENUES: tuple[Venue, ...] = (
     balancer_v2.VENUE,
+    balancer_v3.VENUE,
     curve_crypto.VENUE,
     curve_stable.VENUE,
+    dodo_v2.VENUE,
     liquidity_book.VENUE,
     slipstream.VENUE,
     solidly.VENUE,

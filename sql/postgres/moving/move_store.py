@@ -1,10 +1,10 @@
-"""Moves a store in files to PostgreSQL: serving state and ledger, table by table in chunks.
+"""Moves a store in files to PostgreSQL: serving state and ledger, table by table in chunks, and the
+lake beside them.
 
 Stopped anywhere, the next run goes on after the last chunk. The files are read only, and nobody
 writes them meanwhile; the database opens as a store once counts and sums of every table agree.
 """
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
@@ -13,7 +13,13 @@ import msgspec
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import StoreError
 from sql.ledger import LEDGER, Ledger
-from sql.postgres.moving.move_lake import move_lake
+from sql.postgres.moving.move_lake import (
+    NOTHING_MOVED,
+    LakeMove,
+    ShowMove,
+    move_lake,
+    need_empty_place,
+)
 from sql.postgres.moving.source_file import SourceFile, held_file
 from sql.postgres.moving.target_database import SINGLETONS, TargetDatabase, opened_target
 from sql.postgres.postgres_database import PostgresDatabase
@@ -23,9 +29,6 @@ from sql.store_files import StoreFiles
 ROWS_AT_ONCE: Final = 5_000
 """Rows of one transaction."""
 
-ShowMove = Callable[[str, int, int], None]
-"""Receives what is being done, rows done and rows in all."""
-
 
 class MoveResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was moved."""
@@ -33,6 +36,7 @@ class MoveResult(msgspec.Struct, frozen=True, kw_only=True):
     tables: int
     rows: int
     """Of all tables, also those that an earlier run has moved."""
+    lake: LakeMove
 
 
 def move_store(
@@ -50,8 +54,6 @@ def move_store(
     """
     Store.open(source, must_exist=True).close()  # brings an older one to the newest schema
     Ledger.of_store(source).close()
-    if with_lake:
-        move_lake(source, target)
     for layout in (SERVING, LEDGER):
         PostgresDatabase(target.url.value, layout, may_be_moving=True).close()
     with ExitStack() as stack:
@@ -61,14 +63,17 @@ def move_store(
         ]
         database = stack.enter_context(opened_target(target.url.value))
         sources = {table: file for file in files for table in file.tables()}
+        if with_lake and not database.is_moving():
+            need_empty_place(source, target)
         database.begin(list(sources))
         tables = database.in_order(sources)
         rows = [_copy(sources[table], database, table, show, rows_at_once) for table in tables]
         for at, table in enumerate(tables, start=1):
             _check(sources[table], database, table, name=str(source))
             show("checking", at, len(tables))
+        lake = move_lake(source, target, show) if with_lake else NOTHING_MOVED
         database.end()
-    return MoveResult(tables=len(tables), rows=sum(rows))
+    return MoveResult(tables=len(tables), rows=sum(rows), lake=lake)
 
 
 def _copy(

@@ -11,6 +11,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from core.errors import StoreError
 from sql.postgres.connection_limits import PostgresConnection
+from sql.postgres.lake_catalogue import find_catalogue
 from sql.postgres.migrations import MOVE_NOTE
 from sql.postgres.moving.source_file import TableSums, plain_row
 from sql.postgres.postgres_database import translated
@@ -62,9 +63,14 @@ class TargetColumn(msgspec.Struct, frozen=True):
 class TargetDatabase:
     """One connection to the database, without limits of time. Raises what psycopg raises."""
 
-    def __init__(self, connection: PostgresConnection, name: str) -> None:
+    def __init__(self, connection: PostgresConnection, url: str) -> None:
         self._connection = connection
-        self._name = name
+        self._url = url
+        self._name = shown_url(url)
+
+    def is_moving(self) -> bool:
+        """Return whether a run before has begun a move."""
+        return self._connection.execute(_HAS_NOTE, (MOVE_NOTE,)).fetchone() == (True,)
 
     def begin(self, tables: Sequence[str]) -> None:
         """Note that a move is under way: the store does not open until it is whole.
@@ -73,7 +79,7 @@ class TargetDatabase:
         """
         with self._connection.transaction():
             self._connection.execute(_LOCK)
-            if self._connection.execute(_HAS_NOTE, (MOVE_NOTE,)).fetchone() != (True,):
+            if not self.is_moving():
                 self._refuse_filled(tables)
             self._connection.execute(_CREATE_NOTE)
 
@@ -152,6 +158,9 @@ class TargetDatabase:
                 copy.write_row(plain_row(row))
 
     def _refuse_filled(self, tables: Sequence[str]) -> None:
+        if find_catalogue(self._url).has_lake:
+            reason = "it is not empty (there is a lake); name an empty database"
+            raise StoreError(path=self._name, reason=reason)
         for table in set(tables) - set(SINGLETONS):
             query = SQL("select 1 from {} limit 1").format(Identifier(table))
             if self._connection.execute(query).fetchone() is not None:
@@ -175,4 +184,4 @@ def opened_target(url: str) -> Iterator[TargetDatabase]:
         psycopg.connect(url, autocommit=True, connect_timeout=5) as connection,
     ):
         connection.execute("set lock_timeout = '10s'")
-        yield TargetDatabase(connection, name)
+        yield TargetDatabase(connection, url)

@@ -4,7 +4,10 @@ select
     report_pool.pool,
     report_pool.pool_id,
     report_pool.kind,
+    report_pool.dex,
     report_pool.quote,
+    pool.token0,
+    pool.hooks,
     report_pool.buy,
     report_pool.buy_tax,
     report_pool.sell,
@@ -17,4 +20,6 @@ from (
 ) wanted
 join report on report.token_id = wanted.token_id
 join report_pool on report_pool.token_id = report.token_id
+left join pool
+    on pool.chain_id = $chain_id and pool.pool_key = coalesce(report_pool.pool_id, report_pool.pool)
 where report.chain_id = $chain_id and report_pool.ordinal < $at_most

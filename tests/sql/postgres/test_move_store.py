@@ -177,10 +177,3 @@ def test_a_store_that_is_being_written_is_not_moved(source: FileAddress, target:
         pytest.raises(StoreError, match="end the service that runs on it first"),
     ):
         move_store(source, address_of(target), lambda *_: None)
-
-
-def test_a_lake_is_not_left_behind_unnoticed(source: FileAddress, target: str) -> None:
-    StoreFiles(prefix=source.path).lake.touch()
-    with pytest.raises(StoreError, match="--without-lake"):
-        move_store(source, address_of(target), lambda *_: None)
-    assert move_store(source, address_of(target), lambda *_: None, with_lake=False).tables > 40

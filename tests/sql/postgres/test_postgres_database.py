@@ -40,36 +40,6 @@ def add_block(store: Store, number: int) -> None:
         tx.insert("block", [block(number)])
 
 
-# --- pipelines --------------------------------------------------------------------------------
-
-
-def test_a_read_in_a_pipeline_sees_the_writes_before_it(empty_databases: EmptyDatabases) -> None:
-    with empty_databases.store(Path("files")) as store:
-        with store.transaction(chain_id=1) as tx, tx.pipelined():
-            for number in (1, 2):
-                tx.insert("block", [block(number)])
-            assert [row.number for row in list_blocks(tx, chain_id=1)] == [1, 2]
-            tx.insert("block", [block(3)])
-        assert block_numbers(store) == [1, 2, 3]
-
-
-def test_a_write_that_fails_in_a_pipeline_takes_the_others_with_it(
-    empty_databases: EmptyDatabases,
-) -> None:
-    with empty_databases.store(Path("files")) as store:
-        add_block(store, 1)
-        with (
-            pytest.raises(StoreError, match="duplicate key"),
-            store.transaction(chain_id=1) as tx,
-            tx.pipelined(),
-        ):
-            for number in (2, 1, 3):
-                tx.insert("block", [block(number)])
-        assert block_numbers(store) == [1]
-        add_block(store, 4)
-        assert block_numbers(store) == [1, 4]
-
-
 # --- turns ------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,107 @@
+"""Whose trades a pool's events tell of, by the token's transfers round them. Pure.
+
+The store has no transactions: a trade is told by its pool, who traded by the transfers of the token
+nearest to it in the block. A pool of its own moves its tokens before it emits its event, a contract
+that holds many pools settles afterwards.
+"""
+
+import bisect
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from core.primitives import Address
+from sql.analyst.launch_trades import FirstTrade, LaunchEvents, LaunchTrade, LaunchTransfer
+
+
+class PoolTrade(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody's trade with the pool. Amounts are in smallest units, rounded as floats are."""
+
+    block_number: int
+    time_s: int
+    trader: Address
+    is_buy: bool
+    moved_raw: float
+    """Tokens that the trader received, or that left the trader, by the token's own events."""
+    pool_raw: float
+    """Tokens that left the pool or reached it, by the pool's event."""
+    quote_raw: float
+    """Quote tokens that reached the pool or left it, by the pool's event."""
+
+    @property
+    def price(self) -> float:
+        """Quote units that changed hands for a unit of the token at the pool. 0: no token did."""
+        return self.quote_raw / self.pool_raw if self.pool_raw else 0.0
+
+
+def attribute_trades(launch: FirstTrade, events: LaunchEvents) -> tuple[PoolTrade, ...]:
+    """Return the trades of a launch whose trader the transfers tell, in order of the chain.
+
+    Those of the token itself, which sells its fees, are left out.
+    """
+    trades: dict[int, list[LaunchTrade]] = defaultdict(list)
+    moves: dict[int, list[LaunchTransfer]] = defaultdict(list)
+    for trade in events.trades:
+        trades[trade.block_number].append(trade)
+    for move in events.transfers:
+        moves[move.block_number].append(move)
+    return tuple(
+        one
+        for number, of_block in trades.items()
+        for one in _of_block(launch, of_block, moves[number])
+    )
+
+
+def _of_block(
+    launch: FirstTrade, trades: Sequence[LaunchTrade], moves: Sequence[LaunchTransfer]
+) -> Iterator[PoolTrade]:
+    indexes = [move.log_index for move in moves]
+    ends = [trade.log_index for trade in trades]
+    settles_after = str(launch.pool) != launch.holder
+    last_of: dict[Address, int] = {}
+    """Where the transfers of a trader's trade before this one end."""
+    for at, trade in enumerate(trades):
+        if settles_after:
+            low, high = ends[at], ends[at + 1] if at + 1 < len(ends) else math.inf
+        else:
+            low, high = ends[at - 1] if at else -1, ends[at]
+        begin, end = bisect.bisect(indexes, low), bisect.bisect(indexes, high)
+        move = _move_of(launch, trade, moves[begin:end])
+        if move is None:
+            continue
+        is_buy = trade.token_in_raw < 0
+        trader = move.recipient if is_buy else move.sender
+        if trader == launch.token:
+            continue
+        moved_raw = move.amount_raw
+        if not is_buy:
+            since = bisect.bisect(indexes, last_of.get(trader, low if settles_after else -1))
+            moved_raw = sum(one.amount_raw for one in moves[since:end] if one.sender == trader)
+        last_of[trader] = indexes[end - 1]
+        yield PoolTrade(
+            block_number=trade.block_number,
+            time_s=trade.time_s,
+            trader=trader,
+            is_buy=is_buy,
+            moved_raw=moved_raw,
+            pool_raw=abs(trade.token_in_raw),
+            quote_raw=abs(trade.quote_in_raw),
+        )
+
+
+def _move_of(
+    launch: FirstTrade, trade: LaunchTrade, moves: Sequence[LaunchTransfer]
+) -> LaunchTransfer | None:
+    """Return the transfer of the very amount, else the largest. None: there is none of that
+    direction."""
+    is_buy = trade.token_in_raw < 0
+    fitting = [
+        move for move in moves if launch.holder == (move.sender if is_buy else move.recipient)
+    ]
+    whole_raw = abs(trade.token_in_raw)
+    exact = [move for move in fitting if math.isclose(move.amount_raw, whole_raw)]
+    # A token that takes its fee first sends the rest: the larger part, as a rule, is the trader's.
+    others = [move for move in fitting if move.recipient != launch.token] or fitting
+    return exact[-1] if exact else max(others, key=lambda move: move.amount_raw, default=None)

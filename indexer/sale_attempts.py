@@ -1,0 +1,150 @@
+"""Attempts to sell in past blocks: of known tokens, by those who had bought them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from core.primitives import Address
+from core.rpc.client import RpcClient
+from core.rpc.headers import Header
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from indexer.reads import fetch_headers_at
+from indexer.watched.failed_trades import again_request, explain, side_of, sold_raw
+from indexer.watched.transactions import (
+    BlockTransaction,
+    Receipt,
+    decode_receipt,
+    decode_transactions,
+)
+
+_BLOCKS_AT_ONCE: Final = 20
+
+
+class SaleAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction that sells a token, or was meant to."""
+
+    token: Address
+    trader: Address
+    block_number: int
+    time_s: int
+    """Of its block, Unix seconds."""
+    asked_raw: int | None
+    """Smallest units that the router was to sell. None: its function is not known."""
+    has_failed: bool
+    """By none of its own limits of price, time or gas."""
+
+
+class _Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    token: Address
+    transaction: BlockTransaction
+    header: Header
+
+
+class BlockWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """Blocks from a height on, up to a time."""
+
+    first: int
+    until_s: int
+    """Unix seconds."""
+
+
+async def fetch_sale_attempts(
+    client: RpcClient,
+    windows: Iterable[BlockWindow],
+    buyers: Mapping[Address, Sequence[Address]],
+) -> list[SaleAttempt]:
+    """Return the sales in the blocks of these windows, in their order, each block read once: those
+    that failed, and those that passed if it is known how much they were to sell. `buyers`: tokens
+    by who bought them.
+
+    What a router is asked is not decoded beyond its usual functions: of others, a transaction that
+    names the token and pays no coins is taken for a sale. One that failed and passes when it is
+    made again on the block before is left out, as its failure may be the price's. Raises
+    UpstreamError.
+    """
+    found: list[SaleAttempt] = []
+    waiting = sorted(windows, key=lambda window: window.first, reverse=True)
+    number, until_s = 0, 0
+    while waiting or until_s:
+        if not until_s:
+            number = max(number, waiting[-1].first)
+        while waiting and waiting[-1].first < number + _BLOCKS_AT_ONCE:
+            until_s = max(until_s, waiting.pop().until_s)
+        headers = await _fetch_known(client, number)
+        found += await _fetch_group(client, headers, buyers)
+        number += _BLOCKS_AT_ONCE
+        if len(headers) < _BLOCKS_AT_ONCE:  # the chain ends here
+            break
+        if headers[-1].ref.time_s > until_s:
+            until_s = 0
+    return found
+
+
+async def _fetch_known(client: RpcClient, number: int) -> list[Header]:
+    headers = await fetch_headers_at(client, range(number, number + _BLOCKS_AT_ONCE))
+    return [one for one in headers if one is not None]
+
+
+async def _fetch_group(
+    client: RpcClient, headers: Sequence[Header], buyers: Mapping[Address, Sequence[Address]]
+) -> list[SaleAttempt]:
+    def believe(answers: Sequence[RpcAnswer]) -> list[_Attempt]:
+        return [
+            attempt
+            for header, answer in zip(headers, answers, strict=True)
+            for attempt in _attempts_in(answer, header, buyers)
+        ]
+
+    asked = [RpcRequest("eth_getBlockByHash", (one.ref.hash, True)) for one in headers]
+    attempts = await client.ask(asked, believe)
+    receipts = await _fetch_receipts(client, attempts)
+    failed = [at for at, receipt in enumerate(receipts) if receipt.has_succeeded is False]
+    asked_again = [again_request(attempts[at].transaction, attempts[at].header) for at in failed]
+    answers = await client.ask(asked_again, list)
+    causes = {
+        at: isinstance(answer, RpcFault)
+        and explain(attempts[at].transaction, receipts[at], answer).cause == "unknown"
+        for at, answer in zip(failed, answers, strict=True)
+    }
+    return [
+        _told(attempt, has_failed=at in causes)
+        for at, (attempt, receipt) in enumerate(zip(attempts, receipts, strict=True))
+        if causes.get(at, receipt.has_succeeded is True)
+    ]
+
+
+def _told(attempt: _Attempt, *, has_failed: bool) -> SaleAttempt:
+    transaction = attempt.transaction
+    return SaleAttempt(
+        token=attempt.token,
+        trader=transaction.sender,
+        block_number=attempt.header.number,
+        time_s=attempt.header.ref.time_s,
+        asked_raw=sold_raw(transaction.data, bytes.fromhex(attempt.token[2:])),
+        has_failed=has_failed,
+    )
+
+
+def _attempts_in(
+    answer: RpcAnswer, header: Header, buyers: Mapping[Address, Sequence[Address]]
+) -> Iterator[_Attempt]:
+    for one in decode_transactions(answer, block=header.ref.hash):
+        for token in buyers.get(one.sender, ()):
+            raw = bytes.fromhex(token[2:])
+            if raw not in one.data or one.to == raw:
+                continue
+            side = side_of(one.data, raw)
+            if side == "sell" or (side == "unknown" and not one.value_wei):
+                yield _Attempt(token=token, transaction=one, header=header)
+
+
+async def _fetch_receipts(client: RpcClient, attempts: Sequence[_Attempt]) -> list[Receipt]:
+    def believe(answers: Sequence[RpcAnswer]) -> list[Receipt]:
+        return [
+            decode_receipt(answer, transaction=one.transaction.hash, block=one.header.ref.hash)
+            for one, answer in zip(attempts, answers, strict=True)
+        ]
+
+    asked = [RpcRequest("eth_getTransactionReceipt", (one.transaction.hash,)) for one in attempts]
+    return await client.ask(asked, believe)

@@ -1,0 +1,1 @@
+"""Back-ups of a store in PostgreSQL, and stores made of them."""
