@@ -7,8 +7,8 @@ that holds many pools settles afterwards.
 
 import bisect
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -47,15 +47,19 @@ def attribute_trades(launch: FirstTrade, events: LaunchEvents) -> tuple[PoolTrad
         trades[trade.block_number].append(trade)
     for move in events.transfers:
         moves[move.block_number].append(move)
+    paid_out = Counter(move.recipient for move in events.transfers if move.sender == launch.holder)
     return tuple(
         one
         for number, of_block in trades.items()
-        for one in _of_block(launch, of_block, moves[number])
+        for one in _of_block(launch, of_block, moves[number], paid_out)
     )
 
 
 def _of_block(
-    launch: FirstTrade, trades: Sequence[LaunchTrade], moves: Sequence[LaunchTransfer]
+    launch: FirstTrade,
+    trades: Sequence[LaunchTrade],
+    moves: Sequence[LaunchTransfer],
+    paid_out: Mapping[Address, int],
 ) -> Iterator[PoolTrade]:
     indexes = [move.log_index for move in moves]
     ends = [trade.log_index for trade in trades]
@@ -68,7 +72,7 @@ def _of_block(
         else:
             low, high = ends[at - 1] if at else -1, ends[at]
         begin, end = bisect.bisect(indexes, low), bisect.bisect(indexes, high)
-        move = _move_of(launch, trade, moves[begin:end])
+        move = _move_of(launch, trade, moves[begin:end], paid_out)
         if move is None:
             continue
         is_buy = trade.token_in_raw < 0
@@ -92,16 +96,25 @@ def _of_block(
 
 
 def _move_of(
-    launch: FirstTrade, trade: LaunchTrade, moves: Sequence[LaunchTransfer]
+    launch: FirstTrade,
+    trade: LaunchTrade,
+    moves: Sequence[LaunchTransfer],
+    paid_out: Mapping[Address, int],
 ) -> LaunchTransfer | None:
-    """Return the transfer of the very amount, else the largest. None: there is none of that
-    direction."""
+    """Return the transfer that is the trader's. None: there is none of that direction. `paid_out`:
+    how often the pool has paid whom."""
     is_buy = trade.token_in_raw < 0
     fitting = [
         move for move in moves if launch.holder == (move.sender if is_buy else move.recipient)
     ]
     whole_raw = abs(trade.token_in_raw)
     exact = [move for move in fitting if math.isclose(move.amount_raw, whole_raw)]
-    # A token that takes its fee first sends the rest: the larger part, as a rule, is the trader's.
-    others = [move for move in fitting if move.recipient != launch.token] or fitting
-    return exact[-1] if exact else max(others, key=lambda move: move.amount_raw, default=None)
+    if exact or not is_buy:
+        largest = max(fitting, key=lambda move: move.amount_raw, default=None)
+        return exact[-1] if exact else largest
+    # Who takes the fee of every purchase is paid more often than any buyer, and maybe more.
+    return min(
+        (move for move in fitting if move.recipient != launch.token),
+        key=lambda move: (paid_out[move.recipient], -move.amount_raw),
+        default=None,
+    )

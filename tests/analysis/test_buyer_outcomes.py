@@ -193,6 +193,16 @@ def move(log: int, sender: Address, recipient: Address, amount: float) -> Launch
             [move(1, POOL, who(8), 1), move(2, POOL, who(1), 9)],
             [(who(1), True, 9, 10)],
         ),
+        # The purse gets more than the buyers, of each.
+        (
+            FIRST,
+            [swap(3, -10, 1), swap(7, -20, 2)],
+            [
+                *(move(1, POOL, who(8), 9), move(2, POOL, who(1), 1)),
+                *(move(5, POOL, who(8), 18), move(6, POOL, who(2), 2)),
+            ],
+            [(who(1), True, 1, 10), (who(2), True, 2, 20)],
+        ),
         # A manager of pools settles after its event.
         (
             IN_MANAGER,

@@ -11,7 +11,7 @@ from core.abi import call_data, encode_values, selector_of
 from core.primitives import Address, Hash32
 from core.rpc.failures import MalformedAnswerError
 from core.rpc.messages import RpcAnswer, RpcFault
-from indexer.watched.failed_trades import explain, side_of
+from indexer.watched.failed_trades import explain, side_of, sold_raw
 from indexer.watched.transactions import (
     BlockTransaction,
     Receipt,
@@ -149,6 +149,8 @@ def test_only_a_failure_of_the_trades_own_limits_is_excused(
     assert told in failure.told
 
 
+FOR_EXACTLY = "swapTokensForExactETH(uint256,uint256,address[],address,uint256)"
+TWO = "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))"
 SELL = (
     "swapExactTokensForETHSupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)"
 )
@@ -176,9 +178,27 @@ def test_the_side_is_told_where_the_path_tells_it(data: str, side: str) -> None:
     assert side_of(bytes.fromhex(data[2:]), TOKENS[0]) == side
 
 
+@pytest.mark.parametrize(
+    ("data", "amount_raw"),
+    [
+        (call_data(SELL, 77, 0, path(TOKENS[0], COIN), text(STRANGER), 9), 77),
+        (call_data(SELL, 77, 0, path(COIN, TOKENS[0]), text(STRANGER), 9), None),
+        (call_data(ONE, (*path(TOKENS[0], COIN), 500, text(STRANGER), 77, 5, 0)), 77),
+        (call_data(TWO, (*path(TOKENS[0], COIN), 500, text(STRANGER), 9, 77, 5, 0)), 77),
+        (call_data(FOR_EXACTLY, 77, 99, path(TOKENS[0], COIN), text(STRANGER), 9), None),
+        (call_data("sell(address)", text(TOKENS[0])), None),
+    ],
+)
+def test_what_is_to_be_sold_is_told_where_the_input_is_exact(
+    data: str, amount_raw: int | None
+) -> None:
+    assert sold_raw(bytes.fromhex(data[2:]), TOKENS[0]) == amount_raw
+
+
 @given(data=st.binary(max_size=400), selector=st.sampled_from([SELL, BUY, ONE]))
 def test_any_bytes_have_a_side(data: bytes, selector: str) -> None:
     whole = bytes.fromhex(selector_of(selector)[2:]) + data
+    assert sold_raw(whole, TOKENS[0]) is None or side_of(whole, TOKENS[0]) == "sell"
     assert side_of(whole, TOKENS[0]) in {"buy", "sell", "unknown"}
 
 

@@ -13,8 +13,8 @@ _COMPOSED_SHARE: Final = 0.5
 _IDLE_SHARE: Final = 0.3
 """Of tokens whose owner has a power: those where it is never used."""
 
-UNKNOWABLE: Final = frozenset({"pool_emptied"})
-"""Axes of launches whose code holds nothing of what happens: the token is a plain one."""
+OUTSIDE_CODE: Final = frozenset({"pool_emptied"})
+"""Axes of launches whose code holds nothing of what happens: plain tokens whose liquidity goes."""
 
 _TAKE: Final = "address pair_, address weth_, address keeper_, address maker_"
 _GIVE: Final = "pair_, weth_, keeper_, maker_"
@@ -193,6 +193,8 @@ contract {name} {{
 """
 _SWITCHED: Final = Kind(key="proxy_switched", axis="owner_proxy", acts=(_act("upgrade()"),))
 
+KINDS: Final = (*_HONEST, *_OWNED, _SWITCHED)
+
 
 def compose_launches(seed: int, count: int) -> list[Trap]:
     """So many launches, the same for the same seed: plain ones and composed ones in turn by chance,
@@ -209,11 +211,12 @@ def compose_launches(seed: int, count: int) -> list[Trap]:
             waiting = [*_HONEST, *_HONEST, *_OWNED, _SWITCHED]
             dice.shuffle(waiting)
         is_idle = dice.random() < _IDLE_SHARE
-        launches.append(_launch(f"L{seed}x{len(launches)}", waiting.pop(), is_idle=is_idle))
+        launches.append(launch_of(f"L{seed}x{len(launches)}", waiting.pop(), is_idle=is_idle))
     return launches
 
 
-def _launch(name: str, kind: Kind, *, is_idle: bool) -> Trap:
+def launch_of(name: str, kind: Kind, *, is_idle: bool = False) -> Trap:
+    """A plain launch. `is_idle`: the owner does nothing."""
     acts = () if is_idle else kind.acts
     is_honest = not kind.hurts and (kind.axis == "plain" or not acts)
     if kind is _SWITCHED:

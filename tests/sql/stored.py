@@ -151,7 +151,7 @@ def read_transfers(store: Store) -> list[Transfer]:
     rows = read_rows(
         store,
         "select token.chain_id, block_number, log_index, token.address, sender, recipient, amount"  # noqa: S608
-        f" from ({_TRANSFERS}) join token using (token_id) order by 1, 2, 3",
+        f" from ({_TRANSFERS}) t join token using (token_id) order by 1, 2, 3",
     )
     fields = Transfer.__struct_fields__
     exact = [(*row[:6], exact_number(str(row[6]))) for row in rows]
@@ -165,7 +165,7 @@ def transfers_of(store: Store, token: Address) -> list[Transfer]:
 
 def undecoded_in(store: Store) -> list[Cells]:
     """All undecoded logs, in chain order."""
-    return read_rows(store, f"select * from ({_UNDECODED}) order by 1, 2, 3")  # noqa: S608
+    return read_rows(store, f"select * from ({_UNDECODED}) t order by 1, 2, 3")  # noqa: S608
 
 
 def trades_in(store: Store) -> list[Cells]:

@@ -1,0 +1,50 @@
+"""Some dozens of generated launches through the whole: real buyers, the follower, the command.
+
+`python -m benchmarks.backtest` does the same with thousands.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.redteam.launch_batch import LaunchResult, run_batch
+from tests.redteam.launch_kinds import KINDS, compose_launches, launch_of
+
+COMPOSED = 12
+SEED = 5
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[LaunchResult]:
+    """Each plain kind once, whose owner does what can be done, and some of a seed."""
+    every_kind = [launch_of(f"Every{at}", kind) for at, kind in enumerate(KINDS)]
+    folder: Path = tmp_path_factory.mktemp("launches")
+    return run_batch([*every_kind, *compose_launches(SEED, COMPOSED)], folder)
+
+
+def test_what_trapped_within_the_hour_was_not_called_safe(results: list[LaunchResult]) -> None:
+    wrong = [one for one in results if one.is_false_safe and one.is_in_code]
+    assert not wrong, [f"{one.truth.label}: {one.truth.words}" for one in wrong]
+
+
+def test_each_kind_does_what_it_is_for(results: list[LaunchResult]) -> None:
+    """The instrument itself: by receipts and balances, whatever the service says."""
+    trapped = {one.truth.label: one.trapped["hour"] for one in results[: len(KINDS)]}
+    assert trapped == {one.truth.label: not one.truth.is_honest for one in results[: len(KINDS)]}
+
+
+def test_the_command_scores_as_receipts_and_balances_do(results: list[LaunchResult]) -> None:
+    wrong = [
+        f"{one.truth.label}: {one.scored['hour']}, but {one.truth.words}"
+        for one in results[: len(KINDS)]
+        if (one.scored["hour"] == "trapped") is not one.truth.has_bad_trade("hour")
+    ]
+    assert not wrong, "\n".join(wrong)
+    # A plain launch is seen through to its sales.
+    assert all(one.scored["hour"] == "sold" for one in results if one.truth.axis == "plain")
+
+
+def test_plain_launches_are_judged_and_not_called_dangerous(results: list[LaunchResult]) -> None:
+    said = {one.truth.label: one.verdict for one in results if one.truth.axis == "plain"}
+    assert set(said.values()) <= {"safe", "warning"}, said
+    assert "safe" in said.values()
