@@ -81,6 +81,14 @@ class Transaction(Reader):
         """Run a statement once for each row of its positional parameters; return the number of
         rows changed. Raises StoreError."""
 
+    @abstractmethod
+    def pipelined(self) -> AbstractContextManager[None]:
+        """Send the writes of a block without waiting for the answer to one before the next.
+
+        A read waits for all before it. What the writes return means nothing there, and what became
+        of them is told later: by a read, or by the end of the block. Raises StoreError.
+        """
+
 
 class Database(Protocol):
     """What holds the serving state. Thread-safe; several processes may have the same one open."""

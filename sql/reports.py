@@ -64,27 +64,30 @@ def write_report(
     with store.transaction(chain_id=head.chain_id) as tx:
         token = _tracked(tx, head)
         token_id = token.token_id
-        _delete_parts(tx, token_id)
-        tx.insert("report", [head], token_id=token_id, pools_resolved=int(report.pools is not None))
-        tx.insert("report_finding", to_rows(report.static, report.scan), token_id=token_id)
-        tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
-        tx.insert("report_holder", report.holders, token_id=token_id)
-        _insert_body(tx, token_id, report)
-        if judgement is not None:
-            put_judgement(tx, token_id, judgement)
-            if add_to_history(tx, token_id, report, judgement):
-                tell_watchers(tx, token_id, report, judgement)
-        put_search_entry(
-            tx,
-            token_id=token_id,
-            chain_id=head.chain_id,
-            name=head.name,
-            symbol=head.symbol,
-            usd=sum(pool.quote_side_usd for pool in report.pools or ()),
-        )
-        _plan_tasks(tx, token, head, refresh)
-        settle_changes(tx, token, head)
-        settle_disagreements(tx, token, head, report.pools or ())
+        with tx.pipelined():
+            _delete_parts(tx, token_id)
+            tx.insert(
+                "report", [head], token_id=token_id, pools_resolved=int(report.pools is not None)
+            )
+            tx.insert("report_finding", to_rows(report.static, report.scan), token_id=token_id)
+            tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
+            tx.insert("report_holder", report.holders, token_id=token_id)
+            _insert_body(tx, token_id, report)
+            if judgement is not None:
+                put_judgement(tx, token_id, judgement)
+                if add_to_history(tx, token_id, report, judgement):
+                    tell_watchers(tx, token_id, report, judgement)
+            put_search_entry(
+                tx,
+                token_id=token_id,
+                chain_id=head.chain_id,
+                name=head.name,
+                symbol=head.symbol,
+                usd=sum(pool.quote_side_usd for pool in report.pools or ()),
+            )
+            _plan_tasks(tx, token, head, refresh)
+            settle_changes(tx, token, head)
+        settle_disagreements(tx, token, head, report.pools or ())  # asks what a write changed
 
 
 def set_creator(

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -108,6 +108,10 @@ class SqliteTransaction(SqliteReader, Transaction):
         """Run a statement once for each row; return the number of rows changed. Raises
         StoreError."""
         return self._connection.executemany(load_statement(query, self._queries), rows).rowcount
+
+    def pipelined(self) -> AbstractContextManager[None]:
+        """Change nothing: there is no way to a server that could be waited for."""
+        return nullcontext()
 
 
 class SqliteFile:

@@ -53,7 +53,13 @@ class StatementWatch:
 
     @contextlib.contextmanager
     def over(self, connection: PostgresConnection) -> Iterator[None]:
-        """Watch over the statements of a block, which count as one. Raises OverdueError."""
+        """Watch over the statements of a block, which count as one. Raises OverdueError.
+
+        Inside such a block another changes nothing.
+        """
+        if connection in self._running:
+            yield
+            return
         with self._lock:
             self._running[connection] = time.monotonic() + self._longest_s
         try:
