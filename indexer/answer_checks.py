@@ -44,6 +44,17 @@ def check_link(parent: BlockRef, child: BlockRef) -> None:
         )
 
 
+def check_anchor(found: Header | None, anchor: BlockRef) -> None:
+    """Check that the node has a block that is known to be canonical: else it is behind, maybe on an
+    abandoned branch."""
+    if found is None or found.ref.hash != anchor.hash:
+        raise DisagreementError(
+            first=f"eth_getBlockByNumber({anchor.number})",
+            second="the block that is canonical",
+            difference=f"it is {found.ref.hash if found else 'missing'}, not {anchor.hash}",
+        )
+
+
 def check_block_logs(logs: LogColumns, header: Header, *, topics: Sequence[Hash32]) -> None:
     """Check that logs read by block hash are of that block, in order, of the topics, and in its
     bloom filter."""

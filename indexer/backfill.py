@@ -16,13 +16,14 @@ import structlog
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import CallerError, InternalError, UpstreamError
+from core.primitives import BlockRef
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
 from indexer.bulk_writer import LEAST_LOGS, BulkWriter
 from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan, GatheredSpan, fetch_headers
+from indexer.reads import BlockSpan, GatheredSpan, fetch_headers, fetch_headers_at
 from indexer.spans import SpanReader
 from sql.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
 from sql.database import Transaction
@@ -186,8 +187,8 @@ class _Run:
         yield self._note(at - 1)
         while at <= self._to:
             begun_at = at
-            final = await self._fetch_final()
-            async with aclosing(self._gathered(at, final)) as pieces:
+            final, anchor = await self._fetch_final()
+            async with aclosing(self._gathered(at, final, anchor)) as pieces:
                 async for piece in pieces:
                     await self._save(piece, is_final=True)
                     at = piece.span.last + 1
@@ -202,14 +203,22 @@ class _Run:
             if at == begun_at:
                 return
 
-    async def _fetch_final(self) -> int:
-        """Return the last block of the range that is final now."""
+    async def _fetch_final(self) -> tuple[int, BlockRef]:
+        """Return the number of the last block of the range that is final now, and a block that is
+        canonical at or above it: a node that is behind may be on an abandoned branch."""
         head = await self._client.fetch_head()
         self.has_begun = True
         if self._to > head.number:
             raise BeyondHeadError(to_block=self._to, head=head.number)
         self._trades_from = head.number - self._trade_blocks + 1
-        return min(self._to, head.number - self._chain.finality_blocks)
+        final = head.number - self._chain.finality_blocks
+        if final < self._from:
+            return final, head
+        # A final block, and not the head: that may be reorganised away while the range is read.
+        (block,) = await fetch_headers_at(self._client, [final], anchor=head)
+        if block is None:
+            raise UpstreamError(service=self._client.services, reason=f"lacks block {final}")
+        return min(self._to, final), block.ref
 
     async def _held_pieces(self, first: int) -> AsyncGenerator[GatheredSpan, None]:
         """Yield the blocks from `first` on that following holds, as the nodes have them."""
@@ -227,13 +236,15 @@ class _Run:
             yield GatheredSpan([read])
             first = last + 1
 
-    async def _gathered(self, first: int, last: int) -> AsyncGenerator[GatheredSpan, None]:
+    async def _gathered(
+        self, first: int, last: int, anchor: BlockRef
+    ) -> AsyncGenerator[GatheredSpan, None]:
         """Yield final blocks in pieces that are large enough for a transaction, whose logs nothing
         else holds."""
         gathered: list[BlockSpan] = []
         logs = 0
         since_s = time.monotonic()
-        async with aclosing(self._fetched(first, last)) as fetched:
+        async with aclosing(self._fetched(first, last, anchor)) as fetched:
             async for pieces in fetched:
                 gathered += pieces
                 logs += sum(len(piece.logs) for piece in pieces)
@@ -244,7 +255,9 @@ class _Run:
         if gathered:
             yield _emptied(gathered)
 
-    async def _fetched(self, first: int, last: int) -> AsyncGenerator[list[BlockSpan], None]:
+    async def _fetched(
+        self, first: int, last: int, anchor: BlockRef
+    ) -> AsyncGenerator[list[BlockSpan], None]:
         """Yield final blocks in order, while the next ones are being fetched."""
         under_way: deque[asyncio.Task[list[BlockSpan]]] = deque()
         at = first
@@ -252,7 +265,8 @@ class _Run:
             while at <= last or under_way:
                 while at <= last and len(under_way) < _FETCHES_AT_ONCE:
                     end = min(at + self._spans.size - 1, last)
-                    fetching = self._spans.fetch(at, end, timed=at >= self._trades_from)
+                    is_timed = at >= self._trades_from
+                    fetching = self._spans.fetch(at, end, timed=is_timed, anchor=anchor)
                     under_way.append(asyncio.create_task(fetching))
                     at = end + 1
                 yield await under_way[0]

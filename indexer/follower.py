@@ -32,7 +32,6 @@ from indexer.watched.token_swaps import trade_facts
 from indexer.watched.token_watch import TokenWatch, WatchTotals
 from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
 from sql.database import Transaction
-from sql.rows import BlockRow
 from sql.store import Store
 from sql.unwind import unwind_from
 
@@ -346,17 +345,11 @@ class Follower:
         if unwatched:
             with self._store.transaction(chain_id=self._chain.id) as tx:
                 unwind_from(tx, chain_id=self._chain.id, number=unwatched[0])
-        held = [_to_ref(row) for row in rows if row.number <= tip]
+        held = [row.ref for row in rows if row.number <= tip]
         self._window = {ref.number: ref for ref in held}
         self._next = None if checkpoint is None else checkpoint.number + 1
         # A store that an earlier release has followed has no floor yet.
         self._floor = floor or (held[0].number + 1 if held else tip + 1)
-
-
-def _to_ref(row: BlockRow) -> BlockRef:
-    return BlockRef(
-        number=row.number, hash=row.hash, parent_hash=row.parent_hash, time_s=row.time_s
-    )
 
 
 def _is_on(found: Header | None, ref: BlockRef) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from core.errors import AssayError, UpstreamError
-from core.primitives import Address, Hash32
+from core.primitives import Address, BlockRef, Hash32
 from core.rpc.backoff import SleepClock, SystemClock
 from core.rpc.client import RpcClient
 from core.rpc.failures import AddressRefusedError, MalformedAnswerError, RangeRefusedError
@@ -24,6 +24,7 @@ from core.rpc.ranges import (
     parse_suggestion,
 )
 from indexer.answer_checks import (
+    check_anchor,
     check_block_logs,
     check_link,
     check_number,
@@ -32,7 +33,7 @@ from indexer.answer_checks import (
 )
 from indexer.decode.log_answers import LogDecoder
 from indexer.decode.log_columns import NO_TIME, LogColumns, LogGroup, join_logs
-from indexer.reads import TOPICS, BlockSpan, fetch_headers, join_pieces
+from indexer.reads import TOPICS, BlockSpan, fetch_headers_at, join_pieces
 from indexer.receipt_reads import fetch_logs_by_receipts
 
 _RANGE_ATTEMPTS = 2
@@ -84,20 +85,24 @@ class LogReader:
         *,
         topics: Sequence[Hash32] = TOPICS,
         address: Address | None = None,
+        anchor: BlockRef | None = None,
     ) -> BlockSpan:
         """Return final blocks with their logs read by range; with `address`, the logs of that
         contract alone.
 
+        `anchor`: a canonical block at or above them; a node that has another there is not believed.
+        None: whoever stores the blocks checks that they are canonical.
+
         Raises RangeRefusedError when the range is too large for the node, UpstreamError otherwise.
         """
         if address is not None:
-            return await self._query_range(first, last, topics, address=address)
+            return await self._query_range(first, last, topics, address=address, anchor=anchor)
         if not self._reads_receipts():
             try:
-                return await self._query_range(first, last, topics, address=None)
+                return await self._query_range(first, last, topics, address=None, anchor=anchor)
             except _QueriesRefusedError:
                 self._note_refusal()
-        return await self._fetch_range_by_receipts(first, last, topics)
+        return await self._fetch_range_by_receipts(first, last, topics, anchor=anchor)
 
     # --- by query ---------------------------------------------------------------------------------
 
@@ -140,7 +145,13 @@ class LogReader:
         return found
 
     async def _query_range(
-        self, first: int, last: int, topics: Sequence[Hash32], *, address: Address | None
+        self,
+        first: int,
+        last: int,
+        topics: Sequence[Hash32],
+        *,
+        address: Address | None,
+        anchor: BlockRef | None,
     ) -> BlockSpan:
         wanted: dict[str, object] = {
             "fromBlock": hex(first),
@@ -150,9 +161,9 @@ class LogReader:
         if address is not None:
             wanted["address"] = address
         # Logs last: the client need not read such a long list where it ends the message.
+        heights = [first, last] if anchor is None else [first, last, anchor.number]
         requests = [
-            header_request(first),
-            header_request(last),
+            *(header_request(number) for number in heights),
             RpcRequest("eth_getLogs", (wanted,)),
         ]
         most_refusals = min(self._client.endpoint_count, _RANGE_ATTEMPTS)
@@ -162,9 +173,15 @@ class LogReader:
             *headers, found = answers
             if address is None:
                 raise_if_refused(found)
+            decoded = [
+                decode_header(answer, asked=f"block {number}")
+                for number, answer in zip(heights, headers, strict=True)
+            ]
+            if anchor is not None:
+                check_anchor(decoded.pop(), anchor)
             ends = [
-                _require(decode_header(answer, asked=f"block {number}"), number)
-                for number, answer in zip((first, last), headers, strict=True)
+                _require(header, number)
+                for header, number in zip(decoded, (first, last), strict=True)
             ]
             _raise_if_too_large(found, first=first)
             logs = self._read(found, asked=f"logs of blocks {first} to {last}")
@@ -213,7 +230,7 @@ class LogReader:
         return raise_if_refused
 
     async def _fetch_range_by_receipts(
-        self, first: int, last: int, topics: Sequence[Hash32]
+        self, first: int, last: int, topics: Sequence[Hash32], *, anchor: BlockRef | None
     ) -> BlockSpan:
         if last - first >= _MOST_BLOCKS_BY_RECEIPTS:
             raise RangeRefusedError(
@@ -223,7 +240,7 @@ class LogReader:
         pieces = []
         for start in range(first, last + 1, _BLOCKS_AT_ONCE):
             end = min(start + _BLOCKS_AT_ONCE - 1, last)
-            found = await fetch_headers(self._client, start, end)
+            found = await fetch_headers_at(self._client, range(start, end + 1), anchor=anchor)
             headers = [_require(header, number) for number, header in enumerate(found, start=start)]
             pieces.append(_with_header_times(await self.fetch_blocks(headers, topics=topics)))
         whole = join_pieces(pieces)

@@ -14,7 +14,7 @@ from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcAnswer
-from indexer.answer_checks import check_number
+from indexer.answer_checks import check_anchor, check_number
 from indexer.decode.log_columns import LogColumns, join_logs, no_logs
 from indexer.decode.pool_events import CREATION_TOPICS
 from indexer.decode.transfer_events import TRANSFER_TOPIC
@@ -65,20 +65,29 @@ async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header
     return await fetch_headers_at(client, range(first, last + 1))
 
 
-async def fetch_headers_at(client: RpcClient, numbers: Sequence[int]) -> list[Header | None]:
+async def fetch_headers_at(
+    client: RpcClient, numbers: Sequence[int], *, anchor: BlockRef | None = None
+) -> list[Header | None]:
     """Return the canonical blocks at these heights, asked for together: as one node has them, where
-    it takes as many requests at once. Raises UpstreamError."""
+    it takes as many requests at once.
+
+    `anchor`: a canonical block at or above them; a node that has another there is not believed.
+    Raises UpstreamError.
+    """
+    asked = [*numbers] if anchor is None else [*numbers, anchor.number]
 
     def believe(answers: Sequence[RpcAnswer]) -> list[Header | None]:
         headers: list[Header | None] = []
-        for number, answer in zip(numbers, answers, strict=True):
+        for number, answer in zip(asked, answers, strict=True):
             header = decode_header(answer, asked=f"block {number}")
             if header is not None:
                 check_number(header, asked=number)
             headers.append(header)
+        if anchor is not None:
+            check_anchor(headers.pop(), anchor)
         return headers
 
-    return await client.ask([header_request(number) for number in numbers], believe)
+    return await client.ask([header_request(number) for number in asked], believe)
 
 
 def join_pieces(pieces: Sequence[BlockSpan]) -> BlockSpan:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from config.settings_model import IndexerSettings
-from core.primitives import Address, Hash32
+from core.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
@@ -40,11 +40,14 @@ class SpanReader:
         """Return the present range size in blocks."""
         return self._range.size
 
-    async def fetch(self, first: int, last: int, *, timed: bool = False) -> list[BlockSpan]:
+    async def fetch(
+        self, first: int, last: int, *, timed: bool = False, anchor: BlockRef | None = None
+    ) -> list[BlockSpan]:
         """Fetch `first` to `last` and return the pieces in order.
 
-        `timed`: with the logs of `timed_topics`, as long as the nodes send times with logs. Raises
-        RangeRefusedError when even a single block is too much, UpstreamError otherwise.
+        `timed`: with the logs of `timed_topics`, as long as the nodes send times with logs.
+        `anchor`: as for `LogReader.fetch_range`. Raises RangeRefusedError when even a single block
+        is too much, UpstreamError otherwise.
         """
         pieces: list[BlockSpan] = []
         at = first
@@ -55,21 +58,21 @@ class SpanReader:
                 if timed and self._tells_times
                 else self._topics
             )
-            piece = await self._try(at, end, topics)
+            piece = await self._try(at, end, topics, anchor=anchor)
             if piece is not None:
                 self._tells_times &= not piece.logs.lacks_times()
                 pieces.append(piece)
                 at = end + 1
         return pieces
 
-    async def fetch_back(self, last: int, *, address: Address) -> BlockSpan:
+    async def fetch_back(self, last: int, *, address: Address, anchor: BlockRef) -> BlockSpan:
         """Fetch the logs of one contract up to `last`, over the present range size.
 
         Raises as `fetch` does.
         """
         while True:
             first = max(0, last - self.size + 1)
-            piece = await self._try(first, last, self._topics, address=address)
+            piece = await self._try(first, last, self._topics, address=address, anchor=anchor)
             if piece is not None:
                 return piece
 
@@ -80,10 +83,13 @@ class SpanReader:
         topics: Sequence[Hash32],
         *,
         address: Address | None = None,
+        anchor: BlockRef | None,
     ) -> BlockSpan | None:
         asked = last - first + 1
         try:
-            piece = await self._reader.fetch_range(first, last, topics=topics, address=address)
+            piece = await self._reader.fetch_range(
+                first, last, topics=topics, address=address, anchor=anchor
+            )
         except RangeRefusedError as error:
             if asked == 1:
                 raise

@@ -20,7 +20,7 @@ from cachetools import FIFOCache
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
-from core.primitives import Address
+from core.primitives import Address, BlockRef
 from core.rpc.backoff import backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError
@@ -32,7 +32,7 @@ from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader
 from sql.balances import holders_of
-from sql.blocks import has_backfill, read_checkpoint
+from sql.blocks import find_block_from, has_backfill, read_checkpoint
 from sql.database import Transaction
 from sql.filled_spans import insert_old_transfers
 from sql.history_tables import DueHistory, read_due_history, write_history
@@ -183,8 +183,9 @@ class Histories:
         logs = min(_MOST_LOGS_A_TURN, self._settings.history_logs - due.logs)
         last = due.transfers_from_block - 1
         try:
+            anchor = await asyncio.to_thread(self._read_anchor, last)
             while turn.is_first is False and turn.requests < requests and turn.logs < logs:
-                piece = await self._spans.fetch_back(last, address=due.address)
+                piece = await self._spans.fetch_back(last, address=due.address, anchor=anchor)
                 is_first = await self._is_first(due.address, piece)
                 turn.piece = join_pieces([piece] if turn.piece is None else [piece, turn.piece])
                 turn.requests += 1
@@ -193,6 +194,15 @@ class Histories:
         except (UpstreamError, RangeRefusedError) as error:
             turn.failure = error
         return turn
+
+    def _read_anchor(self, number: int) -> BlockRef:
+        """Return the lowest block that following holds from a number on. Raises UpstreamError where
+        it holds none: a reorganisation is being unwound."""
+        held = find_block_from(self._store, chain_id=self._chain.id, number=number)
+        if held is None:
+            reason = f"block {number} is above what following holds"
+            raise UpstreamError(service=self._client.services, reason=reason)
+        return held.ref
 
     async def _is_first(self, token: Address, piece: BlockSpan) -> bool | None:
         """True if the token had no code before the piece. None: not known.

@@ -51,6 +51,11 @@ def list_blocks(
     return store.fetch("blocks/list_window", BlockRow, chain_id=chain_id, first=first, last=last)
 
 
+def find_block_from(store: Readable, *, chain_id: int, number: int) -> BlockRow | None:
+    """Return the lowest block of the window from a number on. None: all that are held are lower."""
+    return store.fetch_one("blocks/find_from", BlockRow, chain_id=chain_id, number=number)
+
+
 def insert_blocks(tx: Transaction, blocks: Sequence[BlockRow]) -> None:
     """Add blocks to the window, replacing any with the same number."""
     tx.insert("block", blocks, on_conflict="replace")

@@ -9,7 +9,7 @@ import msgspec
 
 from config.pool_families import DexKind
 from core.errors import RefusalCode
-from core.primitives import Address, Hash32, HexBytes, RawAmount
+from core.primitives import Address, BlockRef, Hash32, HexBytes, RawAmount
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +27,13 @@ class BlockRow(Row, frozen=True, kw_only=True):
     hash: Hash32
     parent_hash: Hash32
     time_s: int
+
+    @property
+    def ref(self) -> BlockRef:
+        """Return the block without its chain."""
+        return BlockRef(
+            number=self.number, hash=self.hash, parent_hash=self.parent_hash, time_s=self.time_s
+        )
 
 
 class CheckpointRow(Row, frozen=True, kw_only=True):
