@@ -2,6 +2,7 @@
 
 import platform
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ _BEHIND_S = 10
 _START_TRIES = 3
 _START_S = 20.0
 _ANSWER_S = 30.0
+_SILENT_S = 0.3
 
 _PLATFORMS = {
     ("Linux", "x86_64"): "linux-amd64",
@@ -132,8 +134,22 @@ class AnvilNode:
             self._session.close()
 
     def freeze(self) -> None:
-        """Keep the node from answering while its port stays open, until `thaw`."""
+        """Keep the node from answering while its port stays open, until `thaw`.
+
+        Returns once it is silent: a stop signal takes a moment to reach every thread.
+        """
         signal_leashed(self._running(), signal.SIGSTOP)
+        while self._answers_soon():
+            time.sleep(0.01)
+
+    def _answers_soon(self) -> bool:
+        """Whether a request gets any byte; the silence of a node that runs is far shorter."""
+        with socket.create_connection(("127.0.0.1", self._port), timeout=_SILENT_S) as probe:
+            probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try:
+                return bool(probe.recv(1))
+            except TimeoutError:
+                return False
 
     def thaw(self) -> None:
         """Let a frozen node go on."""

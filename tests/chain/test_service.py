@@ -189,7 +189,7 @@ def test_a_node_that_stops_answering_is_our_failure_and_passes(served: Served) -
     try:
         started = time.monotonic()
         unseen = served.ask("mintable")
-        assert unseen.status_code == 500
+        assert unseen.status_code == 500, unseen.text
         assert unseen.json()["error_code"] == "analysis_failed"
         assert unseen.json()["features"] is None
         assert time.monotonic() - started < 15
