@@ -1,5 +1,6 @@
 """How far a follower was behind its node, from what both noted. No I/O."""
 
+import math
 import statistics
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -17,8 +18,12 @@ class Lag(msgspec.Struct, frozen=True, kw_only=True):
     """That the node told of."""
     missing: int
     """That the follower had not stored at the end."""
+    level_after_s: float | None
+    """From the node's first block to the first moment at which the follower had stored its head.
+    None: it never had."""
     seconds: tuple[float, ...]
-    """From a block's publication to its commit, for each that was stored."""
+    """From a block's publication to its commit, for each that was published after that moment and
+    was stored."""
     behind: tuple[int, ...]
     """Blocks between our tip and the node's head at each of these commits."""
 
@@ -28,17 +33,25 @@ def measure_lag(published: Sequence[Published], positions: Sequence[Position]) -
     canonical = {block.number: block for block in published}
     times = [position.at_s for position in positions]
     published_at = [block.at_s for block in published]
-    seconds, behind = [], []
+
+    def head_at(at_s: float) -> Published:
+        return published[max(0, bisect_right(published_at, at_s) - 1)]
+
+    level_at = next(
+        (one.at_s for one in positions if one.number >= head_at(one.at_s).number), math.inf
+    )
+    missing, seconds, behind = 0, [], []
     for block in canonical.values():
         committed = _committed(block, positions, bisect_right(times, block.at_s))
         if committed is None:
-            continue
-        seconds.append(committed.at_s - block.at_s)
-        head = published[bisect_right(published_at, committed.at_s) - 1].number
-        behind.append(max(0, head - committed.number))
+            missing += 1
+        elif block.at_s >= level_at:
+            seconds.append(committed.at_s - block.at_s)
+            behind.append(max(0, head_at(committed.at_s).number - committed.number))
     return Lag(
         blocks=len(canonical),
-        missing=len(canonical) - len(seconds),
+        missing=missing,
+        level_after_s=None if math.isinf(level_at) else level_at - published[0].at_s,
         seconds=tuple(seconds),
         behind=tuple(behind),
     )

@@ -131,15 +131,19 @@ def describe_minutes(memory_mb: Sequence[float]) -> str:
 
 def show(published: dict[str, list[Published]], report: FollowersReport) -> None:
     """One line a chain."""
-    print(f"{'chain':12}{'blocks':>8}  lag in blocks p50/p99/max   in seconds p50/p99/max")
+    print(
+        f"{'chain':12}{'blocks':>8}  level after  lag since then: in blocks p50/p99/max   "
+        "in seconds p50/p99/max"
+    )
     for slug, blocks in published.items():
         lag = measure_lag(blocks, report.positions[slug])
         behind = "/".join(f"{value:.0f}" for value in percentiles(lag.behind))
         seconds = "/".join(f"{value:.2f}" for value in percentiles(lag.seconds))
         reorged = len(blocks) - lag.blocks
+        level = "never" if lag.level_after_s is None else f"{lag.level_after_s:.2f} s"
         told = f"; {len(report.errors[slug])} errors" if report.errors[slug] else ""
         print(
-            f"{slug:12}{lag.blocks:8}  {behind:>26}   {seconds:>22}  "
+            f"{slug:12}{lag.blocks:8}  {level:>11}  {behind:>38}   {seconds:>22}  "
             f"{reorged} reorganised away, {lag.missing} not stored at the end{told}"
         )
         for error in report.errors[slug]:
