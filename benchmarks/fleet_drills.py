@@ -15,12 +15,16 @@ from harness.parts.postgres_server import running_postgres
 @click.command()
 @click.option("--drills", default=20, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=1, show_default=True)
-def main(drills: int, seed: int) -> None:
+@click.option("--skew-s", default=0.0, show_default=True, help="One clock ahead, one behind.")
+def main(drills: int, seed: int, skew_s: float) -> None:
     """Let two followers on one chain suffer one fault after another, and compare the store with
     the chain after each."""
     dice = Random(seed)
     outcomes: list[DrillOutcome] = []
-    with running_postgres(is_durable=True) as server, two_followers(server.url(), seed) as drill:
+    with (
+        running_postgres(is_durable=True) as server,
+        two_followers(server.url(), seed, skew_s=skew_s) as drill,
+    ):
         for at in range(1, drills + 1):
             outcome = drill.suffer(dice.choice(FAULTS))
             outcomes.append(outcome)
@@ -31,7 +35,7 @@ def main(drills: int, seed: int) -> None:
         own = [outcome for outcome in outcomes if outcome.fault == fault]
         if own:
             click.echo(_line(fault, own))
-    click.echo(f"{drills} drills, seed {seed}: no block missing, twice or wrong")
+    click.echo(f"{drills} drills, seed {seed}, skew {skew_s:g} s: no block missing, twice or wrong")
 
 
 def _line(fault: str, own: list[DrillOutcome]) -> str:

@@ -167,18 +167,20 @@ class FollowerDrill:
 
 
 @contextmanager
-def two_followers(url: str, seed: int) -> Iterator[FollowerDrill]:
-    """Start two followers of a made-up chain on the empty database at a URL."""
+def two_followers(url: str, seed: int, *, skew_s: float = 0.0) -> Iterator[FollowerDrill]:
+    """Start two followers of a made-up chain on the empty database at a URL. `skew_s`: how far the
+    clock of one is ahead, and that of the other behind."""
     port = psycopg.conninfo.conninfo_to_dict(url)["port"]
-    module = "harness.fleet.follower_process"
+    skewed, module = "harness.fleet.skewed_clock", "harness.fleet.follower_process"
     with ExitStack() as stack:
         world = stack.enter_context(followed_chain(seed))
         followers = []
-        for _ in range(2):
+        for own_skew_s in (skew_s, -skew_s):
             proxy = stack.enter_context(proxied(int(str(port))))
             own_url = url.replace(f":{port}", f":{proxy.port}")
-            words = [sys.executable, "-m", module, world.url, own_url, str(_WORLD), str(_FINALITY)]
-            follower = _Follower(proxy, words, world)
+            words = [world.url, own_url, str(_WORLD), str(_FINALITY)]
+            clock = [sys.executable, "-m", skewed, str(own_skew_s)]
+            follower = _Follower(proxy, [*clock, module, *words], world)
             stack.callback(follower.end)
             followers.append(follower)
         yield FollowerDrill(world, followers, url)
