@@ -52,6 +52,7 @@ from api.routes.token_evidence_pack import get_evidence_pack
 from api.routes.token_evidence_pack_page import send_pack
 from api.routes.token_exit import get_exit
 from api.routes.token_exit_page import show_exit
+from api.routes.token_hooks import get_hooks
 from api.routes.token_kin import get_kin
 from api.routes.token_liquidity import get_liquidity
 from api.routes.token_liquidity_page import show_liquidity
@@ -116,6 +117,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_evidence,
             get_exit,
             get_liquidity,
+            get_hooks,
             get_evidence_pack,
             get_kin,
             post_trade_check,

@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck
@@ -62,6 +63,11 @@ class Quotes(Protocol):
 
     async def find_liquidity(self, chain: str, report: Report, /) -> LiquidityFindings:
         """Return who holds the liquidity of the report's token. Raises TokenRefusedError,
+        UpstreamError."""
+        ...
+
+    async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
+        """Return what the hooks of the token's pools may do. Raises TokenRefusedError,
         UpstreamError."""
         ...
 

@@ -45,7 +45,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
                 {"GoPlus clients": "goplus.md"},
             ]
         },
-        {"Trades": ["exit.md", "liquidity.md", "check-trade.md"]},
+        {"Trades": ["exit.md", "liquidity.md", "hooks.md", "check-trade.md"]},
         {"Kin of a token": "kin.md"},
         {"Evidence packs": "replay.md"},
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},

@@ -47,7 +47,7 @@ async def read_hook_conditions(
 
 async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeConditions:
     try:
-        judged = await _judge_hook(context, hook, block=block)
+        judged = await judge_hook(context, hook, block=block)
     except UpstreamError:
         return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
     conditions = judged.conditions
@@ -57,7 +57,8 @@ async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeC
     return await _with_words(context, hook, conditions, block=block)
 
 
-async def _judge_hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeVerdict:
+async def judge_hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeVerdict:
+    """Return the static findings of a hook's code, behind a proxy too. Raises UpstreamError."""
     batch = ReadBatch(block)
     code = batch.code(hook)
     proxy = ProxyReads(batch, hook)

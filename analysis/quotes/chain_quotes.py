@@ -8,6 +8,7 @@ from typing import Final
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
+from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
 from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck, check_trade
@@ -45,6 +46,7 @@ class ChainQuotes:
         self._waiting = dict.fromkeys(contexts, 0)
         self._quotes = SingleFlight[tuple[str, Address, Hash32, ExitAsk], ExitQuote]()
         self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
+        self._hooks = SingleFlight[tuple[str, Address, Hash32], HookFindings]()
         self._packs = SingleFlight[tuple[str, Address], PackFile]()
 
     async def quote_exit(self, chain: str, report: Report, ask: ExitAsk) -> ExitQuote:
@@ -73,6 +75,20 @@ class ChainQuotes:
                 return await find_liquidity(self._contexts[chain], token.address, report)
 
         return await self._inquiries.run((chain, token.address, token.block_hash), run)
+
+    async def find_hooks(self, chain: str, report: Report) -> HookFindings:
+        """Return what the hooks of its pools may do; see `find_hooks`. Equal questions at the same
+        time are one.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
+        token = report.token
+
+        async def run() -> HookFindings:
+            async with self._bounded(chain):
+                return await find_hooks(self._contexts[chain], token.address)
+
+        return await self._hooks.run((chain, token.address, token.block_hash), run)
 
     async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk) -> TradeCheck:
         """Return what a trade would do; see `trade_check`.
@@ -105,6 +121,7 @@ class ChainQuotes:
         """Cancel what is under way."""
         await self._quotes.aclose()
         await self._inquiries.aclose()
+        await self._hooks.aclose()
         await self._packs.aclose()
 
     @asynccontextmanager

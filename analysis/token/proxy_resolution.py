@@ -31,6 +31,9 @@ IMPLEMENTATION_SLOT = _slot("eip1967.proxy.implementation", minus_one=True)
 BEACON_SLOT = _slot("eip1967.proxy.beacon", minus_one=True)
 """EIP-1967: the contract whose `implementation()` is called."""
 
+ADMIN_SLOT = _slot("eip1967.proxy.admin", minus_one=True)
+"""EIP-1967: who may replace the implementation, where the proxy keeps to the standard."""
+
 ZEPPELIN_SLOT = _slot("org.zeppelinos.proxy.implementation", minus_one=False)
 """Proxies of OpenZeppelin's ZeppelinOS, before EIP-1967."""
 

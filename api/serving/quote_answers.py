@@ -7,6 +7,7 @@ import structlog
 
 from api.error_answers import RefusalError
 from api.formats.exit_format import ExitAnswer
+from api.formats.hooks_format import HooksAnswer
 from api.formats.liquidity_format import LiquidityAnswer
 from api.formats.pack_format import PackAnswer
 from api.formats.rendering import render_failure, render_refusal
@@ -16,7 +17,7 @@ from api.serving.packing import Coding, pack, pack_once
 from config.chains import Chain
 from core.errors import AssayError, TokenRefusedError
 
-QuoteAnswer = ExitAnswer | LiquidityAnswer | PackAnswer | TradeAnswer
+QuoteAnswer = ExitAnswer | HooksAnswer | LiquidityAnswer | PackAnswer | TradeAnswer
 
 _log = structlog.get_logger(__name__)
 

@@ -9,6 +9,7 @@ from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem
 from api.formats.exit_format import ExitAnswer, exit_answer
+from api.formats.hooks_format import HooksAnswer, hooks_answer
 from api.formats.liquidity_format import LiquidityAnswer, liquidity_answer
 from api.formats.rendering import native_of, summary_of
 from api.formats.trade_format import TradeAnswer, TradeRequest, trade_answer
@@ -55,6 +56,16 @@ class QuoteService:
         snapshot = await self._answers.snapshot(chain=chain, address=address)
         found = await self._quotes.find_liquidity(chain, snapshot.report)
         return liquidity_answer(found, self._answers.chain(chain), snapshot.report.token)
+
+    async def hooks(self, *, chain: str, address: str) -> HooksAnswer:
+        """Return what the hooks of its pools may do; the token is analysed first where it has not
+        been.
+
+        Raises TokenRefusedError, UpstreamError, InternalError, TimeoutError.
+        """
+        snapshot = await self._answers.snapshot(chain=chain, address=address)
+        found = await self._quotes.find_hooks(chain, snapshot.report)
+        return hooks_answer(found, self._answers.chain(chain), snapshot.report.token)
 
     async def evidence_pack(self, *, chain: str, address: str) -> PackFile:
         """Return the evidence pack of an analysis made now.

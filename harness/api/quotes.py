@@ -10,6 +10,7 @@ from analysis.liquidity.liquidity_shares import (
 )
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, LeftOutPool
 from analysis.quotes.exit_reading import ExitLine, ExitPart
+from analysis.quotes.hook_inquiry import HookControl, HookFindings, HookGrants, PoolHook
 from analysis.quotes.liquidity_inquiry import (
     LiquidityFindings,
     PoolLiquidity,
@@ -23,6 +24,8 @@ from analysis.replay.evidence_pack import PackFile
 from analysis.scenarios.called_trade import AllowanceKey, TradeCall
 from analysis.scenarios.withdrawal import Withdrawn
 from analysis.simulation.simulate_v1 import Passed, Refused
+from analysis.token.judge_code import CodeVerdict
+from core.fields.static_findings import StaticFindings
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from core.report import Report
 from harness.api.samples import TOKEN
@@ -148,6 +151,36 @@ def make_liquidity() -> LiquidityFindings:
     )
 
 
+def make_hooks() -> HookFindings:
+    """One hook behind a proxy whose code was not found."""
+    return HookFindings(
+        block=_BLOCK,
+        pools=(
+            PoolHook(
+                pool="0x" + "c1" * 32,
+                dex="Uniswap V4",
+                quote=ZERO_ADDRESS,
+                liquidity_usd=12_500.0,
+                hook=_ROUTER,
+                grants=HookGrants(granted=("before_swap",)),
+                has_dynamic_fee=True,
+                code=CodeVerdict(
+                    implementation=None,
+                    findings=StaticFindings(timebomb=None, is_proxy=True),
+                    owner_slots=(),
+                    is_replaceable=None,
+                    evidence=(),
+                ),
+                control=HookControl(
+                    owner=_SENDER, wallets=None, is_renounced=False, proxy_admin=_WETH
+                ),
+            ),
+        ),
+        pools_left_out=1,
+        pools_without_hooks=2,
+    )
+
+
 def make_check(ask: TradeAsk) -> TradeCheck:
     """A sale that passes, and leaves an allowance."""
     call = TradeCall(
@@ -201,6 +234,12 @@ class ScriptedQuotes:
         if self.failure is not None:
             raise self.failure
         return make_liquidity()
+
+    async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
+        self.asked.append((chain, report.token.address, "hooks"))
+        if self.failure is not None:
+            raise self.failure
+        return make_hooks()
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
         self.asked.append((chain, token, "pack"))

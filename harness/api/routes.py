@@ -8,6 +8,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/evidence"),
     ("GET", f"/token/1/{TOKEN}/exit"),
     ("GET", f"/token/1/{TOKEN}/liquidity"),
+    ("GET", f"/token/1/{TOKEN}/hooks"),
     ("GET", f"/token/1/{TOKEN}/evidence-pack"),
     ("GET", f"/token/1/{TOKEN}/kin"),
     ("POST", f"/token/1/{TOKEN}/trade-check"),

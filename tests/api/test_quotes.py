@@ -143,6 +143,21 @@ async def test_shares_of_the_liquidity_are_told_with_what_is_not_known(
     assert (await get(f"{TOKEN[:-1]}/liquidity")).status_code == 422
 
 
+async def test_of_a_hook_whose_code_was_not_found_nothing_is_denied(get: Get) -> None:
+    body = (await get(f"{TOKEN}/hooks")).json()
+    (pool,) = body["pools"]
+    assert (pool["permissions"], pool["has_dynamic_fee"]) == (["before_swap"], True)
+    code = pool["code"]
+    assert code.pop("is_proxy") is True
+    assert code.pop("owner_set_conditions") == 0
+    assert set(code.values()) == {None}
+    control = pool["control"]
+    assert (control["wallets"], control["is_renounced"]) == (None, False)
+    assert control["owner"] == checksum(Address("0x" + "a4" * 20))
+    assert (body["pools_left_out"], body["pools_without_hooks"]) == (1, 2)
+    assert (await get(f"{TOKEN[:-1]}/hooks")).status_code == 422
+
+
 async def test_a_pack_is_a_file(world: World, get: Get) -> None:
     answer = await get(PACK)
     assert (answer.status_code, answer.content) == (200, b"a pack")

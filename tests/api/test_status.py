@@ -92,6 +92,7 @@ async def test_the_schema_names_routes_key_and_errors(client: httpx.AsyncClient)
         "/token/{chain}/{address}/evidence",
         "/token/{chain}/{address}/exit",
         "/token/{chain}/{address}/liquidity",
+        "/token/{chain}/{address}/hooks",
         "/token/{chain}/{address}/evidence-pack",
         "/token/{chain}/{address}/trade-check",
         "/tokens/{chain}",

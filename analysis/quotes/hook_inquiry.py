@@ -1,0 +1,207 @@
+"""Hook inquiry: what the hooks of a token's pools may do, what their code can, and who controls it.
+
+Everything is read on one block; nothing is simulated.
+"""
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from analysis.market.pool_ranking import ValuedPool
+from analysis.market.venues.entry_layout import layout_of
+from analysis.market.venues.hook_permissions import (
+    DYNAMIC_FEE,
+    HookPermission,
+    permissions_of_address,
+    permissions_of_bitmap,
+)
+from analysis.market.venues.pool import Candidate
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.condition_reads import judge_hook
+from analysis.pipeline.first_round import run_first_round
+from analysis.pipeline.second_round import run_second_round
+from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
+from analysis.reads.read_batch import ReadBatch
+from analysis.static.token_model.trade_conditions import TradeConditions
+from analysis.token import ownership
+from analysis.token.judge_code import CodeVerdict
+from analysis.token.owner_slots import NO_SLOTS, OwnerSlots, read_owner_slots
+from analysis.token.ownership import OwnerReads
+from analysis.token.proxy_resolution import ADMIN_SLOT
+from config.burn import BURN_ADDRESSES
+from core.primitives import Address, BlockRef, Hash32, address_of
+
+MOST_POOLS: Final = 3
+"""Pools with hooks that are looked at, deepest first."""
+
+_PARAMETERS: Final = 5
+"""Index of `parameters` among the words of an Infinity key."""
+
+
+class HookGrants(msgspec.Struct, frozen=True, kw_only=True):
+    """What a manager lets a hook do."""
+
+    granted: tuple[HookPermission, ...] | None
+    """None: not known."""
+    reason: str = ""
+    """Why it is not known. Empty: it is."""
+    is_as_declared: bool | None = None
+    """Infinity: whether the hook says the same of itself now. None: the hook did not answer, or the
+    address itself is the declaration."""
+
+
+class HookControl(msgspec.Struct, frozen=True, kw_only=True):
+    """Who controls a hook."""
+
+    owner: Address | None
+    """From its getters. None: none answered, which does not mean that nobody has powers."""
+    wallets: tuple[Address, ...] | None
+    """Wallets in the storage that its code compares callers with. None: not read."""
+    is_renounced: bool | None
+    """True: its getters name burn addresses only, and that storage is vacant. None: not known."""
+    proxy_admin: Address | None
+    """In EIP-1967's admin slot. None: it has none there, or the code is no proxy."""
+
+
+class PoolHook(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool with a hook."""
+
+    pool: str
+    """Candidate.key."""
+    dex: str
+    quote: Address
+    liquidity_usd: float
+    hook: Address
+    grants: HookGrants
+    has_dynamic_fee: bool | None
+    """The hook sets the pool's fee. None: the pool's fee is not known."""
+    code: CodeVerdict
+    control: HookControl
+
+
+class HookFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """The hooks of a token's pools at one block."""
+
+    block: BlockRef
+    pools: tuple[PoolHook, ...]
+    """Deepest first."""
+    pools_left_out: int
+    """Pools with hooks beyond those."""
+    pools_without_hooks: int
+
+
+class _HookFacts(msgspec.Struct, frozen=True, kw_only=True):
+    code: CodeVerdict
+    control: HookControl
+
+
+async def find_hooks(context: ChainContext, token: Address) -> HookFindings:
+    """Return the findings. Raises TokenRefusedError, UpstreamError."""
+    quotes = [anchor.address for anchor in context.chain.anchors if anchor.address != token]
+    newest = context.newest() or await context.node.fetch_head()
+    known = await context.index.known(context.chain, token, quotes, newest)
+    first_round = await run_first_round(context, token, newest, known)
+    state = await run_second_round(context, first_round, token)
+    hooked = [(pool, hook) for pool in state.pools if (hook := pool.candidate.hooks) is not None]
+    picked = hooked[:MOST_POOLS]
+    block = first_round.pin.hash
+    hooks = list(dict.fromkeys(hook for _, hook in picked))
+    granted = await _read_grants(context, [pool.candidate for pool, _ in picked], block=block)
+    facts = await asyncio.gather(*(_read_facts(context, hook, block=block) for hook in hooks))
+    by_hook = dict(zip(hooks, facts, strict=True))
+    return HookFindings(
+        block=first_round.pin,
+        pools=tuple(
+            _pool_hook(pool, hook, grants, by_hook[hook])
+            for (pool, hook), grants in zip(picked, granted, strict=True)
+        ),
+        pools_left_out=len(hooked) - len(picked),
+        pools_without_hooks=len(state.pools) - len(hooked),
+    )
+
+
+def _pool_hook(pool: ValuedPool, hook: Address, grants: HookGrants, facts: _HookFacts) -> PoolHook:
+    candidate = pool.candidate
+    return PoolHook(
+        pool=candidate.key,
+        dex=candidate.dex.name,
+        quote=candidate.quote,
+        liquidity_usd=pool.value.liquidity_usd,
+        hook=hook,
+        grants=grants,
+        has_dynamic_fee=None if candidate.fee is None else candidate.fee == DYNAMIC_FEE,
+        code=facts.code,
+        control=facts.control,
+    )
+
+
+async def _read_grants(
+    context: ChainContext, pools: list[Candidate], *, block: Hash32
+) -> list[HookGrants]:
+    """Return the permissions of each pool's hook. Raises UpstreamError."""
+    batch = ReadBatch(block)
+    asked = {
+        pool.key: (
+            batch.call(pool.dex.factory, "poolIdToPoolKey(bytes32)", bytes.fromhex(pool.key[2:])),
+            batch.call(pool.hooks, "getHooksRegistrationBitmap()", returns=decode_uint),
+        )
+        for pool in pools
+        if pool.hooks is not None and layout_of(pool.dex).has_vault
+    }
+    if asked:
+        await batch.send(context.node, context.capabilities)
+    return [
+        _grants_of_key(batch[asked[pool.key][0]], batch[asked[pool.key][1]], pool)
+        if pool.key in asked
+        else HookGrants(granted=permissions_of_address(pool.hooks or pool.pool))
+        for pool in pools
+    ]
+
+
+def _grants_of_key(key: Reply, declared: int | None, pool: Candidate) -> HookGrants:
+    parameters = None if isinstance(key, NoAnswer) else decode_uint(key[WORD * _PARAMETERS :])
+    if isinstance(key, NoAnswer) or parameters is None:
+        return HookGrants(granted=None, reason="the manager does not tell the pool's key")
+    if decode_uint(key[WORD * 2 :]) != int(pool.hooks or pool.pool, 16):
+        return HookGrants(granted=None, reason="the manager tells a key of another hook")
+    granted = permissions_of_bitmap(parameters)
+    return HookGrants(
+        granted=granted,
+        is_as_declared=None if declared is None else permissions_of_bitmap(declared) == granted,
+    )
+
+
+async def _read_facts(context: ChainContext, hook: Address, *, block: Hash32) -> _HookFacts:
+    """Return what one hook's code can, and who controls it. Raises UpstreamError."""
+    code = await judge_hook(context, hook, block=block)
+    batch = ReadBatch(block)
+    getters = OwnerReads(batch, hook)
+    admin = batch.slot(hook, ADMIN_SLOT)
+    await batch.send(context.node, context.capabilities)
+    slots = NO_SLOTS
+    if code.owner_slots or code.packed_owners:
+        slots = await read_owner_slots(
+            context.reader(block), hook, code.owner_slots, packed=code.packed_owners
+        )
+    held = address_of(batch[admin])
+    return _HookFacts(
+        code=code,
+        control=HookControl(
+            owner=ownership.judge(getters.read(), slots.wallets).owner_address,
+            wallets=slots.wallets if slots is not NO_SLOTS else _without_slots(code),
+            is_renounced=_is_renounced(getters.read(), slots),
+            proxy_admin=None if code.findings.is_proxy is False or held in BURN_ADDRESSES else held,
+        ),
+    )
+
+
+def _without_slots(code: CodeVerdict) -> tuple[Address, ...] | None:
+    """Return no wallets where the code was read, None where it was not found."""
+    return None if code.conditions == TradeConditions() else ()
+
+
+def _is_renounced(owners: tuple[Address, ...], slots: OwnerSlots) -> bool | None:
+    if any(owner not in BURN_ADDRESSES for owner in owners) or slots.are_vacant is False:
+        return False
+    return True if owners and slots.are_vacant else None
