@@ -1,11 +1,8 @@
 """Protects verdict and flags in SQL: they are what the API answered when the report was made."""
 
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import duckdb
 import httpx
 import msgspec
 import pytest
@@ -28,12 +25,11 @@ from harness.api.samples import (
 )
 from harness.api.world import CHAINS, World
 from sql import judgements
-from sql.analyst.open_store import open_to_read
 from sql.judgements import judge_stored_reports
 from sql.reports import NextRefresh, set_creator, write_report
 from sql.store import Store
-from sql.store_files import StoreFiles
 from tests.examples import one_in
+from tests.sql.reader_process import read_apart
 from tests.sql.stored import read_rows
 
 SETTINGS = AnalysisSettings(min_liquidity_usd=LIQUID_USD)
@@ -43,15 +39,6 @@ LATER = NextRefresh(worth=0, due_s=2**40)
 
 def write(store: Store, report: Report) -> None:
     write_report(store, report, LATER, JUDGE(report))
-
-
-def ask(store: Store, statement: str) -> list[tuple[Any, ...]]:
-    with closing(_opened(store)) as reader:
-        return reader.execute(statement).fetchall()
-
-
-def _opened(store: Store) -> duckdb.DuckDBPyConnection:
-    return open_to_read(StoreFiles(prefix=store.path), memory_mb=200)
 
 
 async def answer(world: World, report: Report) -> Summary:
@@ -82,7 +69,7 @@ async def test_sql_says_what_the_api_answered(world: World, store: Store, report
         " buy_tax_pct, sell_tax_pct"
     )
     deepest = told.dominant_pool
-    assert ask(store, f"select {columns} from v_verdicts") == [  # noqa: S608
+    assert read_apart(store, f"select {columns} from v_verdicts") == [  # noqa: S608
         (
             told.verdict,
             " ".join(told.verdict_reasons),
@@ -102,7 +89,7 @@ async def test_sql_says_what_the_api_answered(world: World, store: Store, report
         )
     ]
     expected = {(flag.key, flag.label, flag.status, flag.value) for flag in told.flags}
-    found = ask(store, "select flag, label, status, value from v_flags")
+    found = read_apart(store, "select flag, label, status, value from v_flags")
     assert len(found) == len(expected)
     assert set(found) == expected
 
@@ -113,21 +100,23 @@ def _placed(at: int, pool: PoolResultRow) -> PoolResultRow:
 
 def test_a_flag_has_the_severity_of_the_catalogue(store: Store) -> None:
     write(store, make_report())
-    found = dict(ask(store, "select flag, severity from v_flags"))
+    found = dict(read_apart(store, "select flag, severity from v_flags"))
     assert found == {check.key: check.severity for check in CATALOGUE if check.key in found}
     assert len(found) >= len(CATALOGUE) - 1
 
 
 def test_a_report_on_a_chain_that_is_not_configured_is_not_judged(store: Store) -> None:
     write(store, make_report(chain_id=9))
-    assert ask(store, "select token from v_verdicts union all select token from v_flags") == []
+    assert (
+        read_apart(store, "select token from v_verdicts union all select token from v_flags") == []
+    )
 
 
 def test_a_creator_found_later_is_judged(store: Store) -> None:
     report = make_report(creator_address=None, creator_balance_raw=None)
     write(store, report)
     question = "select value from v_flags where flag = 'creator_holds_supply'"
-    assert ask(store, question) == [(None,)]
+    assert read_apart(store, question) == [(None,)]
     set_creator(
         store,
         chain_id=1,
@@ -137,7 +126,7 @@ def test_a_creator_found_later_is_judged(store: Store) -> None:
         balance_raw=report.token.supply_raw,
         judge=JUDGE,
     )
-    assert ask(store, question) == [(True,)]
+    assert read_apart(store, question) == [(True,)]
 
 
 def fleet(count: int) -> list[Report]:
@@ -199,7 +188,7 @@ def test_other_settings_judge_anew(store: Store) -> None:
     policy = policy_of(strict)
     while judge_stored_reports(store, make_judge(CHAINS, strict), policy):
         pass
-    assert ask(store, "select distinct has_enough_liquidity, judged_by from v_verdicts") == [
+    assert read_apart(store, "select distinct has_enough_liquidity, judged_by from v_verdicts") == [
         (False, policy)
     ]
 
@@ -212,11 +201,11 @@ def test_the_history_tells_what_changed(store: Store, tmp_path: Path) -> None:
     for report in (first, taxed):
         write(store, report)
     history = "select verdict, is_first, epoch(scanned_at) from v_report_history order by all desc"
-    assert ask(store, history) == [
+    assert read_apart(store, history) == [
         ("safe", True, MINED_AT_S),
         ("danger", False, MINED_AT_S + 9),
     ]
-    changes = ask(store, "select what, before, after from v_changes order by what")
+    changes = read_apart(store, "select what, before, after from v_changes order by what")
     assert changes == [
         ("flag.elevated_tax", "false", "true"),
         ("flag.high_tax", "false", "true"),

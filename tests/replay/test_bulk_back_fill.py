@@ -11,7 +11,6 @@ from harness.replay.static_node import prepare_node, replay_blocks
 from indexer import backfill as module
 from indexer.backfill import backfill
 from indexer.bulk_writer import BulkWriter
-from sql.analyst.open_store import open_to_read
 from sql.balances import holders_of
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.lake_file import Lake
@@ -23,6 +22,7 @@ from tests.replay.ledger_of_replay import expect
 from tests.replay.small_chains import MemoryWire, client_of, small
 from tests.replay.test_backfill_of_replay import SETTINGS, SOON_FINAL
 from tests.sql.empty_files import new_store
+from tests.sql.reader_process import read_apart
 
 SPEC = small(chain=SOON_FINAL)
 LAST = SPEC.last_block - SPEC.chain.finality_blocks
@@ -61,8 +61,7 @@ def assert_complete(store: Store) -> None:
     for part in ("pools", "tokens", "undecoded", "checkpoint", "coverage", "launches"):
         assert getattr(found, part) == getattr(expected, part), part
     files = StoreFiles(prefix=store.path)
-    with closing(open_to_read(files, memory_mb=300)) as reader:
-        rows = reader.execute(QUERY).fetchall()
+    rows = read_apart(store, QUERY)
     told = [(*row[:5], float(int(str(row[5]), 16))) for row in expected.transfers]
     assert [row[:5] for row in rows] == [row[:5] for row in told]
     assert [row[5] for row in rows] == pytest.approx([row[5] for row in told])
