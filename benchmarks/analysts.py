@@ -48,6 +48,7 @@ def fill_lake(files: StoreFiles) -> None:
         "block_number": places // 100,
         "log_index": (places % 100).astype(np.int32),
         "token_id": np.ones(TRANSFERS, np.int32),
+        "time_s": np.full(TRANSFERS, -1, np.int64),
         "sender_high": np.ones(TRANSFERS, np.uint32),
         "recipient_high": np.ones(TRANSFERS, np.uint32),
         **{name: dice.integers(0, 2**32, TRANSFERS, dtype=np.uint64) for name in drawn},
