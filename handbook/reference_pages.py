@@ -1,4 +1,5 @@
-"""Pages whose text is kept elsewhere: sections of the README, settings, and the analysts' views."""
+"""Pages whose text is kept elsewhere: README sections, settings, exchanges of the chains, and the
+analysts' views."""
 
 import tempfile
 from collections.abc import Iterator
@@ -6,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from config.load import load_chains
+from core.primitives import checksum
 from handbook.page import Page
 from harness.empty_store import write_empty_store
 from sql.analyst.descriptions import LIST_VIEWS, describe_view
@@ -25,6 +28,27 @@ def readme_page(section: str, *, path: str, title: str) -> Page:
         raise LookupError(message)
     body = rest.partition("\n## ")[0].strip()
     return Page(path=path, title=title, text=f"# {title}\n\n{body}\n")
+
+
+def exchanges_page() -> Page:
+    """Make a page of all exchanges that are known, with family and contract, by chain."""
+    lines = [
+        "# Exchanges",
+        "",
+        "What the chains' files know; [venues](venues.md) says what of it.",
+        "",
+    ]
+    for chain in load_chains(None):
+        lines += [
+            f"## {chain.display_name}",
+            "",
+            "| Exchange | Family | Contract |",
+            "|---|---|---|",
+        ]
+        for dex in chain.dexes:
+            lines.append(f"| {dex.name} | `{dex.kind}` | `{checksum(dex.factory)}` |")
+        lines.append("")
+    return Page(path="exchanges.md", title="Exchanges", text="\n".join(lines))
 
 
 def views_page() -> Page:

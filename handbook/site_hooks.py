@@ -11,7 +11,7 @@ from mkdocs.structure.files import File, Files
 from handbook.field_pages import field_pages, flag_pages
 from handbook.operation_pages import operation_pages, read_document
 from handbook.page import Page
-from handbook.reference_pages import readme_page, views_page
+from handbook.reference_pages import exchanges_page, readme_page, views_page
 
 
 @cache
@@ -23,6 +23,7 @@ def _made() -> dict[str, tuple[Page, ...]]:
         "api": tuple(operation_pages(read_document())),
         "reference": (
             views_page(),
+            exchanges_page(),
             readme_page("Settings", path="settings.md", title="Settings"),
             readme_page("Commands", path="commands.md", title="Commands"),
             readme_page("Measured", path="accuracy.md", title="Accuracy and speed"),
@@ -46,6 +47,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             ]
         },
         {"Trades": ["exit.md", "liquidity.md", "hooks.md", "check-trade.md"]},
+        {"Venues": ["venues.md", "exchanges.md"]},
         {"Kin of a token": "kin.md"},
         {"Evidence packs": "replay.md"},
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},
