@@ -174,10 +174,11 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     ] = 900.0
     owner_simulation: Annotated[
         bool,
-        Setting(
-            "Also play whether the owner can change any holder's balance; while off, "
-            "owner_can_change_balance is absent"
-        ),
+        Setting("Also play if the owner can change balances; else that check is absent"),
+    ] = False
+    liquidity_holders: Annotated[
+        bool,
+        Setting("Also judge who can withdraw liquidity; else liquidity_can_leave is absent"),
     ] = False
 
 

@@ -161,6 +161,13 @@ _COMBINED: Final[Mapping[str, str]] = {
         "A pool among [`dex`](../field/dex.md) holds more than `analysis.min_liquidity_usd`. The "
         "flag fires where none does."
     ),
+    "liquidity_can_leave": (
+        "Where `analysis.liquidity_holders` is on: of the three deepest pools, who holds the LP "
+        "tokens or positions. Of a pool younger than thirty days, or of unknown age, all that is "
+        "neither burnt nor locked for thirty days more counts; of an older one what a single "
+        "holder can withdraw. It fires at half of the value of all pools, and is unknown where "
+        "what is not known may make it half. See [Who holds the liquidity](../liquidity.md)."
+    ),
     "privileged_spenders": (
         "[`privileged_spenders`](../field/privileged_spenders.md) names somebody. Unknown where "
         "[`allowance_bypass`](../field/allowance_bypass.md) is."

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from analysis.launchpads.verdict import IssuerOrigin
+from analysis.liquidity.withdrawal_risk import LiquidityRisk
 from analysis.market.curves.curve_pools import ValuedCurve, with_curves
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either, pool_rows
 from analysis.scenarios.theft_checks import TheftFindings
@@ -63,6 +64,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     hidden_owner_controls: bool | None = None
     """None: not every condition is known."""
     creates_balances: bool | None = None
+    liquidity_risk: LiquidityRisk | None = None
+    """None: not looked into."""
     openness: SourceFindings
     evidence: tuple[EvidenceRow, ...]
     state: tuple[StateWord, ...] | None = None
@@ -121,6 +124,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             hidden_owner_controls=facts.hidden_owner_controls,
             unproved_custody=custody.is_unproved if custody else None,
             creates_balances=_creates_unseen(facts),
+            liquidity_risk=facts.liquidity_risk,
         ),
         pools=(
             with_curves(

@@ -53,11 +53,17 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
         needs=("first report", "buys"),
         reads_node=True,
     ),
+    Stage(
+        name="liquidity",
+        run=TokenScan.judge_liquidity,
+        needs=("first report",),
+        reads_node=True,
+    ),
     Stage(name="owner's sale", run=TokenScan.simulate_owner_sale, needs=("sales",)),
     Stage(
         name="settled report",
         run=TokenScan.report_settled,
-        needs=("sales", "owner's sale", "thefts", "sources", "prices"),
+        needs=("sales", "owner's sale", "thefts", "liquidity", "sources", "prices"),
     ),
 )
 """Stages of an analysis; each starts once those that it needs are done."""

@@ -5,6 +5,8 @@ from functools import partial
 
 import msgspec
 
+from analysis.liquidity.find_ownership import TokenParties
+from analysis.liquidity.withdrawal_risk import LiquidityRisk
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import PENDING, ValuedPool, pick_traded
 from analysis.pipeline.assemble_report import Facts, combine
@@ -15,6 +17,7 @@ from analysis.pipeline.external_valuation import ExternalValuation, appraise, ap
 from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
 from analysis.pipeline.issuer_round import IssuerFindings, read_issue
+from analysis.pipeline.liquidity_round import find_liquidity_risk
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.refused_sales import simulate_owner_sale
 from analysis.pipeline.second_round import MarketState, run_second_round
@@ -65,6 +68,9 @@ class TokenScan:
     sales: Sales
     owner_sale: tuple[EvidenceRow, ...]
     thefts: TheftFindings
+    pools_made: Mapping[str, int]
+    """Block of a pool's creation, by Candidate.key, where the index has it."""
+    liquidity_risk: LiquidityRisk | None
     now_s: int
     """Unix seconds when the transfer check was planned."""
     first_report: Report
@@ -92,6 +98,10 @@ class TokenScan:
         """Read everything that needs only the token's address. Raises TokenRefusedError."""
         self.first_round = await run_first_round(self.context, self.token, self.newest, self.known)
         self.no_wallet_at_s = self.known.no_wallet_at_s
+        if self.context.settings.liquidity_holders:
+            self.pools_made = {
+                row.pool_id or row.pool: row.block_number for row in self.known.pools
+            }
         del self.known
 
     async def value_pools(self) -> None:
@@ -274,6 +284,19 @@ class TokenScan:
             self.context.node, self.context.capabilities, inquiry, codes=self.first_round.codes
         )
 
+    async def judge_liquidity(self) -> None:
+        """Find out whether much of the liquidity can leave, where the deployment asks for it."""
+        if not self.context.settings.liquidity_holders:
+            self.liquidity_risk = None
+            return
+        self.liquidity_risk = await find_liquidity_risk(
+            self.context,
+            self.state.pools,
+            TokenParties(creator=self.facts.holdings.creator, owner=next(iter(self._owners), None)),
+            made=self.pools_made,
+            block=self.first_round.pin,
+        )
+
     async def report_settled(self) -> None:
         """Make the report that is complete."""
         pools = appraised(
@@ -296,6 +319,7 @@ class TokenScan:
             custody=self.thefts,
             creates_balances=self.judged.hints.creates_balances,
             untested_conditions=self.sales.untested_conditions,
+            liquidity_risk=self.liquidity_risk,
             openness=self.openness,
             evidence=_last_of_each_key(evidence),
         )

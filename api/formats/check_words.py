@@ -168,6 +168,11 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         "it is not proved that tokens move only when their holder agrees",
         "tokens are proved to move only when their holder agrees",
     ),
+    "liquidity_can_leave": CheckWords(
+        "half of its liquidity can leave at one holder's will, or is young and not locked",
+        "it is not known who can withdraw its liquidity",
+        "its liquidity cannot leave at one holder's will",
+    ),
     "creates_balances": CheckWords(
         "balances can be created unseen",
         "it is not known whether balances can be created unseen",

@@ -4,7 +4,7 @@ No answer gives status `unknown`, never a pass.
 """
 
 from collections.abc import Callable, Collection
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -191,6 +191,16 @@ def _holder_concentration(judged: CheckInput) -> bool | None:
 # --- the catalogue ---------------------------------------------------------------------------
 
 
+_LIQUIDITY_RISKS: Final[dict[str | None, bool]] = {"withdrawable": True, "held": False}
+
+LIQUIDITY_CAN_LEAVE = SummaryCheck(
+    key="liquidity_can_leave",
+    label="Half of the liquidity can leave at one holder's will, or is young and not locked",
+    severity="warning",
+    value=lambda judged: _LIQUIDITY_RISKS.get(judged.report.scan.liquidity_risk),
+    is_reason=True,
+)
+
 HIGH_TAX = SummaryCheck(
     key="high_tax",
     label="Tax of 50% or more",
@@ -238,6 +248,7 @@ COMBINED: tuple[SummaryCheck, ...] = (
         value=lambda judged: judged.has_enough_liquidity,
         finding=False,
     ),
+    LIQUIDITY_CAN_LEAVE,
     SummaryCheck(
         key="privileged_spenders",
         label="Named addresses need no approval",
@@ -257,6 +268,7 @@ _ORDER = (
     *("trading_cap_can_be_modified", "position_cap_can_be_modified", "ownership_not_renounced"),
     *("holder_concentration", "creator_holds_supply", "has_enough_liquidity"),
     *("untested_conditions", "hidden_owner_controls", "unproved_custody", "creates_balances"),
+    LIQUIDITY_CAN_LEAVE.key,
     *("transfer_guarded_by_storage", "transfer_from_guarded_by_storage"),
     *("has_pause_functionality", "has_tax_functionality", "has_owner_functionality"),
     *("external_call", "can_selfdestruct", "privileged_spenders", "is_open_source"),
@@ -279,12 +291,16 @@ _BY_SETTING = "owner_can_change_balance"
 
 
 def catalogue(report: Report | None, *, has_owner_simulation: bool) -> tuple[SummaryCheck, ...]:
-    """Return the checks of this deployment; the one disabled by a setting is left out, unless the
-    report has its answer."""
-    is_answered = report is not None and report.token.owner_can_change_balance is not None
-    if has_owner_simulation or is_answered:
-        return CATALOGUE
-    return tuple(check for check in CATALOGUE if check.key != _BY_SETTING)
+    """Return the checks of this deployment. One that a setting turns on is left out where that is
+    off, unless the report has its answer."""
+    absent = set()
+    if report is None or report.scan.liquidity_risk is None:
+        absent.add(LIQUIDITY_CAN_LEAVE.key)
+    if not has_owner_simulation and (
+        report is None or report.token.owner_can_change_balance is None
+    ):
+        absent.add(_BY_SETTING)
+    return tuple(check for check in CATALOGUE if check.key not in absent)
 
 
 _HIGHLIGHTED = ("access_restrictions", "transfer_restrictions", "has_enough_liquidity")

@@ -26,7 +26,8 @@ _WARNINGS: Final = (
     *("trading_cooldown", "pause_status_can_be_modified", "access_restrictions", "is_proxy"),
     *("mint_or_burn_function", "hidden_owner_controls", "creates_balances"),
     *("trading_cap_can_be_modified", "position_cap_can_be_modified", "timebomb"),
-    *("untested_conditions", "unproved_custody", "holder_concentration", "creator_holds_supply"),
+    *("untested_conditions", "unproved_custody", "liquidity_can_leave"),
+    *("holder_concentration", "creator_holds_supply"),
     "ownership_not_renounced",
 )
 RANKED: Final = (*_DANGERS, *_WARNINGS)

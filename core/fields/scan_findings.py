@@ -118,3 +118,11 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             check=Check(severity="warning", label="Balances can be created unseen"),
         ),
     ] = None
+    liquidity_risk: Annotated[
+        str | None,
+        _field(
+            meaning="Whether half of the liquidity can leave at one holder's will, or is young and "
+            "neither burnt nor locked: withdrawable, held or unknown.",
+            null="the deployment does not look into it (`analysis.liquidity_holders`)",
+        ),
+    ] = None

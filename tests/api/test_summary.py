@@ -59,6 +59,7 @@ SEVERITIES = {
         "hidden_owner_controls",
         "unproved_custody",
         "creates_balances",
+        "liquidity_can_leave",
     ],
     "info": [
         "transfer_guarded_by_storage",
@@ -175,6 +176,9 @@ RULES: list[tuple[str, dict[str, Any], str, bool | None]] = [
     ("unproved_custody", {"unproved_custody": True}, "warning", True),
     ("unproved_custody", {"unproved_custody": None}, "unknown", None),
     ("creates_balances", {"creates_balances": True}, "warning", True),
+    ("liquidity_can_leave", {"liquidity_risk": "withdrawable"}, "warning", True),
+    ("liquidity_can_leave", {"liquidity_risk": "held"}, "safe", False),
+    ("liquidity_can_leave", {"liquidity_risk": "unknown"}, "unknown", None),
     ("elevated_tax", {"send_tax": 10.0}, "warning", True),
     ("elevated_tax", {"send_tax": 9.99}, "safe", False),
     ("elevated_tax", {"send_tax": 50.0}, "warning", True),
@@ -310,6 +314,10 @@ VERDICT_CASES: list[tuple[dict[str, Any], Any, list[str]]] = [
     ),
     ({"untested_conditions": True}, "warning", ["warning_flags", "untested_conditions"]),
     ({"untested_conditions": None}, "warning", ["unanswered_danger_checks"]),
+    ({"liquidity_risk": "withdrawable"}, "warning", ["warning_flags", "liquidity_can_leave"]),
+    ({"liquidity_risk": "unknown"}, "warning", ["unanswered_danger_checks"]),
+    ({"liquidity_risk": "held"}, "safe", []),
+    ({"liquidity_risk": None}, "safe", []),
     ({"funds_can_be_drained": None}, "warning", ["unanswered_danger_checks"]),
     ({"sell_depends_on_size": None}, "warning", ["unanswered_danger_checks"]),
     (
@@ -380,5 +388,5 @@ def test_a_refusal_knows_nothing() -> None:
     assert (sent.verdict, sent.verdict_reasons, sent.error_code) == (None, (), "not_a_contract")
     assert {flag.status for flag in (*sent.flags, *sent.highlights)} == {"unknown"}
     assert sent.unknown_flag_count == sent.total_flag_count
-    assert sent.total_flag_count == len(CATALOGUE) - 1
+    assert sent.total_flag_count == len(CATALOGUE) - 2, "two depend on settings"
     assert (sent.evaluated_flag_count, sent.has_enough_liquidity, sent.can_buy) == (0, None, None)

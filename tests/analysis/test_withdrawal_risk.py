@@ -1,0 +1,86 @@
+"""Protects the verdict's question about liquidity: what is young and free counts whole, however
+many accounts it is spread over; what is not known is never held."""
+
+import pytest
+
+from analysis.liquidity.liquidity_shares import LiquidityShares, LockedShare, Withdrawer
+from analysis.liquidity.withdrawal_risk import (
+    YOUNG_S,
+    LiquidityRisk,
+    WeighedPool,
+    judge_risk,
+)
+from core.primitives import Address
+
+NOW_S = 1_800_000_000
+LOCKER = Address("0x" + "10" * 20)
+
+
+def account(number: int) -> Address:
+    return Address(f"0x{number:040x}")
+
+
+def free(*shares: float) -> LiquidityShares:
+    """Held by as many accounts; the rest is burnt."""
+    return LiquidityShares(
+        burnt_share=1 - sum(shares),
+        withdrawable_share=sum(shares),
+        withdrawers=tuple(
+            Withdrawer(account=account(at + 1), share=share) for at, share in enumerate(shares)
+        ),
+    )
+
+
+def locked(days: float) -> LiquidityShares:
+    lock = LockedShare(
+        share=1.0, until_s=NOW_S + int(days * 86_400), locker=LOCKER, owner=account(1)
+    )
+    return LiquidityShares(locked_share=1.0, locks=(lock,))
+
+
+def unsure(share: float) -> LiquidityShares:
+    return LiquidityShares(burnt_share=1 - share, unknown_share=share)
+
+
+def pool(
+    ownership: LiquidityShares | None, *, usd: float = 1_000.0, days: float | None = 0.0
+) -> WeighedPool:
+    age_s = None if days is None else days * 86_400
+    return WeighedPool(liquidity_usd=usd, age_s=age_s, ownership=ownership)
+
+
+@pytest.mark.parametrize(
+    ("pools", "risk"),
+    [
+        ([pool(free(1.0))], "withdrawable"),
+        # The trap: spread over accounts, none of which has half.
+        ([pool(free(*[0.1] * 10))], "withdrawable"),
+        ([pool(free(*[0.1] * 10), days=None)], "withdrawable"),
+        # Its double: a pool that people came into.
+        ([pool(free(*[0.1] * 10), days=31)], "held"),
+        ([pool(free(0.6, 0.4), days=31)], "withdrawable"),
+        ([pool(free(0.4))], "held"),
+        ([pool(free())], "held"),
+        # A lock that ends tomorrow locks nothing.
+        ([pool(locked(1))], "withdrawable"),
+        ([pool(locked(31))], "held"),
+        ([pool(unsure(0.6))], "unknown"),
+        ([pool(unsure(0.4))], "held"),
+        ([pool(None)], "unknown"),
+        ([], "unknown"),
+        # Two pools weigh what they are worth.
+        ([pool(free(), usd=900), pool(free(1.0), usd=100)], "held"),
+        ([pool(free(), usd=100), pool(free(1.0), usd=900)], "withdrawable"),
+        ([pool(free(), usd=100), pool(None, usd=900)], "unknown"),
+        # One holder in two older pools; two holders in two.
+        ([pool(free(0.5), days=60), pool(free(0.6), days=60)], "withdrawable"),
+        ([pool(free(0.4), days=60), pool(free(0.1, 0.7), days=60)], "held"),
+    ],
+)
+def test_what_can_leave(pools: list[WeighedPool], risk: LiquidityRisk) -> None:
+    assert judge_risk(pools, now_s=NOW_S) == risk
+
+
+def test_thirty_days_is_no_longer_young() -> None:
+    shares = free(*[0.1] * 10)
+    assert judge_risk([pool(shares, days=YOUNG_S / 86_400)], now_s=NOW_S) == "held"
