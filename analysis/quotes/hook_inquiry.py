@@ -1,6 +1,7 @@
-"""Hook inquiry: what the hooks of a token's pools may do, what their code can, and who controls it.
+"""Hook inquiry: what the hooks of a token's pools may do, what their code can, who controls it, and
+what trades through them cost.
 
-Everything is read on one block; nothing is simulated.
+Everything is read and simulated on one block.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import judge_hook
 from analysis.pipeline.first_round import run_first_round
 from analysis.pipeline.second_round import run_second_round
+from analysis.quotes.hook_trades import MeasuredTrades, measure_trades
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.trade_conditions import TradeConditions
@@ -78,6 +80,7 @@ class PoolHook(msgspec.Struct, frozen=True, kw_only=True):
     """The hook sets the pool's fee. None: the pool's fee is not known."""
     code: CodeVerdict
     control: HookControl
+    measured: MeasuredTrades
 
 
 class HookFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,18 +113,25 @@ async def find_hooks(context: ChainContext, token: Address) -> HookFindings:
     granted = await _read_grants(context, [pool.candidate for pool, _ in picked], block=block)
     facts = await asyncio.gather(*(_read_facts(context, hook, block=block) for hook in hooks))
     by_hook = dict(zip(hooks, facts, strict=True))
+    measured = await measure_trades(context, first_round, [pool for pool, _ in picked])
     return HookFindings(
         block=first_round.pin,
         pools=tuple(
-            _pool_hook(pool, hook, grants, by_hook[hook])
-            for (pool, hook), grants in zip(picked, granted, strict=True)
+            _pool_hook(pool, hook, grants, by_hook[hook], trades)
+            for (pool, hook), grants, trades in zip(picked, granted, measured, strict=True)
         ),
         pools_left_out=len(hooked) - len(picked),
         pools_without_hooks=len(state.pools) - len(hooked),
     )
 
 
-def _pool_hook(pool: ValuedPool, hook: Address, grants: HookGrants, facts: _HookFacts) -> PoolHook:
+def _pool_hook(
+    pool: ValuedPool,
+    hook: Address,
+    grants: HookGrants,
+    facts: _HookFacts,
+    measured: MeasuredTrades,
+) -> PoolHook:
     candidate = pool.candidate
     return PoolHook(
         pool=candidate.key,
@@ -133,6 +143,7 @@ def _pool_hook(pool: ValuedPool, hook: Address, grants: HookGrants, facts: _Hook
         has_dynamic_fee=None if candidate.fee is None else candidate.fee == DYNAMIC_FEE,
         code=facts.code,
         control=facts.control,
+        measured=measured,
     )
 
 
