@@ -154,6 +154,13 @@ async def test_of_a_hook_whose_code_was_not_found_nothing_is_denied(get: Get) ->
     control = pool["control"]
     assert (control["wallets"], control["is_renounced"]) == (None, False)
     assert control["owner"] == checksum(Address("0x" + "a4" * 20))
+    trading = pool["trading"]
+    outcomes = [(each["outcome"], each["tax_pct"]) for each in trading["trades"]]
+    assert outcomes == [("passed", 2.0), ("unknown", None), ("refused", None)]
+    unrun, sold = trading["trades"][1:]
+    assert (unrun["amount_raw"], unrun["block_number"]) == (None, None)
+    assert (sold["reason"], sold["blocks_left_out"]) == ("closed", 62)
+    assert {trading[f"varies_by_{what}"] for what in ("size", "time", "side")} == {None}
     assert (body["pools_left_out"], body["pools_without_hooks"]) == (1, 2)
     assert (await get(f"{TOKEN[:-1]}/hooks")).status_code == 422
 

@@ -45,7 +45,8 @@ def real_tax(chain: Chain, token: ZooToken, trade: SizedTrade, found: MeasuredTr
     if trade.side == "sell":
         assert chain.buy(token, trader, paid).success
     due = trade.block.number - 1 - chain.node.head_number()
-    chain.node.set_time(start + trade.wait_s)
+    if trade.wait_s:
+        chain.node.set_time(start + trade.wait_s)
     chain.mine(max(1, due))
     if trade.side == "sell":
         lost = lost_share(chain.sell(token, trader), is_buy=False)
