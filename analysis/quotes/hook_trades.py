@@ -16,7 +16,7 @@ from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.scenarios.sized_trades import (
-    SIDES,
+    TRADE_SIDES,
     WAITS_S,
     SizedTrade,
     SizedTradeSimulation,
@@ -146,7 +146,7 @@ def _measured(
     """Return the trades of one pool, with those that were not run."""
     key = pool.candidate.key
     trades: list[SizedTrade] = []
-    for side in SIDES:
+    for side in TRADE_SIDES:
         for size_usd in SIZES_USD:
             first = read.get((key, "buy", size_usd, 0))
             why = _why_no_buy(pool, setup, size_usd) if first is None else _why_no_sale(first)
