@@ -33,8 +33,8 @@ from analysis.simulation.simulate_v1 import (
 from analysis.simulation.simulation_builder import SimulationBuilder
 from core.primitives import RawAmount
 
-TradeSide = Literal["buy", "sell"]
-TRADE_SIDES: Final[tuple[TradeSide, ...]] = ("buy", "sell")
+TradeDirection = Literal["buy", "sell"]
+TRADE_SIDES: Final[tuple[TradeDirection, ...]] = ("buy", "sell")
 
 WAITS_S: Final = (0, 3_600, 86_400)
 """Moments: seconds after the next block. 0: as soon as an order can be mined."""
@@ -47,7 +47,7 @@ _UNCLEAR: Final = NotSimulated(
 class SizedTrade(msgspec.Struct, frozen=True, kw_only=True):
     """One buy or sale of one size at one moment."""
 
-    side: TradeSide
+    side: TradeDirection
     size_usd: float
     """Of the buy, about, at the price of what the pool is paid in. A sale is of what that buy
     brought."""

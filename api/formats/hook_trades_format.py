@@ -3,7 +3,7 @@
 from typing import Literal
 
 from analysis.quotes.hook_trades import MeasuredTrades
-from analysis.scenarios.sized_trades import TradeSide, SizedTrade
+from analysis.scenarios.sized_trades import SizedTrade, TradeDirection
 from analysis.simulation.simulate_v1 import Passed, Refused
 from api.formats.shape_building import Shape
 
@@ -11,7 +11,7 @@ from api.formats.shape_building import Shape
 class HookTrade(Shape, frozen=True, kw_only=True):
     """One simulated buy, or sale of what a buy of that size brought in the next block."""
 
-    side: TradeSide
+    side: TradeDirection
     """Direction of the trade."""
     size_usd: float
     """USD that the buyer pays, within a tenth."""
