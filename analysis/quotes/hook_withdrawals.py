@@ -11,13 +11,13 @@ from typing import Final
 import msgspec
 
 from analysis.liquidity.find_ownership import OwnedPool, TokenParties, find_ownership
-from analysis.liquidity.holdings import Part
+from analysis.liquidity.holdings import LiquidityHolding
 from analysis.market.pool_ranking import ValuedPool
-from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.scenarios.withdrawal import (
+    MOST_POSITIONS,
     Withdrawal,
     Withdrawn,
     handing_over,
@@ -45,6 +45,11 @@ WAITS_S: Final = (0, 86_400)
 """Seconds after the next block."""
 
 
+_LEAST_SHARE: Final = 0.5
+_WHOLE_SHARE: Final = 0.99
+"""Parts of a position's worth: below the first it is kept, from the second on all arrived."""
+
+
 class TriedWithdrawal(msgspec.Struct, frozen=True, kw_only=True):
     """One simulated withdrawal."""
 
@@ -61,6 +66,9 @@ class TriedWithdrawal(msgspec.Struct, frozen=True, kw_only=True):
     block: SimulatedBlock
     """Block of the withdrawal."""
     withdrawn: Withdrawn
+    brought_share: float | None = None
+    """What arrived, as a part of what the positions are worth at the pool's price; fees that they
+    earned come on top. None: it did not pass, or is not known."""
 
 
 class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,20 +81,26 @@ class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_refused(self) -> bool | None:
-        """True if a withdrawal was refused. False if a fresh account's and all others passed, now
-        and later: of liquidity added like theirs, not of all that was or will be added. None: not
-        known."""
-        outcomes = [one.withdrawn.outcome for one in self.tried]
-        if any(isinstance(outcome, Refused) for outcome in outcomes):
+        """True if a withdrawal was refused, or brought less than half of its worth. False if a
+        fresh account's and all others brought it, now and later: of these positions, not of all
+        that there are or will be. None: not known."""
+        if any(
+            isinstance(one.withdrawn.outcome, Refused)
+            or (one.brought_share is not None and one.brought_share < _LEAST_SHARE)
+            for one in self.tried
+        ):
             return True
         is_open = any(one.by_stranger for one in self.tried)
-        return False if is_open and all(isinstance(each, Passed) for each in outcomes) else None
+        return False if is_open and all(map(_is_whole, self.tried)) else None
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True):
     """One withdrawal, ready to be simulated."""
 
-    candidate: Candidate
+    pool: ValuedPool
+    worth_raw: float | None
+    """What the positions are worth at the pool's price, in smallest units of the quote token. None:
+    only some of them are withdrawn."""
     trial: TriedWithdrawal
     """Without an outcome yet."""
     simulation: Simulation
@@ -118,11 +132,11 @@ async def try_withdrawals(
         capabilities=context.capabilities,
     )
     written = [
-        _write_pool(context, first_round, one, names)
-        for one, names in zip(owned, controllers, strict=True)
+        _write_pool(context, first_round, pool, one, names)
+        for pool, one, names in zip(pools, owned, controllers, strict=True)
     ]
     jobs = [
-        simulation_job(each.candidate, each.simulation)
+        simulation_job(each.pool.candidate, each.simulation)
         for of_pool in written
         if not isinstance(of_pool, str)
         for each in of_pool
@@ -141,24 +155,26 @@ async def try_withdrawals(
 
 
 def _write_pool(
-    context: ChainContext, first_round: FirstRound, owned: OwnedPool, names: Collection[Address]
+    context: ChainContext,
+    first_round: FirstRound,
+    pool: ValuedPool,
+    owned: OwnedPool,
+    names: Collection[Address],
 ) -> list[_Written] | str:
     """Return the withdrawals of one pool, or why there are none."""
-    parts = {holding.holder: holding.parts for holding in owned.holdings.holdings}
+    held = {holding.holder: holding for holding in owned.holdings.holdings}
     holders = [
         (one.account, one.share)
         for one in owned.ownership.withdrawers
-        if one.account in parts and one.account not in owned.contracts
+        if one.account in held and one.account not in owned.contracts
     ][:MOST_HOLDERS]
     found: list[_Written] = []
     for at, (holder, share) in enumerate(holders):
-        if holder is None:
-            continue
         # A stranger's attempt is needed once: whose positions they were is the same to all.
         for by_stranger in (False, True) if at == 0 else (False,):
             for wait_s in WAITS_S:
                 trial = _trial(holder, share, names, by_stranger=by_stranger, wait_s=wait_s)
-                one = _write(context, first_round, owned.candidate, trial, parts[holder])
+                one = _write(context, first_round, pool, trial, held[holder])
                 if one is not None:
                     found.append(one)
     if found:
@@ -188,11 +204,12 @@ _NOT_TRIED: Final = Withdrawn(outcome=NotSimulated(missing="NODE", reason="not t
 def _write(
     context: ChainContext,
     first_round: FirstRound,
-    candidate: Candidate,
+    pool: ValuedPool,
     trial: TriedWithdrawal,
-    parts: Sequence[Part],
+    holding: LiquidityHolding,
 ) -> _Written | None:
     """Return one withdrawal. None: how it is done is not known."""
+    candidate, parts = pool.candidate, holding.parts
     disguise, holder = first_round.disguise, trial.holder
     actor = disguise.account(f"{candidate.key}:withdraws") if trial.by_stranger else holder
     withdrawal = write_withdrawal(candidate, actor, parts, disguise)
@@ -209,7 +226,8 @@ def _write(
     handed = _add_all(builder, 0, given)
     _add_all(builder, len(builder) - 1, withdrawal.calls)
     return _Written(
-        candidate=candidate,
+        pool=pool,
+        worth_raw=holding.weight if len(parts) <= MOST_POSITIONS else None,
         trial=msgspec.structs.replace(trial, block=blocks[-1]),
         simulation=Simulation(
             pin=first_round.pin,
@@ -234,21 +252,25 @@ def _add_all(
 def _read(written: _Written, result: SimulationResult | NotSimulated) -> TriedWithdrawal:
     last = len(written.simulation.blocks) - 1
     withdrawn = read_withdrawal(written.withdrawal, result, block=last)
-    if isinstance(result, SimulationResult):
-        if not all(result[handle].ok for handle in written.handed):
-            reason = "the positions cannot be handed over"
-            withdrawn = Withdrawn(outcome=NotSimulated(missing="HOLDER", reason=reason))
-        elif isinstance(withdrawn.outcome, Passed) and not _brought_anything(withdrawn):
-            # That it does not revert says nothing where everything stays with the hook.
-            withdrawn = msgspec.structs.replace(withdrawn, outcome=_brought(withdrawn))
-    return msgspec.structs.replace(written.trial, withdrawn=withdrawn)
+    if isinstance(result, SimulationResult) and not all(
+        result[handle].ok for handle in written.handed
+    ):
+        reason = "the positions cannot be handed over"
+        withdrawn = Withdrawn(outcome=NotSimulated(missing="HOLDER", reason=reason))
+    return msgspec.structs.replace(
+        written.trial, withdrawn=withdrawn, brought_share=_brought_share(written, withdrawn)
+    )
 
 
-def _brought_anything(withdrawn: Withdrawn) -> bool:
-    return bool(withdrawn.token_raw or withdrawn.quote_raw)
+def _brought_share(written: _Written, withdrawn: Withdrawn) -> float | None:
+    """Return what arrived as a part of the positions' worth; see TriedWithdrawal."""
+    token, quote, price = withdrawn.token_raw, withdrawn.quote_raw, written.pool.state.price
+    if token is None or quote is None or not written.worth_raw or not price:
+        return None
+    return round((quote + token * price) / written.worth_raw, 6)
 
 
-def _brought(withdrawn: Withdrawn) -> Refused | NotSimulated:
-    if None in (withdrawn.token_raw, withdrawn.quote_raw):
-        return NotSimulated(missing="NODE", reason="what it brings is not visible")
-    return Refused(reason="the withdrawal goes through and brings nothing")
+def _is_whole(one: TriedWithdrawal) -> bool:
+    """True if all that the positions are worth is known to have arrived."""
+    share = one.brought_share
+    return isinstance(one.withdrawn.outcome, Passed) and share is not None and share >= _WHOLE_SHARE

@@ -12,6 +12,7 @@ from tests.chain.ranges import Position, place
 BEFORE_SWAP = 1 << 7
 TAKES_AFTER_SWAP = 1 << 6 | 1 << 2
 BEFORE_REMOVE = 1 << 9
+AFTER_REMOVE_TAKES = 1 << 8 | 1 << 0
 """Permissions in a hook's address. Source: v4-core Hooks."""
 
 _BOTH_SIDES = Position(lower=-100, upper=100)
