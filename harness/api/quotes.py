@@ -12,6 +12,7 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote, LeftOutPool
 from analysis.quotes.exit_reading import ExitLine, ExitPart
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, HookGrants, PoolHook
 from analysis.quotes.hook_trades import MeasuredTrades
+from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.quotes.liquidity_inquiry import (
     LiquidityFindings,
     PoolLiquidity,
@@ -184,6 +185,23 @@ def make_measured() -> MeasuredTrades:
     return MeasuredTrades(trades=(bought, unrun, sold))
 
 
+def make_leaving() -> LiquidityExit:
+    """The controller's withdrawal, which passes."""
+    passed = TriedWithdrawal(
+        holder=_SENDER,
+        share=0.5,
+        is_controller=True,
+        by_stranger=False,
+        wait_s=0,
+        block=SimulatedBlock(number=21_000_001, time_s=1_700_000_012, left_out=0),
+        withdrawn=Withdrawn(
+            outcome=Passed(tax=None), token_raw=RawAmount(5), quote_raw=RawAmount(10**17)
+        ),
+        brought_share=1.0,
+    )
+    return LiquidityExit(tried=(passed,))
+
+
 def make_hooks() -> HookFindings:
     """One hook behind a proxy whose code was not found."""
     return HookFindings(
@@ -208,6 +226,7 @@ def make_hooks() -> HookFindings:
                     owner=_SENDER, wallets=None, is_renounced=False, proxy_admin=_WETH
                 ),
                 measured=make_measured(),
+                leaving=make_leaving(),
             ),
         ),
         pools_left_out=1,

@@ -160,6 +160,9 @@ async def test_of_a_hook_whose_code_was_not_found_nothing_is_denied(get: Get) ->
     unrun, sold = trading["trades"][1:]
     assert (unrun["amount_raw"], unrun["block_number"]) == (None, None)
     assert (sold["reason"], sold["blocks_left_out"]) == ("closed", 62)
+    (left,) = pool["leaving"]["withdrawals"]
+    assert (left["outcome"], left["is_controller"], left["brought_share"]) == ("passed", True, 1)
+    assert pool["leaving"]["is_refused"] is None
     assert {trading[f"varies_by_{what}"] for what in ("size", "time", "side")} == {None}
     assert (body["pools_left_out"], body["pools_without_hooks"]) == (1, 2)
     assert (await get(f"{TOKEN[:-1]}/hooks")).status_code == 422
