@@ -100,9 +100,7 @@ async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is (name not in ("watch_tokens", "remove_watch"))
         assert tool.description is not None
-        assert ("Counts as one call" in tool.description) is (
-            name in (*JUDGING, *QUOTING, "watch_tokens")
-        )
+        assert ("Counts as one call" in tool.description) is (name in (*JUDGING, *ALL[5:11]))
         assert tool.input_schema["type"] == "object"
         assert tool.output_schema is not None
         assert tool.output_schema["type"] == "object"
