@@ -53,6 +53,7 @@ from api.routes.token_evidence_pack_page import send_pack
 from api.routes.token_exit import get_exit
 from api.routes.token_exit_page import show_exit
 from api.routes.token_hooks import get_hooks
+from api.routes.token_hooks_page import show_hooks
 from api.routes.token_kin import get_kin
 from api.routes.token_liquidity import get_liquidity
 from api.routes.token_liquidity_page import show_liquidity
@@ -222,6 +223,7 @@ def _pages() -> Router:
             token_page.look_up,
             token_page.show_token,
             show_exit,
+            show_hooks,
             show_liquidity,
             send_pack,
             send_card,

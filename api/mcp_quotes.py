@@ -11,6 +11,7 @@ from analysis.replay.evidence_pack import PackFile
 from api.auth.limits import KeyLimits
 from api.deps import ApiDeps
 from api.formats.exit_format import ExitAnswer
+from api.formats.hooks_format import HooksAnswer
 from api.formats.liquidity_format import LiquidityAnswer
 from api.formats.pack_format import PackAnswer, pack_answer
 from api.formats.trade_format import TradeAnswer, TradeRequest
@@ -54,8 +55,8 @@ class _Trade(TradeRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class McpQuotes:
-    """Tools of exit quotes, of who holds the liquidity, of evidence packs, and of checks of
-    trades."""
+    """Tools of exit quotes, of who holds the liquidity, of hooks, of evidence packs, and of checks
+    of trades."""
 
     def __init__(
         self, deps: ApiDeps, answers: Answers, limits: KeyLimits, quotes: QuoteService
@@ -87,6 +88,16 @@ class McpQuotes:
                 takes=_OneToken,
                 gives=(LiquidityAnswer,),
                 run=self._liquidity,
+            ),
+            "hook_dossier": McpTool(
+                description="Of a token's deepest pools of Uniswap V4 and PancakeSwap Infinity "
+                "with a hook: what the hook may do, whether its code can be replaced, who controls "
+                "it, what buys and sales cost by size and time, and whether liquidity can leave, "
+                "simulated. null and unknown are never no, and no hook is called safe. "
+                f"{COUNTS}",
+                takes=_OneToken,
+                gives=(HooksAnswer,),
+                run=self._hooks,
             ),
             "evidence_pack": McpTool(
                 description="A file that lets anybody check an analysis of one token on a node of "
@@ -126,6 +137,15 @@ class McpQuotes:
 
         async def ask() -> LiquidityAnswer:
             return await self._quotes.liquidity(chain=chain, address=asked.address)
+
+        return await self._quoted(ask, chain, asked.address)
+
+    async def _hooks(self, called: CalledTool) -> CallToolResult:
+        asked: _OneToken = called.arguments
+        chain = await self._admit(called)
+
+        async def ask() -> HooksAnswer:
+            return await self._quotes.hooks(chain=chain, address=asked.address)
 
         return await self._quoted(ask, chain, asked.address)
 

@@ -1,9 +1,11 @@
-"""Hook inquiry: what the hooks of a token's pools may do, what their code can, and who controls it.
+"""Hook inquiry: what the hooks of a token's pools may do, what their code can, who controls it,
+what trades through them cost, and whether liquidity can leave.
 
-Everything is read on one block; nothing is simulated.
+Everything is read and simulated on one block.
 """
 
 import asyncio
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -21,6 +23,8 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import judge_hook
 from analysis.pipeline.first_round import run_first_round
 from analysis.pipeline.second_round import run_second_round
+from analysis.quotes.hook_trades import MeasuredTrades, measure_trades
+from analysis.quotes.hook_withdrawals import LiquidityExit, try_withdrawals
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.trade_conditions import TradeConditions
@@ -78,6 +82,8 @@ class PoolHook(msgspec.Struct, frozen=True, kw_only=True):
     """The hook sets the pool's fee. None: the pool's fee is not known."""
     code: CodeVerdict
     control: HookControl
+    measured: MeasuredTrades
+    leaving: LiquidityExit
 
 
 class HookFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,18 +116,36 @@ async def find_hooks(context: ChainContext, token: Address) -> HookFindings:
     granted = await _read_grants(context, [pool.candidate for pool, _ in picked], block=block)
     facts = await asyncio.gather(*(_read_facts(context, hook, block=block) for hook in hooks))
     by_hook = dict(zip(hooks, facts, strict=True))
+    pools = [pool for pool, _ in picked]
+    measured = await measure_trades(context, first_round, pools)
+    leaving = await try_withdrawals(
+        context,
+        first_round,
+        pools,
+        created={str(row.pool_id or row.pool): row.block_number for row in known.pools},
+        controllers=[_controllers(by_hook[hook].control, first_round.owners) for _, hook in picked],
+    )
     return HookFindings(
         block=first_round.pin,
         pools=tuple(
-            _pool_hook(pool, hook, grants, by_hook[hook])
-            for (pool, hook), grants in zip(picked, granted, strict=True)
+            _pool_hook(pool, hook, grants, by_hook[hook], trades, exits)
+            for (pool, hook), grants, trades, exits in zip(
+                picked, granted, measured, leaving, strict=True
+            )
         ),
         pools_left_out=len(hooked) - len(picked),
         pools_without_hooks=len(state.pools) - len(hooked),
     )
 
 
-def _pool_hook(pool: ValuedPool, hook: Address, grants: HookGrants, facts: _HookFacts) -> PoolHook:
+def _pool_hook(
+    pool: ValuedPool,
+    hook: Address,
+    grants: HookGrants,
+    facts: _HookFacts,
+    measured: MeasuredTrades,
+    leaving: LiquidityExit,
+) -> PoolHook:
     candidate = pool.candidate
     return PoolHook(
         pool=candidate.key,
@@ -133,6 +157,16 @@ def _pool_hook(pool: ValuedPool, hook: Address, grants: HookGrants, facts: _Hook
         has_dynamic_fee=None if candidate.fee is None else candidate.fee == DYNAMIC_FEE,
         code=facts.code,
         control=facts.control,
+        measured=measured,
+        leaving=leaving,
+    )
+
+
+def _controllers(control: HookControl, owners: Collection[Address]) -> frozenset[Address]:
+    """Return who is named as controlling the hook or the token."""
+    named = (control.owner, control.proxy_admin)
+    return frozenset(
+        (*owners, *(control.wallets or ()), *(each for each in named if each is not None))
     )
 
 

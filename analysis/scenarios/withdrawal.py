@@ -90,11 +90,13 @@ def write_withdrawal(
     )
 
 
-def read_withdrawal(written: Withdrawal, result: SimulationResult | NotSimulated) -> Withdrawn:
-    """Return what came of it."""
+def read_withdrawal(
+    written: Withdrawal, result: SimulationResult | NotSimulated, *, block: int = 0
+) -> Withdrawn:
+    """Return what came of it. `block`: index of the block that begins with its calls."""
     if isinstance(result, NotSimulated):
         return Withdrawn(outcome=result)
-    answers = [result[CallHandle(0, at)] for at in range(len(written.calls))]
+    answers = [result[CallHandle(block, at)] for at in range(len(written.calls))]
     for call, answer in zip(written.calls, answers, strict=True):
         if not answer.ok and not call.is_read:
             return Withdrawn(outcome=Refused(reason=answer.message or "the withdrawal reverts"))
@@ -106,6 +108,22 @@ def read_withdrawal(written: Withdrawal, result: SimulationResult | NotSimulated
         outcome=Passed(tax=None),
         token_raw=None if token is None else RawAmount(max(0, token)),
         quote_raw=None if quote is None else RawAmount(max(0, quote)),
+    )
+
+
+def handing_over(
+    pool: Candidate, holder: Address, parts: Sequence[Part], receiver: Address
+) -> tuple[SimCall, ...]:
+    """Return the calls by which a holder gives the positions that `write_withdrawal` withdraws to
+    somebody else. Empty: they are no tokens of a position manager."""
+    manager = pool.dex.position_manager
+    tokens = [part.token_id for part in parts if part.token_id is not None][:MOST_POSITIONS]
+    if manager is None:
+        return ()
+    signature = "transferFrom(address,address,uint256)"
+    return tuple(
+        _act(holder, manager, f"hand over {token}", call_data(signature, holder, receiver, token))
+        for token in tokens
     )
 
 

@@ -4,6 +4,8 @@ from analysis.market.venues.hook_permissions import HookPermission
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, PoolHook
 from analysis.static.token_model.trade_conditions import OwnedCondition
 from analysis.token.judge_code import CodeVerdict
+from api.formats.hook_leaving_format import HookLeaving, hook_leaving
+from api.formats.hook_trades_format import HookTrades, hook_trades
 from api.formats.shape_building import Shape
 from config.chains import Chain
 from core.fields.field import Pending
@@ -75,6 +77,10 @@ class HookedPool(Shape, frozen=True, kw_only=True):
     """What its code can do."""
     control: HookController
     """Who controls it."""
+    trading: HookTrades
+    """What simulated trades in the pool cost."""
+    leaving: HookLeaving
+    """Whether liquidity can leave it."""
 
 
 class HooksAnswer(Shape, frozen=True, kw_only=True):
@@ -122,6 +128,8 @@ def _pool(pool: PoolHook) -> HookedPool:
         has_dynamic_fee=pool.has_dynamic_fee,
         code=_code(pool.code),
         control=_control(pool.control),
+        trading=hook_trades(pool.measured),
+        leaving=hook_leaving(pool.leaving),
     )
 
 

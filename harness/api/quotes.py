@@ -11,6 +11,8 @@ from analysis.liquidity.liquidity_shares import (
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, LeftOutPool
 from analysis.quotes.exit_reading import ExitLine, ExitPart
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, HookGrants, PoolHook
+from analysis.quotes.hook_trades import MeasuredTrades
+from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.quotes.liquidity_inquiry import (
     LiquidityFindings,
     PoolLiquidity,
@@ -22,8 +24,10 @@ from analysis.quotes.trade_check import Approval, TradeCheck
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
 from analysis.replay.evidence_pack import PackFile
 from analysis.scenarios.called_trade import AllowanceKey, TradeCall
+from analysis.scenarios.sized_trades import SizedTrade
 from analysis.scenarios.withdrawal import Withdrawn
-from analysis.simulation.simulate_v1 import Passed, Refused
+from analysis.simulation.block_schedule import SimulatedBlock
+from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
 from analysis.token.judge_code import CodeVerdict
 from core.fields.static_findings import StaticFindings
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
@@ -151,6 +155,53 @@ def make_liquidity() -> LiquidityFindings:
     )
 
 
+def make_measured() -> MeasuredTrades:
+    """A buy, the refusal of its sale an hour later, and a size that was not run."""
+    bought = SizedTrade(
+        side="buy",
+        size_usd=100.0,
+        amount_raw=RawAmount(33 * 10**15),
+        wait_s=0,
+        block=SimulatedBlock(number=21_000_001, time_s=1_700_000_012, left_out=0),
+        outcome=Passed(tax=2.0),
+        pool_fee_pct=0.3,
+    )
+    sold = SizedTrade(
+        side="sell",
+        size_usd=100.0,
+        amount_raw=RawAmount(98 * 10**18),
+        wait_s=3_600,
+        block=SimulatedBlock(number=21_000_239, time_s=1_700_003_612, left_out=62),
+        outcome=Refused(reason="closed"),
+    )
+    unrun = SizedTrade(
+        side="buy",
+        size_usd=10_000.0,
+        amount_raw=None,
+        wait_s=0,
+        block=None,
+        outcome=NotSimulated(missing="LIQUIDITY", reason="the size is more than the pool holds"),
+    )
+    return MeasuredTrades(trades=(bought, unrun, sold))
+
+
+def make_leaving() -> LiquidityExit:
+    """The controller's withdrawal, which passes."""
+    passed = TriedWithdrawal(
+        holder=_SENDER,
+        share=0.5,
+        is_controller=True,
+        by_stranger=False,
+        wait_s=0,
+        block=SimulatedBlock(number=21_000_001, time_s=1_700_000_012, left_out=0),
+        withdrawn=Withdrawn(
+            outcome=Passed(tax=None), token_raw=RawAmount(5), quote_raw=RawAmount(10**17)
+        ),
+        brought_share=1.0,
+    )
+    return LiquidityExit(tried=(passed,))
+
+
 def make_hooks() -> HookFindings:
     """One hook behind a proxy whose code was not found."""
     return HookFindings(
@@ -174,6 +225,8 @@ def make_hooks() -> HookFindings:
                 control=HookControl(
                     owner=_SENDER, wallets=None, is_renounced=False, proxy_admin=_WETH
                 ),
+                measured=make_measured(),
+                leaving=make_leaving(),
             ),
         ),
         pools_left_out=1,

@@ -68,6 +68,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", f"/t/1/{TOKEN}/refresh"),
     ("GET", f"/t/1/{TOKEN}/card.png"),
     ("GET", f"/t/1/{TOKEN}/exit"),
+    ("GET", f"/t/1/{TOKEN}/hooks"),
     ("GET", f"/t/1/{TOKEN}/liquidity"),
     ("GET", f"/t/1/{TOKEN}/evidence-pack"),
 )

@@ -33,6 +33,7 @@ _TOOLS = (
     "token_report",
     "token_evidence",
     "quote_exit",
+    "hook_dossier",
     "liquidity_holders",
     "evidence_pack",
     "check_trade",

@@ -154,6 +154,16 @@ async def test_of_a_hook_whose_code_was_not_found_nothing_is_denied(get: Get) ->
     control = pool["control"]
     assert (control["wallets"], control["is_renounced"]) == (None, False)
     assert control["owner"] == checksum(Address("0x" + "a4" * 20))
+    trading = pool["trading"]
+    outcomes = [(each["outcome"], each["tax_pct"]) for each in trading["trades"]]
+    assert outcomes == [("passed", 2.0), ("unknown", None), ("refused", None)]
+    unrun, sold = trading["trades"][1:]
+    assert (unrun["amount_raw"], unrun["block_number"]) == (None, None)
+    assert (sold["reason"], sold["blocks_left_out"]) == ("closed", 62)
+    (left,) = pool["leaving"]["withdrawals"]
+    assert (left["outcome"], left["is_controller"], left["brought_share"]) == ("passed", True, 1)
+    assert pool["leaving"]["is_refused"] is None
+    assert {trading[f"varies_by_{what}"] for what in ("size", "time", "side")} == {None}
     assert (body["pools_left_out"], body["pools_without_hooks"]) == (1, 2)
     assert (await get(f"{TOKEN[:-1]}/hooks")).status_code == 422
 
@@ -187,6 +197,8 @@ async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None
         assert quote == (False, (await get(f"{EXIT}?usd=5")).json())
         held = await call(client, "liquidity_holders", **ONE)
         assert held == (False, (await get(LIQUIDITY)).json())
+        hooks = await call(client, "hook_dossier", **ONE)
+        assert hooks == (False, (await get(f"{TOKEN}/hooks")).json())
         wrong = await call(client, "check_trade", **ONE, **{**TRADE, "side": "hold"})
         assert (wrong[0], wrong[1]["status"]) == (True, 422)
 
@@ -249,6 +261,22 @@ async def test_the_page_of_liquidity_has_a_bar_and_what_a_withdrawal_does(world:
     assert "50.00 % from 2027-01-15 08:00 UTC" in answer.text
     world.quotes.failure = UpstreamError(service="node", reason="gone")
     failed = await world.client().get(f"/t/1/{LIQUIDITY}", headers=READER)
+    assert (failed.status_code, "Not known: " in failed.text) == (500, True)
+
+
+async def test_the_page_of_hooks_says_what_passed_and_what_is_not_known(world: World) -> None:
+    answer = await world.client().get(f"/t/1/{TOKEN}/hooks", headers=READER)
+    assert answer.status_code == 200
+    bought, unrun, sold = answer.text.split("<tbody>")[1].split("</tbody>")[0].split("</tr>")[:3]
+    assert "2.00 %" in bought
+    assert "0.30 %" in bought
+    assert "not known: the size is more than the pool holds" in unrun
+    assert "%" not in unrun
+    assert "after 1 hour</td><td>refused: closed" in sold
+    assert "is refused, or kept in part: not known" in answer.text
+    assert "who controls hook or token, next block: passed" in answer.text
+    world.quotes.failure = UpstreamError(service="node", reason="gone")
+    failed = await world.client().get(f"/t/1/{TOKEN}/hooks", headers=READER)
     assert (failed.status_code, "Not known: " in failed.text) == (500, True)
 
 

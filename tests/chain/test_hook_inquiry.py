@@ -5,6 +5,7 @@ import pytest
 from analysis.market.venues.hook_permissions import DYNAMIC_FEE, permissions_of_address
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import PoolHook, find_hooks
+from analysis.simulation.simulate_v1 import Passed
 from analysis.token.proxy_resolution import ADMIN_SLOT
 from api.formats.hooks_format import hooks_answer
 from core.primitives import Address
@@ -96,6 +97,10 @@ async def test_infinitys_permissions_are_the_keys(
     pool = await only(with_dexes(context, (market.dex,)), market.token)
     assert pool.grants.granted == ("before_swap",)
     assert pool.grants.is_as_declared is True
+    # Trades of the real exchange's pools run, too; who holds their liquidity is not known here.
+    outcomes = [each.outcome for each in pool.measured.trades if each.size_usd <= 1_000]
+    assert outcomes == [Passed(tax=0.0)] * 12
+    assert pool.leaving.is_refused is None
     # The key stands, whatever the hook says later.
     chain.node.rpc("anvil_setCode", pool.hook, "0x60ff5f5260205ff3")
     chain.mine(1)

@@ -1,0 +1,149 @@
+"""What trades through hooks are said to cost is what real ones of that size, side and time do."""
+
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.hook_inquiry import find_hooks
+from analysis.quotes.hook_trades import MeasuredTrades
+from analysis.scenarios.sized_trades import SizedTrade
+from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
+from core.primitives import Address
+from demo.layout import ZooToken
+from harness.chain.verbs import Chain, Moved
+from tests.chain.ranges import LAUNCH, Position, place
+from tests.chain.taxing_hooks import BEFORE_SWAP, place_fee_set, place_taxed, stand
+
+_DAY_S = 86_400
+
+
+async def measured(context: ChainContext, token: Address) -> MeasuredTrades:
+    (pool,) = (await find_hooks(context, token)).pools
+    assert pool.measured.reason == ""
+    return pool.measured
+
+
+def taxes(found: MeasuredTrades, side: str, wait_s: int = 0) -> list[float | None]:
+    """By size, ascending."""
+    return [
+        trade.outcome.tax if isinstance(trade.outcome, Passed) else None
+        for trade in found.trades
+        if (trade.side, trade.wait_s) == (side, wait_s)
+    ]
+
+
+def real_tax(chain: Chain, token: ZooToken, trade: SizedTrade, found: MeasuredTrades) -> float:
+    """Percent that was lost round the pool in a transaction of that size, in the block that was
+    simulated."""
+    assert trade.block is not None
+    snapshot = chain.node.snapshot()
+    trader, start = chain.fresh_account(), chain.node.head_time()
+    paid = next(
+        each.amount_raw
+        for each in found.trades
+        if (each.side, each.size_usd) == ("buy", trade.size_usd)
+    )
+    if trade.side == "sell":
+        assert chain.buy(token, trader, paid).success
+    due = trade.block.number - 1 - chain.node.head_number()
+    if trade.wait_s:
+        chain.node.set_time(start + trade.wait_s)
+    chain.mine(max(1, due))
+    if trade.side == "sell":
+        lost = lost_share(chain.sell(token, trader), is_buy=False)
+    else:
+        lost = lost_share(chain.buy(token, trader, paid), is_buy=True)
+    chain.node.revert(snapshot)
+    return lost
+
+
+def lost_share(moved: Moved, *, is_buy: bool) -> float:
+    assert moved.success
+    token, quote = moved.token_after - moved.token_before, moved.other_after - moved.other_before
+    if is_buy:
+        kept = token / moved.pool_out * moved.pool_quote_in / -quote
+    else:
+        kept = quote / moved.pool_quote_out * moved.pool_in / -token
+    return 100 * (1 - kept)
+
+
+@pytest.mark.parametrize(
+    ("contract", "buys", "sales", "later", "varies"),
+    [
+        ("SizeHook", [1, 1, 30], [1, 1, 30], ([1, 1, 30], [1, 1, 30]), (True, False, False)),
+        ("LaterHook", [0, 0, 0], [0, 0, 0], ([40] * 3, [40] * 3), (False, True, False)),
+        ("BlocksHook", [0, 0, 0], [0, 0, 0], ([35] * 3, [35] * 3), (False, True, False)),
+        ("SellHook", [0, 0, 0], [25] * 3, ([0] * 3, [25] * 3), (False, False, True)),
+        ("NewcomerHook", [20] * 3, [0, 0, 0], ([20] * 3, [0] * 3), (False, False, True)),
+        # The honest double: the same of everybody.
+        ("EvenHook", [2, 2, 2], [2, 2, 2], ([2] * 3, [2] * 3), (False, False, False)),
+    ],
+)
+async def test_what_a_hook_takes_is_told_by_size_side_and_time(
+    chain: Chain,
+    context: ChainContext,
+    contract: str,
+    buys: list[float],
+    sales: list[float],
+    later: tuple[list[float], list[float]],
+    varies: tuple[bool, bool, bool],
+) -> None:
+    token = place_taxed(chain, contract)
+    found = await measured(context, token.address)
+    assert taxes(found, "buy") == pytest.approx(buys, abs=0.01)
+    assert taxes(found, "sell") == pytest.approx(sales, abs=0.01)
+    for wait_s in (3_600, _DAY_S):
+        assert taxes(found, "buy", wait_s) == pytest.approx(later[0], abs=0.01)
+        assert taxes(found, "sell", wait_s) == pytest.approx(later[1], abs=0.01)
+    assert (found.varies_by_size, found.varies_by_time, found.varies_by_side) == varies
+    assert len(found.trades) == 18
+    for trade in found.trades:
+        assert isinstance(trade.outcome, Passed)
+        real = real_tax(chain, token, trade, found)
+        assert trade.outcome.tax == pytest.approx(real, abs=0.01), trade
+
+
+async def test_a_fee_of_the_pool_is_told_beside_the_tax(
+    chain: Chain, context: ChainContext
+) -> None:
+    found = await measured(context, place_fee_set(chain, "SizedFeeHook").address)
+    fees = [trade.pool_fee_pct for trade in found.trades if not trade.wait_s]
+    assert fees == [1, 1, 30, 1, 1, 1]
+    assert taxes(found, "buy") == taxes(found, "sell") == [0, 0, 0]
+    assert (found.varies_by_size, found.varies_by_side) == (True, True)
+    assert found.varies_by_time is False
+
+
+async def test_a_constant_dynamic_fee_varies_by_nothing(
+    chain: Chain, context: ChainContext
+) -> None:
+    """The demo's own hook: 5 percent of the pool's fee, which no tax includes."""
+    found = await measured(context, chain.world.token("v4_dynamic_fee").address)
+    known = [trade for trade in found.trades if isinstance(trade.outcome, Passed)]
+    assert {trade.pool_fee_pct for trade in known} == {5.0}
+    assert {trade.outcome.tax for trade in known if isinstance(trade.outcome, Passed)} == {0.0}
+    assert not any((found.varies_by_size, found.varies_by_time, found.varies_by_side))
+
+
+async def test_a_refusal_is_told_and_no_unknown_is_a_pass(
+    chain: Chain, context: ChainContext
+) -> None:
+    hook = stand(chain, "StoppableHook", permissions=BEFORE_SWAP)
+    token = place(chain, "v4", "HonestToken", (Position(lower=-100, upper=100),), hooks=hook)
+    assert chain.send(chain.world.owner, hook, "stop(bool)", True).success
+    found = await measured(context, token.address)
+    assert {type(each.outcome) for each in found.trades if each.side == "buy"} == {Refused}
+    sales = [each.outcome for each in found.trades if each.side == "sell"]
+    assert {type(each) for each in sales} == {NotSimulated}
+    assert not chain.buy(token, chain.fresh_account()).success
+    assert found.varies_by_size is None
+
+
+async def test_a_size_beyond_the_pool_is_not_run(chain: Chain, context: ChainContext) -> None:
+    hook = stand(chain, "OpenHook", permissions=BEFORE_SWAP)
+    thin = Position(lower=0, upper=100, liquidity=LAUNCH.liquidity // 100)
+    token = place(chain, "v4", "HonestToken", (thin,), hooks=hook)
+    found = await measured(context, token.address)
+    largest = [each for each in found.trades if each.size_usd == 10_000]
+    assert {type(each.outcome) for each in largest} == {NotSimulated}
+    assert {each.amount_raw for each in largest} == {None}
+    assert found.varies_by_size is None

@@ -1,0 +1,166 @@
+"""Whether liquidity is said to leave through a hook is what real withdrawals then do."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.hook_inquiry import find_hooks
+from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
+from analysis.simulation.simulate_v1 import Passed, Refused
+from core.primitives import ZERO_ADDRESS, Address
+from demo.compile import compile_sources
+from demo.layout import FOR_EVER, ZooToken, native_worth
+from harness.chain.verbs import Chain
+from tests.chain.ranges import Position, place
+from tests.chain.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, stand
+from tests.chain.test_liquidity_holders import take_pair
+
+_POSITIONS = Path(__file__).parent / "lockers" / "Positions.sol"
+_HELD = 10**19
+_OUTERMOST = 887_220
+
+
+@pytest.fixture
+def chain(chain: Chain) -> Chain:
+    """With a position manager that can be deployed."""
+    made = compile_sources({_POSITIONS.name: _POSITIONS.read_text()})
+    return Chain(chain.node, chain.world, chain.artifacts | made)
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A token in a hooked pool, part of whose liquidity is position 1."""
+
+    token: ZooToken
+    manager: Address
+    holder: Address
+
+
+def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
+    """`holder` None: somebody who has nothing to do with the hook."""
+    token = place(chain, "v4", "HonestToken", (Position(lower=-100, upper=100),), hooks=hook)
+    manager = chain.deploy("EntryPositionManager", chain.world.venues.v4.factory)
+    someone = holder or chain.fresh_account(native_wei=100 * 10**18)
+    given = chain.send(
+        token.owner, token.address, "transfer(address,uint256)", someone, 1_000 * 10**18
+    )
+    assert given.success
+    chain.approve(token.address, someone, manager)
+    pool = token.pool
+    key = (ZERO_ADDRESS, token.address, pool.fee, pool.tick_spacing, pool.hooks)
+    minted = chain.send(
+        someone,
+        manager,
+        "mint((address,address,uint24,int24,address),int24,int24,int256)",
+        *(key, -_OUTERMOST, _OUTERMOST, _HELD),
+        value_wei=native_worth(90_000),
+    )
+    assert minted.success
+    return Held(token=token, manager=manager, holder=someone)
+
+
+async def told(context: ChainContext, held: Held) -> LiquidityExit:
+    dexes = tuple(
+        msgspec.structs.replace(dex, position_manager=held.manager) if dex.kind == "AmmV4" else dex
+        for dex in context.chain.dexes
+    )
+    facts = msgspec.structs.replace(context.chain, dexes=dexes)
+    known = msgspec.structs.replace(context, chain=facts)
+    (pool,) = (await find_hooks(known, held.token.address)).pools
+    return pool.leaving
+
+
+def really(chain: Chain, held: Held, one: TriedWithdrawal) -> tuple[bool, int, int]:
+    """Whether the transaction passed, and the tokens and coins that it brought."""
+    snapshot, start = chain.node.snapshot(), chain.node.head_time()
+    actor = held.holder
+    if one.by_stranger:
+        actor = chain.fresh_account()
+        assert chain.send(
+            held.holder,
+            held.manager,
+            "transferFrom(address,address,uint256)",
+            held.holder,
+            actor,
+            1,
+        ).success
+    if one.wait_s:
+        chain.node.set_time(start + one.wait_s)
+        chain.mine(1)
+    receiver = chain.fresh_account(native_wei=0)
+    data = take_pair((1, _HELD), (ZERO_ADDRESS, held.token.address), receiver)
+    sent = chain.send(actor, held.manager, "modifyLiquidities(bytes,uint256)", data, FOR_EVER)
+    coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
+    tokens = chain.balance(held.token.address, receiver)
+    chain.node.revert(snapshot)
+    return sent.success, tokens, coins
+
+
+def assert_as_real(chain: Chain, held: Held, found: LiquidityExit) -> None:
+    assert [(one.by_stranger, one.wait_s) for one in found.tried] == [
+        (False, 0),
+        (False, 86_400),
+        (True, 0),
+        (True, 86_400),
+    ]
+    for one in found.tried:
+        success, tokens, coins = really(chain, held, one)
+        assert isinstance(one.withdrawn.outcome, Passed if success else Refused), one
+        if success:
+            assert (one.withdrawn.token_raw, one.withdrawn.quote_raw) == (tokens, coins)
+
+
+@pytest.mark.parametrize(
+    ("contract", "is_refused", "passed"),
+    [
+        ("OwnerExitHook", True, [False] * 4),
+        ("ClosingExitHook", True, [True, False, True, False]),
+        # The honest double: the hook is asked, and lets everybody go.
+        ("OpenExitHook", False, [True] * 4),
+    ],
+)
+async def test_a_hook_that_keeps_liquidity_is_told(
+    chain: Chain, context: ChainContext, contract: str, passed: list[bool], *, is_refused: bool
+) -> None:
+    held = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
+    found = await told(context, held)
+    assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
+    assert found.is_refused is is_refused
+    assert {one.is_controller for one in found.tried} == {False}
+    assert_as_real(chain, held, found)
+
+
+async def test_that_its_owner_can_leave_says_nothing_of_others(
+    chain: Chain, context: ChainContext
+) -> None:
+    hook = stand(chain, "OwnerExitHook", permissions=BEFORE_REMOVE)
+    held = hold(chain, hook, holder=chain.world.owner)
+    found = await told(context, held)
+    passed = [isinstance(one.withdrawn.outcome, Passed) for one in found.tried]
+    assert passed == [True, True, False, False]
+    assert found.tried[0].is_controller
+    assert found.is_refused is True
+    assert_as_real(chain, held, found)
+
+
+async def test_what_a_hook_keeps_of_a_withdrawal_is_no_pass(
+    chain: Chain, context: ChainContext
+) -> None:
+    manager = chain.world.venues.v4.factory
+    hook = stand(chain, "KeepingExitHook", manager, permissions=AFTER_REMOVE_TAKES)
+    held = hold(chain, hook)
+    found = await told(context, held)
+    assert found.is_refused is True
+    assert [one.brought_share for one in found.tried] == pytest.approx([0.1] * 4, abs=0.01)
+    assert_as_real(chain, held, found)
+
+
+async def test_where_no_holder_is_known_nothing_is_claimed(
+    chain: Chain, context: ChainContext
+) -> None:
+    hook = stand(chain, "OpenExitHook", permissions=BEFORE_REMOVE)
+    token = place(chain, "v4", "HonestToken", (Position(lower=-100, upper=100),), hooks=hook)
+    (pool,) = (await find_hooks(context, token.address)).pools
+    assert (pool.leaving.tried, pool.leaving.is_refused) == ((), None)
+    assert pool.leaving.reason
