@@ -4,7 +4,8 @@ Honest tokens of many kinds, tokens whose owners use their powers, and traps com
 (tests/redteam) are launched on nodes of this machine, bought and sold for a week by ordinary
 people, indexed by the follower, and judged as of before their first trade by the command itself.
 Who was trapped is told by receipts and balances, and beside it by the command's own score. Ends
-with 1 where a token that trapped a buyer within an hour was called safe though its code shows it.
+with 1 where a token that trapped a buyer within an hour was called safe though its code shows it;
+with --liquidity-holders, where it was called safe at all.
 """
 
 import argparse
@@ -48,7 +49,8 @@ def render(results: Sequence[LaunchResult]) -> str:
             name = f"{axis}*" if is_outside else axis
             lines.append(f"{name:<24}{span:<12}{cells}")
     lines.append(
-        "* not in the code: who put the liquidity in took it out, of which verdicts do not speak"
+        "* not in the code: who put the liquidity in took it out, of which verdicts speak with "
+        "--liquidity-holders alone"
     )
     trapped = [one for one in results if one.trapped["hour"]]
     wrong = [one for one in trapped if one.is_false_safe]
@@ -93,6 +95,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
     parser.add_argument("--batch", type=int, default=100, help="launches on one chain")
     parser.add_argument("--only", default="", help="a word of the labels")
+    parser.add_argument(
+        "--liquidity-holders", action="store_true", help="ask who can withdraw the liquidity"
+    )
     parser.add_argument("--out", type=Path, help="all results as JSON")
     asked = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
@@ -100,15 +105,24 @@ def main() -> None:
     launches = compose_launches(asked.seed, asked.launches)
     launches = [trap for trap in launches if asked.only in trap.label]
     results: list[LaunchResult] = []
+
+    def counts(one: LaunchResult) -> bool:
+        return one.is_false_safe and (one.is_in_code or asked.liquidity_holders)
+
     for at in range(0, len(launches), asked.batch):
         with tempfile.TemporaryDirectory() as folder:
-            results += run_batch(launches[at : at + asked.batch], Path(folder), tell=_tell)
+            results += run_batch(
+                launches[at : at + asked.batch],
+                Path(folder),
+                asks_for_liquidity=asked.liquidity_holders,
+                tell=_tell,
+            )
         if asked.out:
             asked.out.write_bytes(msgspec.json.encode(results))
-        wrong = sum(one.is_false_safe and one.is_in_code for one in results)
+        wrong = sum(map(counts, results))
         _tell(f"{len(results)} of {len(launches)}, {wrong} wrong")
     print(render(results))
-    sys.exit(any(one.is_false_safe and one.is_in_code for one in results))
+    sys.exit(any(map(counts, results)))
 
 
 if __name__ == "__main__":

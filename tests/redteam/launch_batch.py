@@ -64,14 +64,19 @@ def tell_nobody(_: str) -> None:
 
 
 def run_batch(
-    traps: Sequence[Trap], folder: Path, *, tell: Callable[[str], None] = tell_nobody
+    traps: Sequence[Trap],
+    folder: Path,
+    *,
+    asks_for_liquidity: bool = False,
+    tell: Callable[[str], None] = tell_nobody,
 ) -> list[LaunchResult]:
-    """A chain of their own, for some launches; its state is in memory. `tell` is given what took
-    how long."""
+    """A chain of their own, for some launches; its state is in memory. `asks_for_liquidity`: with
+    `analysis.liquidity_holders` on. `tell` is given what took how long."""
     with AnvilNode(states_kept=STATES_KEPT) as node:
         marks = [time.perf_counter()]
         world = build_market(node)
-        overlay = write_overlay(world, folder / "overlay")
+        more = "[analysis]\nliquidity_holders = true\n" if asks_for_liquidity else ""
+        overlay = write_overlay(world, folder / "overlay", more=more)
         artifacts = load_artifacts() | compile_traps(traps)
         placed = place_traps(node, world, artifacts, traps)
         people = People(node)
