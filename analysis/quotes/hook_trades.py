@@ -54,8 +54,11 @@ class MeasuredTrades(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def varies_by_time(self) -> bool | None:
-        """The same with the moment alone."""
-        return _varies(self.trades, lambda trade: (trade.side, trade.size_usd))
+        """The same with the moment alone. None also where blocks were left out between the moments:
+        what goes by the number of a block may have been passed over."""
+        found = _varies(self.trades, lambda trade: (trade.side, trade.size_usd))
+        is_passed_over = any(trade.block and trade.block.left_out for trade in self.trades)
+        return None if is_passed_over and not found else found
 
     @property
     def varies_by_side(self) -> bool | None:

@@ -83,7 +83,8 @@ class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
     def is_refused(self) -> bool | None:
         """True if a withdrawal was refused, or brought less than half of its worth. False if a
         fresh account's and all others brought it, now and later: of these positions, not of all
-        that there are or will be. None: not known."""
+        that there are or will be. None: not known, or blocks were left out before a later one:
+        what goes by the number of a block may have been passed over."""
         if any(
             isinstance(one.withdrawn.outcome, Refused)
             or (one.brought_share is not None and one.brought_share < _LEAST_SHARE)
@@ -91,7 +92,9 @@ class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
         ):
             return True
         is_open = any(one.by_stranger for one in self.tried)
-        return False if is_open and all(map(_is_whole, self.tried)) else None
+        is_passed_over = any(one.block.left_out for one in self.tried)
+        is_learnt = is_open and not is_passed_over and all(map(_is_whole, self.tried))
+        return False if is_learnt else None
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,8 @@ class HookWithdrawal(Shape, frozen=True, kw_only=True):
     """Seconds after the next block."""
     block_number: int
     """Number of the simulated block."""
+    blocks_left_out: int
+    """By how many blocks it is earlier than its time: nodes skip at most some 240."""
     outcome: Literal["passed", "refused", "unknown"]
     """refused: it reverts. unknown: not learnt; never take it for passed."""
     reason: str
@@ -41,7 +43,8 @@ class HookLeaving(Shape, frozen=True, kw_only=True):
     """Why there are none. Empty: there are."""
     is_refused: bool | None
     """true: one is refused, or brings less than half of its worth. false: all bring it, one of
-    them by a fresh account, now and a day later. null: not known, never to be read as no."""
+    them by a fresh account, now and a day later, with no block left out between. null: not known,
+    never to be read as no."""
 
 
 def hook_leaving(found: LiquidityExit) -> HookLeaving:
@@ -63,6 +66,7 @@ def _withdrawal(one: TriedWithdrawal) -> HookWithdrawal:
         by_stranger=one.by_stranger,
         wait_s=one.wait_s,
         block_number=one.block.number,
+        blocks_left_out=one.block.left_out,
         outcome="passed" if passed else "refused" if isinstance(outcome, Refused) else "unknown",
         reason="" if isinstance(outcome, Passed) else outcome.reason,
         brought_share=one.brought_share,

@@ -63,6 +63,17 @@ contract BlocksHook is TakingHook {
     }
 }
 
+/// Takes 35 percent from the thousandth block on, which no simulation gets to.
+contract FarBlocksHook is TakingHook {
+    uint256 immutable from = block.number + 1000;
+
+    constructor(ITaking manager_) TakingHook(manager_) {}
+
+    function percent(bool, uint256) internal view override returns (uint256) {
+        return block.number < from ? 0 : 35;
+    }
+}
+
 /// Takes 25 percent of sales only.
 contract SellHook is TakingHook {
     constructor(ITaking manager_) TakingHook(manager_) {}
