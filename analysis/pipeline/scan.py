@@ -9,7 +9,8 @@
 
 More are needed where the node packs no reads or simulates nothing, where a read needs much gas, for
 an unusual proxy, for V4 pools known only by creation events, once for unconfigured fees, and where
-sales are refused, to ask if the owner can sell.
+sales are refused, to ask if the owner can sell. Up to four, one after the other, find out who holds
+the liquidity, where the deployment asks for it.
 """
 
 from collections.abc import AsyncIterator
