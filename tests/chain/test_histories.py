@@ -270,15 +270,19 @@ async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
 
 
 def kill_after_a_turn(more_s: float, url: str, path: Path, overlay: Path) -> None:
-    """Start a process that fetches pasts; kill it a turn, and a moment, later."""
+    """Start a process that fetches pasts; kill it a turn, and a moment of the next one, later."""
     command = [sys.executable, "-m", "tests.indexer.ingest_child"]
     with subprocess.Popen(
         [*command, url, str(path), str(overlay), "histories"],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as child:
+        assert child.stdin is not None
         assert child.stdout is not None
         child.stdout.readline()
+        child.stdin.write(b"\n")
+        child.stdin.flush()
         time.sleep(more_s)
         child.kill()

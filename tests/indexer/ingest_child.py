@@ -38,8 +38,10 @@ async def run(url: str, store_path: Path, overlay: Path, until: str) -> None:
     try:
         if until == "histories":
             histories = Histories(chain, client, store, SETTINGS, now_s=hurried_s)
+            # Not a turn more than the parent lets it take, so that it is killed within one.
             while await histories.take_turn():
                 say(0)
+                await asyncio.to_thread(sys.stdin.readline)
         elif until == "-":
             stop = asyncio.Event()
 
