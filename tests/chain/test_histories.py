@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -278,11 +279,12 @@ def kill_after_a_turn(more_s: float, url: str, path: Path, overlay: Path) -> Non
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        bufsize=0,
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdout.readline()
-        child.stdin.write(b"\n")
-        child.stdin.flush()
+        with suppress(BrokenPipeError):  # there was nothing left to fetch
+            child.stdin.write(b"\n")
         time.sleep(more_s)
         child.kill()
