@@ -74,6 +74,7 @@ def serving(kind: str, path: Path) -> Iterator[Server]:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,  # as service managers start it
     )
     try:
         yield Server(process.pid, int(process.stdout.readline() if process.stdout else ""))

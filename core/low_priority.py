@@ -1,16 +1,27 @@
 """Priority of processes that must not slow the service down."""
 
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 ANALYST: Final = 10
 """Niceness of what an analyst waits for: callers of the API go first."""
 
+_AUTOGROUP: Final = Path("/proc/self/autogroup")
+
 
 def lower_priority(niceness: int) -> None:
     """Give this process that niceness (see nice(2)) unless it has a higher one, and have it wake up
-    behind others (SCHED_BATCH, where there is such a thing). Children have the same."""
+    behind others (SCHED_BATCH, where there is such a thing). Children have the same.
+
+    Of the first process of a session the whole session gets it: where Linux shares processors among
+    sessions first (sched(7), autogrouping), niceness counts within a session only.
+    """
     own = os.PRIO_PROCESS, 0
     os.setpriority(*own, max(niceness, os.getpriority(*own)))
     if hasattr(os, "SCHED_BATCH") and os.sched_getscheduler(0) == os.SCHED_OTHER:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    if os.getsid(0) == os.getpid():
+        with suppress(OSError):  # no autogroups here
+            _AUTOGROUP.write_text(str(os.getpriority(*own)))

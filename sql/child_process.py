@@ -22,7 +22,8 @@ def child_of(
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Start `main` of a module with a request on its standard input; yield the process.
 
-    Its standard output is a pipe. It is gone at the end of the block, whatever it does. It has the
+    Its standard output is a pipe. It is gone at the end of the block and at that of this process,
+    whatever it does; being in a session of its own, it gets no signal of a terminal. It has the
     same code as this process wherever that was started, and no environment: secrets of the service
     are none of its business.
 
@@ -33,6 +34,8 @@ def child_of(
     program = (
         f"import sys; sys.path[:0] = [{str(_ROOT)!r}]; "
         f"from core.low_priority import lower_priority; lower_priority({niceness}); "
+        "from core.time_slice import restore_time_slice; restore_time_slice(); "
+        f"from sql.child_process import end_with_starter; end_with_starter({os.getpid()}); "
         f"from {module} import main; main()"
     )
     cache = ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
@@ -43,6 +46,7 @@ def child_of(
         stderr=subprocess.DEVNULL,
         env={"LC_ALL": "C.UTF-8"},
         pass_fds=keeps_open,
+        start_new_session=True,  # its priority is that of a session: see `lower_priority`
     )
     try:
         # It may end before it has read all; how it ended is seen by its output.
@@ -55,15 +59,15 @@ def child_of(
         cast(IO[bytes], process.stdout).close()
 
 
-def end_with_starter(starter: int | None) -> bool:
-    """Let the system end this process with the one that started it.
+def end_with_starter(starter: int) -> None:
+    """Let the system end this process with the one that started it, whose number is `starter`.
 
-    False: that one, which had the number `starter`, has ended already. None: its number is not
-    known.
+    Raises SystemExit where that one has ended already.
     """
     with suppress(AttributeError):  # not Linux
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    return starter in (None, os.getppid())
+    if os.getppid() != starter:
+        sys.exit()
 
 
 def read_some(process: "subprocess.Popen[bytes]", *, wait_s: float) -> bytes | None:

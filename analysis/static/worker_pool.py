@@ -8,6 +8,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from typing import ParamSpec, TypeVar
 
+from core.time_slice import restore_time_slice
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -33,6 +35,7 @@ def process_pool(count: int) -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
+    restore_time_slice()  # whoever started it may be what callers wait for
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -12,6 +12,7 @@ from granian.server.embed import Server
 from litestar.types import ASGIApp
 
 from core.errors import ConfigError, InternalError
+from core.time_slice import shorten_time_slice
 
 GRACE_S = 15.0
 """Seconds for calls under way to end after the stop."""
@@ -48,6 +49,9 @@ async def serve(
     """
     port = check_address(host, port)
     sys.setswitchinterval(_SWITCH_S)
+    # Before the server starts threads, which inherit it: else one call in a hundred waits for the
+    # end of the slice of a statement or a simulation's decoder on the same core.
+    shorten_time_slice()
     others = _foreign_threads()
     server = Server(
         app,

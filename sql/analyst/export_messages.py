@@ -13,8 +13,6 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Folder that is written to."""
     views: tuple[str, ...]
     """Empty: all of them."""
-    starter: int
-    """Process that waits for the result; without it nothing is exported."""
 
 
 class ExportFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):

@@ -13,14 +13,11 @@ from core.errors import StoreError
 from sql.analyst.export import export_views
 from sql.analyst.export_messages import ExportAnswer, ExportEnd, ExportFailure, ExportRequest
 from sql.analyst.open_store import load_views
-from sql.child_process import end_with_starter
 
 
 def main() -> None:
     """Do what standard input says."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=ExportRequest)
-    if not end_with_starter(request.starter):
-        return
     answer: ExportAnswer
     try:
         views = request.views or tuple(load_views())

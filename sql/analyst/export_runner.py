@@ -1,6 +1,5 @@
 """Exports views of a store in a process of its own. Blocks; asynchronous callers use a thread."""
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -28,7 +27,6 @@ def run_export(
         store=message_of(place_of(store)),
         target=str(target.absolute()),
         views=tuple(views),
-        starter=os.getpid(),
     )
     message = msgspec.json.encode(request)
     with child_of("sql.analyst.export_process", message, niceness=ANALYST) as process:

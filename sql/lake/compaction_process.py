@@ -10,7 +10,6 @@ import time
 import msgspec
 
 from core.errors import StoreError
-from sql.child_process import end_with_starter
 from sql.lake.compaction import (
     CompactionProgress,
     CompactionRequest,
@@ -25,8 +24,6 @@ class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
 
     store: StoreMessage
     request: CompactionRequest
-    starter: int | None = None
-    """Process that keeps the serving state open. None: nobody else uses it."""
 
 
 class CompactionFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
@@ -42,8 +39,6 @@ CompactionLine = CompactionProgress | CompactionResult | CompactionFailure
 def main() -> None:
     """Do what standard input says."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
-    if not end_with_starter(order.starter):
-        return
     try:
         _tell(compact(order.store.address(), order.request, now_s=time.time(), progress=_tell))
     except StoreError as error:

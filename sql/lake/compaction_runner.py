@@ -1,6 +1,5 @@
 """Compacts a store in a process of its own. Blocks; asynchronous callers use a thread."""
 
-import os
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ def run_compaction(
     round goes on. Returns None then. Raises StoreError, also when another process is compacting.
     """
     place = place_of(store)
-    order = CompactionOrder(store=message_of(place), request=request, starter=os.getpid())
+    order = CompactionOrder(store=message_of(place), request=request)
     message = msgspec.json.encode(order)
     with (
         _kept_open(place),

@@ -4,6 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from sql.analyst.answer_lines import QueryRequest
 from sql.analyst.query_turns import AT_ONCE, query_turn
 from sql.child_process import child_of, read_some
 from sql.lake.find_place import StoreMessage
+from sql.store import Store
 from sql.store_files import StoreFiles
 from tests.house.sources import ROOT
 
@@ -87,6 +89,65 @@ def test_a_statement_runs_at_the_priority_it_was_given(files: StoreFiles) -> Non
         assert read_some(process, wait_s=60)  # that there is no such store
         assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
         assert os.sched_getscheduler(process.pid) == os.SCHED_BATCH
+        assert os.getsid(process.pid) == process.pid
+        autogroup = Path(f"/proc/{process.pid}/autogroup")
+        if autogroup.exists():
+            assert autogroup.read_text().split()[-2:] == ["nice", "19"]
+
+
+def test_only_the_first_of_a_session_lowers_all_of_it() -> None:
+    """A command is one of many in the session of whoever typed it."""
+    script = (
+        "from pathlib import Path; from core.low_priority import lower_priority; "
+        "lower_priority(7); print(Path('/proc/self/autogroup').read_text())"
+    )
+    if not Path("/proc/self/autogroup").exists():
+        pytest.skip("no autogroups")
+    own = Path("/proc/self/autogroup").read_text()
+    told = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == own.strip()
+
+
+SLOW = """
+import sys, threading
+from pathlib import Path
+from sql.analyst.bounds import Bounds
+from sql.analyst.query_runner import open_result
+bounds = Bounds(memory_mb=200, time_limit_s=120, max_bytes=None, max_rows=None, cuts_rows=False)
+sql = "select range from range(10000000000)"
+with open_result(Path(sys.argv[1]), sql, bounds) as result:
+    result.start()
+    print("under way", flush=True)
+    threading.Event().wait()
+"""
+
+
+def test_a_statement_ends_with_the_process_that_asked(tmp_path: Path) -> None:
+    prefix = tmp_path / "store"
+    Store.open(prefix).close()
+    command = [sys.executable, "-c", SLOW, str(prefix)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as asker:
+        assert asker.stdout is not None
+        assert asker.stdout.readline()
+        asker.kill()
+    files = StoreFiles(prefix=prefix)
+    locks = [files.query_lock(turn) for turn in range(AT_ONCE)]
+    until_s = time.monotonic() + 60.0
+    while not all(map(is_free, locks)):
+        assert time.monotonic() < until_s, "a statement goes on by itself"
+        time.sleep(0.01)
+
+
+def is_free(path: Path) -> bool:
+    """Whether nobody holds the turn."""
+    with path.open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 @pytest.mark.parametrize(("command", "niceness"), [("sql", 10), ("export", 10), ("status", 0)])
