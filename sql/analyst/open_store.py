@@ -41,7 +41,7 @@ def open_to_read(
     StoreError when there is no serving state; duckdb.Error when a file cannot be read.
     """
     place = place_of(owner)
-    check_is_there(place)
+    place.check_serving()
     connection = connect_duckdb(memory_mb=memory_mb, spill=None, place=place)
     try:
         _attach(connection, place)
@@ -58,19 +58,13 @@ def open_to_read(
     return connection
 
 
-def check_is_there(place: LakePlace) -> None:
-    """Raise StoreError where there is no serving state."""
-    if not place.has_serving():
-        raise StoreError(path=place.serving_name, reason="there is no such file")
-
-
 def attach_store(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None:
     """Attach a store for reading, with its views, and begin a transaction that sees one state.
 
     What else it may do is left to the caller. Raises StoreError when there is no serving state;
     duckdb.Error when a file cannot be read.
     """
-    check_is_there(place)
+    place.check_serving()
     _attach(connection, place)
     _begin(connection)
 

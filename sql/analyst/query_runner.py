@@ -26,7 +26,6 @@ from sql.analyst.answer_lines import (
     first_rows,
 )
 from sql.analyst.bounds import Bounds, QueryResult
-from sql.analyst.open_store import check_is_there
 from sql.analyst.query_turns import query_turn
 from sql.child_process import child_of, read_some
 from sql.lake.find_place import LakeOwner, message_of, place_of
@@ -92,7 +91,7 @@ def open_result(
         memory_mb=bounds.memory_mb,
         max_file_bytes=bounds.max_bytes,
     )
-    check_is_there(place)
+    place.check_serving()
     message = msgspec.json.encode(request)
     with (
         query_turn(place.files) as turn,

@@ -1,10 +1,10 @@
 """Paths of the DuckDB extensions, which come as Python packages of duckdb's own version."""
 
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 
-import duckdb
 import duckdb_extension_ducklake
 import duckdb_extension_sqlite_scanner
 
@@ -35,7 +35,8 @@ def sql_text(text: Path | str) -> str:
 def extension_path(package: ModuleType, name: str) -> Path:
     """Return the file of an extension in its package. Raises StoreError when that is for another
     version of duckdb."""
-    inside = f"extensions/v{duckdb.__version__}/{name}.duckdb_extension"
+    # Not asked of DuckDB: who only starts a process that has it needs not load it.
+    inside = f"extensions/v{version('duckdb')}/{name}.duckdb_extension"
     path = Path(str(files(package))) / inside
     if not path.is_file():
         raise StoreError(path=str(path), reason="the extension is not for this version of duckdb")

@@ -88,6 +88,11 @@ class LakePlace(ABC):
     def has_serving(self) -> bool:
         """Return whether there is a serving state. Raises StoreError."""
 
+    def check_serving(self) -> None:
+        """Raise StoreError where there is no serving state."""
+        if not self.has_serving():
+            raise StoreError(path=self.serving_name, reason="there is no such file")
+
     @abstractmethod
     def has_lake(self) -> bool:
         """Return whether there is a lake. Raises StoreError."""

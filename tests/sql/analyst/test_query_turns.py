@@ -168,3 +168,12 @@ def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert said.stdout.split() == [str(niceness), "0"]
+
+
+def test_only_the_process_of_a_statement_loads_duckdb() -> None:
+    """A quarter of a second of the processor, ten times over where ten commands start at once."""
+    script = "import sys, commands.run_sql; print('duckdb' in sys.modules)"
+    told = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "False\n"
