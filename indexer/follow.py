@@ -25,7 +25,11 @@ from indexer.heads import HeadFeed
 from sql.store import Store
 
 _FIRST_PAUSE_S = 0.5
-_MOST_PAUSE_S = 30.0
+_MOST_PAUSE_S = 4.0
+"""A chain is followed again within ten seconds after its nodes, or the store, are back."""
+
+_WRONG_CHAIN_PAUSE_S = 30.0
+"""That nodes serve another chain is no outage: somebody has to change a setting."""
 
 _log = structlog.get_logger(__name__)
 
@@ -104,7 +108,7 @@ class _Watch:
             with contextlib.suppress(OSError):
                 self._log.error("following paused, trying again", reason=reason)
         if isinstance(error, WrongChainError):
-            return _MOST_PAUSE_S
+            return _WRONG_CHAIN_PAUSE_S
         return backoff_s(self._failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
 
     def _change(self, **changes: object) -> None:

@@ -1,12 +1,13 @@
 """What runs statements by name, whichever engine holds the rows: reads, snapshots, transactions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
+from core.errors import StoreError
 from sql.columns import decode
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -14,6 +15,18 @@ T = TypeVar("T", bound=msgspec.Struct)
 OnConflict = Literal["abort", "ignore", "replace"]
 """What becomes of a row whose key is taken. abort: an error. ignore: the row there stays. replace:
 it becomes the new one."""
+
+
+class UnknownOutcomeError(StoreError):
+    """Whether a transaction was committed is not known: who does all again may do it twice."""
+
+    def __init__(self, *, path: str, reason: str, ask: Callable[[], bool | None]) -> None:
+        super().__init__(path=path, reason=reason)
+        self._ask = ask
+
+    def was_committed(self) -> bool | None:
+        """Ask the server once more; blocks. None: it is still not known."""
+        return self._ask()
 
 
 class Reader(ABC):

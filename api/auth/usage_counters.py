@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable
 from weakref import WeakValueDictionary
 
+import msgspec
 import structlog
 from prometheus_client import Counter
 
 from core.errors import StoreError
+from sql.database import UnknownOutcomeError
 from sql.ledger import Calls, Ledger, Usage, utc_day
 
 VISIT_EVERY_S = 0.4
@@ -68,6 +70,14 @@ class UsageTally:
         self.month_calls = usage.month + self.unwritten
 
 
+class _Unsure(msgspec.Struct, frozen=True, kw_only=True):
+    """A write of which it is not known whether it was committed."""
+
+    error: UnknownOutcomeError
+    batch: int
+    """Counts in it: the first ones of the next batch."""
+
+
 class UsageCounters:
     """The tallies of all keys in use. For the event loop's thread only."""
 
@@ -79,6 +89,8 @@ class UsageCounters:
         """Tallies with unwritten calls, in order; this reference keeps them alive."""
         self._former: list[Calls] = []
         """Unwritten calls of past days, and of failed visits."""
+        self._unsure: _Unsure | None = None
+        """What the first of these may have been written by. Nothing else is before it is known."""
         self._waiting_since: float | None = None
         self._writing_since: float | None = None
         self._visited_at = float("-inf")
@@ -187,8 +199,13 @@ class UsageCounters:
         self._writing_since, self._waiting_since = self._waiting_since, None
         usages: dict[int, Usage] | None = None
         try:
+            if self._unsure is not None:
+                batch = await asyncio.to_thread(_without_written, batch, self._unsure)
+                self._unsure = None
             usages = await asyncio.to_thread(self._look_and_write, batch, now_s)
         except StoreError as error:
+            if isinstance(error, UnknownOutcomeError):
+                self._unsure = _Unsure(error=error, batch=len(batch))
             _log.error("ledger out of reach", reason=str(error), unwritten=len(batch))
         finally:
             if usages is None:
@@ -216,6 +233,17 @@ class UsageCounters:
             tally = self._tallies.get(key_id)
             if tally is not None and tally.day == day:
                 tally.see(usage, day)
+
+
+def _without_written(batch: list[Calls], unsure: _Unsure) -> list[Calls]:
+    """Return what of a batch is not written yet. Raises StoreError if that is still not known."""
+    was_committed = unsure.error.was_committed()
+    if was_committed is None:
+        raise StoreError(path="ledger", reason=unsure.error.reason)
+    if not was_committed:
+        return batch
+    _WRITTEN.inc(sum(calls.calls for calls in batch[: unsure.batch]))
+    return batch[unsure.batch :]
 
 
 def _calls(tally: UsageTally) -> Calls:

@@ -6,13 +6,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
 import psycopg
 
-from sql.lake.lake_file import Lake
+from config.store_address import PostgresAddress
+from sql.lake.find_place import place_of
+from sql.lake.lake_file import Lake, connect_duckdb
 from sql.store_files import StoreFiles
 
 Cells = tuple[Any, ...]
+
+_LAKE_MB = 300
 
 
 class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +74,15 @@ def read_store(prefix: Path) -> StoredRows:
 def read_database(url: str) -> StoredRows:
     """Read all of a store in PostgreSQL from which nothing has gone to the lake, as it is at one
     moment."""
+    return _read_tables(url, [], _Events([], [], []))
+
+
+def read_fleet_store(address: PostgresAddress) -> StoredRows:
+    """Read all of a store in PostgreSQL and its lake, while nobody moves rows between them."""
+    return _read_tables(address.url.value, *_read_shared_lake(address))
+
+
+def _read_tables(url: str, noted: list[int], lake: "_Events") -> StoredRows:
     with psycopg.connect(url) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
 
@@ -76,7 +90,7 @@ def read_database(url: str) -> StoredRows:
             found = connection.execute(query.encode()).fetchall()
             return [tuple(map(_plain, row)) for row in found]
 
-        return _read_rows(rows, _POSTGRES_TABLES_OF_TOKENS, [], _Events([], [], []))
+        return _read_rows(rows, _POSTGRES_TABLES_OF_TOKENS, noted, lake)
 
 
 def _read_rows(
@@ -180,23 +194,36 @@ def _read_lake(files: StoreFiles) -> tuple[list[int], _Events]:
     if not files.lake.exists():
         return [], _Events([], [], [])
     with closing(Lake.open(files, sees_serving=False)) as lake:
+        return _lake_rows(lake._connection)
 
-        def rows(query: str) -> list[Cells]:
-            return [tuple(row) for row in lake._connection.execute(query).fetchall()]
 
-        return [row[0] for row in rows("select batch from lake.moved")], _Events(
-            [
-                (
-                    *row[:3],
-                    _address(*row[3:6]),
-                    _address(*row[6:9]),
-                    sum(word << 64 * at for at, word in enumerate(row[9:])),
-                )
-                for row in rows(_LAKE_TRANSFERS)
-            ],
-            rows("select block_number, log_index, address, topic_count from lake.undecoded"),
-            rows("select block_number, log_index, pool_key, amount0, amount1 from lake.trade"),
-        )
+def _read_shared_lake(address: PostgresAddress) -> tuple[list[int], _Events]:
+    """The same of a lake whose catalogue is in PostgreSQL, without any part in who writes it."""
+    place = place_of(address)
+    if not place.has_lake():
+        return [], _Events([], [], [])
+    with closing(connect_duckdb(memory_mb=_LAKE_MB, spill=None, place=place)) as connection:
+        connection.execute(place.attach_lake(is_read_only=True))
+        return _lake_rows(connection)
+
+
+def _lake_rows(connection: duckdb.DuckDBPyConnection) -> tuple[list[int], _Events]:
+    def rows(query: str) -> list[Cells]:
+        return [tuple(row) for row in connection.execute(query).fetchall()]
+
+    return [row[0] for row in rows("select batch from lake.moved")], _Events(
+        [
+            (
+                *row[:3],
+                _address(*row[3:6]),
+                _address(*row[6:9]),
+                sum(word << 64 * at for at, word in enumerate(row[9:])),
+            )
+            for row in rows(_LAKE_TRANSFERS)
+        ],
+        rows("select block_number, log_index, address, topic_count from lake.undecoded"),
+        rows("select block_number, log_index, pool_key, amount0, amount1 from lake.trade"),
+    )
 
 
 def _address(high: int, mid: int, low: int) -> str:

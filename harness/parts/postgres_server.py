@@ -43,9 +43,10 @@ def _program_folder() -> Path:
 class PostgresServer:
     """One server: `start`, `stop` as an operator would, `kill` as a power cut would."""
 
-    def __init__(self, folder: Path, *, is_durable: bool = False) -> None:
+    def __init__(self, folder: Path, *, is_durable: bool = False, connections: int = 60) -> None:
         """Create the data folder. `is_durable`: what is committed survives `kill` of the machine
-        too, as in production; otherwise commits are faster. Raises PartFailedError."""
+        too, as in production; otherwise commits are faster. `connections`: at most so many.
+        Raises PartFailedError."""
         self.port = free_port()
         self.password = secrets.token_hex(8)
         self._folder = folder
@@ -59,7 +60,7 @@ class PostgresServer:
         settings = [
             "listen_addresses=127.0.0.1",
             "unix_socket_directories=",
-            "max_connections=60",
+            f"max_connections={connections}",
             *(() if is_durable else _FAST),
         ]
         self._process = ServerProcess(
@@ -156,10 +157,12 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
+def running_postgres(
+    *, is_durable: bool = False, connections: int = 60
+) -> Iterator[PostgresServer]:
     """Run a server in a temporary folder, and leave nothing of it. Raises PartFailedError."""
     with tempfile.TemporaryDirectory(prefix="assay-postgres-") as folder:
-        server = PostgresServer(Path(folder), is_durable=is_durable)
+        server = PostgresServer(Path(folder), is_durable=is_durable, connections=connections)
         try:
             server.start()
             yield server

@@ -1,4 +1,5 @@
-"""A TCP proxy in front of a server that delays, cuts or silences its connections."""
+"""A TCP proxy in front of a server that delays, cuts or silences its connections, both ways or
+one."""
 
 import asyncio
 import socket
@@ -25,8 +26,10 @@ class TcpProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._delay_s = 0.0
         self._is_refusing = False
-        self._may_pass = asyncio.Event()
-        self._may_pass.set()
+        self._may_ask, self._may_answer = asyncio.Event(), asyncio.Event()
+        self._may_ask.set()
+        self._may_answer.set()
+        self._own_ports: set[int] = set()
         self._server: asyncio.Server | None = None
         self.port = 0
 
@@ -57,7 +60,16 @@ class TcpProxy:
 
     def silence(self, *, is_silent: bool = True) -> None:
         """Keep connections open but forward nothing, as after a cable is pulled; or go on."""
-        self._call(self._may_pass.clear if is_silent else self._may_pass.set)
+        self._call(self._may_ask.clear if is_silent else self._may_ask.set)
+        self._call(self._may_answer.clear if is_silent else self._may_answer.set)
+
+    def hold_answers(self, *, is_holding: bool = True) -> None:
+        """Forward what clients send, and nothing of what the server answers; or go on."""
+        self._call(self._may_answer.clear if is_holding else self._may_answer.set)
+
+    def has_opened(self, port: int) -> bool:
+        """Return whether a connection to the server came from that port of the proxy's."""
+        return port in self._own_ports
 
     def _call(self, change: Callable[[], object]) -> None:
         """Make a change in the proxy's thread, and wait until it is made."""
@@ -100,17 +112,23 @@ class TcpProxy:
         with suppress(OSError, asyncio.CancelledError):
             answers, onward = await asyncio.open_connection("127.0.0.1", self._target_port)
             self._writers.add(onward)
-            await asyncio.gather(self._pump(reader, onward), self._pump(answers, writer))
+            self._own_ports.add(int(onward.get_extra_info("sockname")[1]))
+            await asyncio.gather(
+                self._pump(reader, onward, self._may_ask),
+                self._pump(answers, writer, self._may_answer),
+            )
         for end in (writer, onward):
             if end is not None:
                 self._writers.discard(end)
                 end.transport.abort()
 
-    async def _pump(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, may_pass: asyncio.Event
+    ) -> None:
         while data := await source.read(_CHUNK_BYTES):
             if self._delay_s:
                 await asyncio.sleep(self._delay_s)
-            await self._may_pass.wait()
+            await may_pass.wait()
             target.write(data)
             await target.drain()
         target.write_eof()

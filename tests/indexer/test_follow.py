@@ -13,6 +13,8 @@ import structlog
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
+from core.errors import UpstreamError
+from indexer import follow as follow_module
 from indexer import follower
 from indexer.backfill import backfill
 from indexer.follow import follow
@@ -95,6 +97,12 @@ def grown(count: int = 3) -> ScriptedNode:
     for number in range(count):
         node.extend([Pair(-1, 0), Sent(0, number), Odd(0)])
     return node
+
+
+def test_however_long_nodes_were_away_they_are_asked_again_within_seconds() -> None:
+    watch = follow_module._Watch(CHAIN, None)
+    error = UpstreamError(service="node", reason="gone")
+    assert max(watch.note_failure(error) for _ in range(50)) < 5
 
 
 async def test_it_comes_level_and_stays_level(store: Store) -> None:

@@ -229,6 +229,20 @@ def test_an_outcome_that_nobody_can_tell_is_said_so(far: Store, wire: TcpProxy) 
     assert block_numbers(far) == []
 
 
+def test_a_transaction_that_is_still_open_is_ended_before_its_outcome_is_told(
+    far: Store, wire: TcpProxy, postgres_server: PostgresServer
+) -> None:
+    """Else its commit, which is on its way, may arrive after its writer has done all again."""
+    database = far._database
+    assert isinstance(database, PostgresDatabase)
+    near = make_conninfo(database._pool._url, port=postgres_server.port)
+    with psycopg.connect(near) as lost:
+        (number,) = lost.execute("select pg_current_xact_id()::text").fetchone() or ("",)
+        assert database._outcome(str(number)) == "aborted"
+        with pytest.raises(psycopg.OperationalError):
+            lost.execute("commit")
+
+
 # --- statements -------------------------------------------------------------------------------
 
 

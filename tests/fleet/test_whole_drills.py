@@ -1,0 +1,74 @@
+"""Protects a whole fleet from what happens to its processes, links and servers: a handful of faults
+on real parts and a real chain, and those that have once found something.
+
+`python -m benchmarks.fleet_drills --whole` has as many as one likes.
+"""
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+import psycopg
+import pytest
+
+from harness.fleet.fleet_faults import Fault, FaultKind
+from harness.fleet.whole_drill import FOLLOWING_WITHIN_S, whole_drill
+
+SEED = 1
+SHORT_S = 1.5
+
+HANDFUL: tuple[FaultKind, ...] = (
+    "kill",
+    "two leaders",
+    "link half-open",
+    "postgres killed",
+    "valkey lost",
+    "objects full",
+)
+"""One of each sort: the others differ in where and how long."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that has once shown something wrong in the product."""
+
+    what: str
+    """What it was."""
+    fault: Fault
+
+
+FOUND = msgspec.convert(
+    tomllib.loads(Path(__file__).with_name("found_faults.toml").read_text())["found"],
+    tuple[Found, ...],
+)
+
+pytestmark = [pytest.mark.fleet, pytest.mark.node]
+
+
+def test_a_fleet_outlasts_a_handful_of_faults() -> None:
+    with whole_drill(SEED) as drill:
+        for kind in (kind for kind in HANDFUL if kind in drill.kinds):
+            outcome = drill.suffer(drill.draw([kind], longest_s=SHORT_S, with_minutes=False))
+            assert not outcome.differences, drill.logs()
+            assert outcome.following_s < FOLLOWING_WITHIN_S
+        assert not drill.finish()
+        spoil(drill.url)
+        told = " ".join(drill.compare())
+        assert "transfers are missing: 1" in told
+        assert "calls doubled" in told
+
+
+def spoil(url: str) -> None:
+    """Take a transfer out of a store, and count calls that nobody made."""
+    with psycopg.connect(url) as connection:
+        connection.execute("delete from transfer where ctid in (select ctid from transfer limit 1)")
+        connection.execute("update usage set calls = calls + 1000 where period = 'all'")
+
+
+@pytest.mark.exhaustive
+def test_what_faults_have_found_is_mended() -> None:
+    with whole_drill(SEED) as drill:
+        for found in FOUND:
+            outcome = drill.suffer(found.fault)
+            assert not outcome.differences, (found.what, drill.logs())
+            assert outcome.following_s < FOLLOWING_WITHIN_S, found.what
+        assert not drill.finish()
