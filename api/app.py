@@ -55,6 +55,7 @@ from api.routes.token_exit_page import show_exit
 from api.routes.token_hooks import get_hooks
 from api.routes.token_hooks_page import show_hooks
 from api.routes.token_kin import get_kin
+from api.routes.token_kin_page import show_kin
 from api.routes.token_liquidity import get_liquidity
 from api.routes.token_liquidity_page import show_liquidity
 from api.routes.token_trade import post_trade_check
@@ -225,6 +226,7 @@ def _pages() -> Router:
             show_exit,
             show_hooks,
             show_liquidity,
+            show_kin,
             send_pack,
             send_card,
             token_page.show_token_for_key,

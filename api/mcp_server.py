@@ -35,6 +35,7 @@ from api.formats.rendering import EvidenceBody, Format
 from api.formats.shape_building import Shape
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
+from api.mcp_kin import McpKin
 from api.mcp_quotes import McpQuotes
 from api.mcp_tool import (
     COUNTS,
@@ -108,6 +109,7 @@ class McpServer:
         deps: ApiDeps,
         answers: Answers,
         limits: KeyLimits,
+        kin: McpKin,
         quotes: McpQuotes,
         watches: McpWatches,
         *,
@@ -116,7 +118,12 @@ class McpServer:
         self._deps = deps
         self._answers = answers
         self._limits = limits
-        self._tools = {**self._all_tools(), **quotes.tools(), **watches.tools()}
+        self._tools = {
+            **self._all_tools(),
+            **kin.tools(),
+            **quotes.tools(),
+            **watches.tools(),
+        }
         server: Server[Any] = Server(
             "assay",
             version=version,
@@ -302,8 +309,9 @@ def make_server(
         return await keyring.is_live(caller, deps.now_s())
 
     watches = McpWatches(book, feed, limits, is_live)
+    kin = McpKin(deps, answers, limits)
     simulated = McpQuotes(deps, answers, limits, quotes)
-    return McpServer(deps, answers, limits, simulated, watches, version=version)
+    return McpServer(deps, answers, limits, kin, simulated, watches, version=version)
 
 
 def _schema_of(takes: type[msgspec.Struct]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from core.code_shape import CodeShape
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Hash32, RawAmount
@@ -163,3 +164,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...]
     state: tuple[StateWord, ...] | None = None
     """None: not known, as in reports of earlier releases."""
+    shape: CodeShape | None = None
+    """Of the analysed code. None: not known, as in a report that is read back: it is stored once
+    for all tokens of one shape."""

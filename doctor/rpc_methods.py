@@ -27,7 +27,9 @@ METHODS: tuple[Method, ...] = (
     Method(name="eth_chainId", used_for="which chain an endpoint serves"),
     Method(name="eth_feeHistory", is_optional=True, used_for="tips of simulated trades"),
     Method(
-        name="eth_getBalance", is_optional=True, used_for="coins of a sender, in checks of trades"
+        name="eth_getBalance",
+        is_optional=True,
+        used_for="coins of a sender, in checks of trades; who funded creators",
     ),
     Method(name="eth_getBlockByHash", used_for="following near the head"),
     Method(name="eth_getBlockByNumber", used_for="following, back-fills"),
@@ -35,6 +37,7 @@ METHODS: tuple[Method, ...] = (
     Method(name="eth_getCode", used_for="the code of a token"),
     Method(name="eth_getLogs", used_for="pools, holders, trades, launches"),
     Method(name="eth_getStorageAt", used_for="owners, caps, switches"),
+    Method(name="eth_getTransactionCount", is_optional=True, used_for="who funded creators"),
     Method(name="eth_getTransactionReceipt", is_optional=True, used_for="creators of launches"),
     Method(name="eth_simulateV1", is_optional=True, used_for="simulated trades"),
     Method(name="eth_subscribe", is_optional=True, used_for="new heads, over a WebSocket"),
@@ -58,6 +61,7 @@ def example_requests(subject: Subject) -> dict[str, RpcRequest]:
         RpcRequest("eth_getCode", (ZERO_ADDRESS, block)),
         RpcRequest("eth_getLogs", ({**block, "address": subject.chain.wrapped_native.address},)),
         RpcRequest("eth_getStorageAt", (ZERO_ADDRESS, _SLOT, block)),
+        RpcRequest("eth_getTransactionCount", (ZERO_ADDRESS, block)),
         RpcRequest("eth_getTransactionReceipt", (head.ref.hash,)),
         RpcRequest("eth_simulateV1", (simulated, block)),
     )

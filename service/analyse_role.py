@@ -77,7 +77,9 @@ async def _run_jobs(parts: SharedParts, place: JobPlace, store: Store, stop: asy
 
 async def _work_through(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
     """Do what stored reports need once, and then keep others from looking for it again."""
-    steps = report_steps(store, parts.judge, parts.settings.analysis)
+    steps = report_steps(
+        store, parts.judge, parts.settings.analysis, [chain.id for chain in parts.followed]
+    )
     async with asyncio.TaskGroup() as group:
         for step in steps:
             group.create_task(work_through_reports(step, stop))

@@ -1,7 +1,7 @@
 """What is done for stored reports once, after a change of release or settings."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -11,6 +11,7 @@ from api.formats.judging import policy_of
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
 from core.judgement import Judge
+from sql.code_shapes import delete_old_shapes
 from sql.judgements import judge_stored_reports
 from sql.search_entries import enter_stored_reports
 from sql.store import Store
@@ -24,11 +25,12 @@ _LOG = structlog.get_logger("assay")
 
 
 def report_steps(
-    store: Store, judge: Judge, settings: AnalysisSettings
+    store: Store, judge: Judge, settings: AnalysisSettings, chain_ids: Sequence[int]
 ) -> tuple[Callable[[], bool], ...]:
     """Return what is to be done for reports of an earlier release, or of other settings."""
     return (
         partial(enter_stored_reports, store),
+        partial(delete_old_shapes, store, chain_ids=chain_ids),
         partial(judge_stored_reports, store, judge=judge, policy=policy_of(settings)),
     )
 

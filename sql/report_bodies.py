@@ -1,4 +1,4 @@
-"""A report as it is stored whole: zstd of its JSON text."""
+"""A report as it is stored whole but for its code's shape: zstd of its JSON text."""
 
 import msgspec
 
@@ -29,4 +29,5 @@ def _in_order(report: Report) -> Report:
         report,
         pools=None if pools is None else tuple(sorted(pools, key=lambda row: row.ordinal)),
         holders=tuple(sorted(report.holders, key=lambda row: (row.role, row.ordinal))),
+        shape=None,
     )

@@ -10,11 +10,13 @@ import msgspec
 from core.judgement import Judge, Judgement
 from core.primitives import Address, Hash32, RawAmount
 from core.report import PoolResultRow, Report, ReportRow
+from sql.code_shapes import delete_shape, put_shape
 from sql.columns import blob
 from sql.creator_tables import read_creator
 from sql.database import Transaction
 from sql.disagreements import settle_disagreements
 from sql.finding_rows import to_rows
+from sql.funder_tables import plan_funder
 from sql.judgements import put_judgement
 from sql.observations import settle_changes
 from sql.report_bodies import decode_body, encode_body
@@ -85,6 +87,7 @@ def write_report(
                 symbol=head.symbol,
                 usd=sum(pool.quote_side_usd for pool in report.pools or ()),
             )
+            put_shape(tx, token_id=token_id, chain_id=head.chain_id, shape=report.shape)
             _plan_tasks(tx, token, head, refresh)
             settle_changes(tx, token, head)
         settle_disagreements(tx, token, head, report.pools or ())  # asks what a write changed
@@ -117,6 +120,7 @@ def set_creator(
             creator=blob(creator),
             balance_raw=None if balance_raw is None else str(balance_raw),
         )
+        plan_funder(tx, token=token, creator=creator, now_s=report.token.scanned_at_s)
         head = msgspec.structs.replace(
             report.token, creator_address=creator, creator_balance_raw=balance_raw
         )
@@ -130,7 +134,8 @@ def set_creator(
 def read_report(store: Readable, *, chain_id: int, address: Address) -> Report | None:
     """Return the token's report; None if there is none, or it has another release's format.
 
-    Pools come deepest first, holders by role and rank, the rest in written order.
+    Pools come deepest first, holders by role and rank, the rest in written order. The shape of its
+    code is not read.
     """
     return _read_body(store, chain_id=chain_id, address=address)
 
@@ -161,6 +166,7 @@ def write_refusal(
         tell_refusal(tx, token, code=refusal.code, refused_at_s=refusal.refused_at_s)
         drop_task(tx, "changed", token_id=token.token_id)
         drop_task(tx, "creator", token_id=token.token_id)
+        drop_task(tx, "funder", token_id=token.token_id)
         drop_task(tx, "history", token_id=token.token_id)
         _plan_refresh(tx, token, refresh)
 
@@ -177,6 +183,7 @@ def delete_reports(tx: Transaction, token_id: int) -> None:
     """Delete the report or refusal of one token, with its entry for searches. Its history stays."""
     _delete_parts(tx, token_id)
     forget_state(tx, token_id)
+    delete_shape(tx, token_id)
     delete_search_entry(tx, token_id)
 
 
@@ -206,6 +213,8 @@ def _plan_tasks(tx: Transaction, token: TokenRow, head: ReportRow, refresh: Next
     )
     if head.is_settled and not is_known:
         add_task(tx, "creator", token=token, worth=now_s, due_s=now_s)
+    if head.creator_address is not None:
+        plan_funder(tx, token=token, creator=head.creator_address, now_s=now_s)
     requested = token.requested_at_block is not None
     worth = _HISTORY_WORTH_REQUESTED if requested else 0
     add_task(tx, "history", token=token, worth=worth, due_s=now_s)

@@ -154,6 +154,18 @@ class CreatorRow(Row, frozen=True, kw_only=True):
     """None: the block does not show it."""
 
 
+class FunderRow(Row, frozen=True, kw_only=True):
+    """Who gave a creator its first coins, read from a final block."""
+
+    chain_id: int
+    account: Address
+    funder: Address | None
+    """Sender of the transaction that brought them. None: the block does not show it, for good."""
+    block_number: int
+    tx_hash: Hash32 | None
+    """None: the block does not show it."""
+
+
 class HistoryRow(Row, frozen=True, kw_only=True):
     """Backward fetch progress of one token's transfer history."""
 

@@ -1,4 +1,5 @@
-"""Queue of what is to be done for tokens: analyses, look-ups of creators, back-fills of histories.
+"""Queue of what is to be done for tokens: analyses, look-ups of creators and of who funded them,
+back-fills of histories.
 
 A task has a worth and a time. Taking tasks costs the same however many wait: an index holds those
 that are due by worth, another those that are not by time.
@@ -12,9 +13,9 @@ from sql.database import Transaction
 from sql.rows import TokenRow
 from sql.store import Readable, Store
 
-TaskKind = Literal["refresh", "changed", "creator", "history"]
+TaskKind = Literal["refresh", "changed", "creator", "funder", "history"]
 """refresh: analyse anew. changed: likewise, as something was seen of a watched token. creator: find
-the creation transaction. history: fetch older transfers."""
+the creation transaction. funder: find who funded the creator. history: fetch older transfers."""
 
 NEW_WORTH = 1_000_000
 """Worth of a token that was never analysed: above all that were."""

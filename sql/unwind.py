@@ -124,5 +124,6 @@ def _delete_token(tx: Transaction, *, token_id: int) -> None:
     tx.execute("histories/delete_history", token_id=token_id)
     drop_task(tx, "refresh", token_id=token_id)
     drop_task(tx, "creator", token_id=token_id)
+    drop_task(tx, "funder", token_id=token_id)
     drop_task(tx, "history", token_id=token_id)
     tx.execute("tokens/delete_token", token_id=token_id)

@@ -1,5 +1,5 @@
-"""Starts the background: rounds of changed and due tokens, searches for creators, and jobs, which
-share the rounds of due tokens."""
+"""Starts the background: rounds of changed and due tokens, searches for creators and for who funded
+them, and jobs, which share the rounds of due tokens."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -9,6 +9,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from analysis.background.changed_tokens import ChangedTokenJob, NoticedChange
 from analysis.background.creator_search import Creators
 from analysis.background.due_tokens import DueTokenJob
+from analysis.background.funder_search import Funders
 from analysis.background.job_runner import JobRunner, RunEnd
 from analysis.background.job_work import JobPlace
 from analysis.background.refresh_budget import budgets_of
@@ -55,6 +56,9 @@ def start_rounds(
     Creators(
         contexts=contexts, store=place.store, settings=settings, now_s=place.now_s, judge=judge
     ).schedule(scheduler)
+    Funders(contexts=contexts, store=place.store, settings=settings, now_s=place.now_s).schedule(
+        scheduler
+    )
     scheduler.start()
     stack.callback(scheduler.shutdown, wait=False)
 

@@ -22,6 +22,7 @@ from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
 from analysis.token.source_verification import SourceFindings
+from core.code_shape import CodeShape
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address, BlockRef
@@ -69,6 +70,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     openness: SourceFindings
     evidence: tuple[EvidenceRow, ...]
     state: tuple[StateWord, ...] | None = None
+    shape: CodeShape | None = None
+    """Of the analysed code. None: not known."""
 
 
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
@@ -139,6 +142,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
         clock_limits=facts.clock_limits,
         evidence=facts.evidence,
         state=facts.state,
+        shape=facts.shape,
     )
 
 

@@ -46,6 +46,7 @@ def gather_facts(
         owner_slots_vacant=owner_slots.are_vacant,
         implementation=judged.implementation,
         static=judged.findings,
+        shape=judged.shape,
         clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
         clock_limits=clock_state.limits,
         pools=(),

@@ -28,6 +28,7 @@ from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expression_text import render_condition
 from analysis.static.evm.path_explorer import explore
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, MOVERS, Note, Notes
+from analysis.static.shape.find_shape import find_shape
 from analysis.static.token_model.cap_extraction import cap_rules
 from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
@@ -35,6 +36,7 @@ from analysis.static.token_model.condition_finder import find_trade_conditions
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.deadlines import clock_limits
 from analysis.static.token_model.trade_conditions import TradeConditions
+from core.code_shape import CodeShape
 from core.fields.field import list_keys
 from core.fields.static_findings import StaticFindings
 from core.primitives import Hash32, Selector, to_hash32
@@ -76,6 +78,8 @@ class CodeAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     conditions: TradeConditions = TradeConditions()
     """Conditions on which transfers (of a V4 hook, swaps) revert, or on which taxes or balances
     change."""
+    shape: CodeShape | None = None
+    """None: not known."""
     evidence: tuple[EvidenceRow, ...]
     is_timed_out: bool = False
     """True if the exploration ended by processor time, not by steps: a rerun may find more."""
@@ -153,6 +157,7 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
             shown={found.entry for found in answers["mint_or_burn_function"].evidence},
         ),
         conditions=find_trade_conditions(code),
+        shape=find_shape(code),
         evidence=_evidence(code, answers, owner_checks),
         is_timed_out=exploration.notes.is_timed_out,
     )

@@ -22,6 +22,7 @@ SOURCES: Final = (
     "config/burn.py",
     "config/toml.py",
     "core/abi.py",
+    "core/code_shape.py",
     "core/errors.py",
     "core/primitives.py",
 )

@@ -16,6 +16,7 @@ from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token import proxy_findings, proxy_resolution
+from core.code_shape import CodeShape
 from core.fields.static_findings import StaticFindings
 from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of
 from core.report import EvidenceRow
@@ -46,6 +47,8 @@ class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """True for a proxy that takes its target from storage or asks a beacon for it, so that whoever
     may write it replaces the code. None: the proxy's code could not be followed."""
     evidence: tuple[EvidenceRow, ...]
+    shape: CodeShape | None = None
+    """Of the code, behind a proxy. None: not known."""
 
 
 Examine = Callable[[bytes], Awaitable[CodeAnalysis]]
@@ -110,6 +113,7 @@ def _judged(
         cap_rules=judged.cap_rules,
         is_replaceable=_is_replaceable(trail),
         evidence=evidence,
+        shape=judged.shape,
     )
 
 

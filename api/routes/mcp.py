@@ -204,14 +204,14 @@ async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
     """Streamable HTTP without sessions: one JSON answer for each request, but for
     subscriptions/listen, whose answer is a stream of events.
 
-    Tools: check_token, token_report, token_evidence, list_chains, usage, quote_exit,
+    Tools: check_token, token_report, token_evidence, list_chains, usage, token_kin, quote_exit,
     liquidity_holders, hook_dossier, evidence_pack, check_trade, watch_tokens, list_watches,
-    watch_messages, remove_watch. A tool that judges a token, a trade, a hook or liquidity, or makes
-    a pack or a watch, counts as one call, as the route by HTTP does; the others are free. Each
-    watch is a resource, whose updates can be listened to. Results come as structured content and as
-    text, an evidence pack as an embedded resource beside them. What is refused (limits too) is an
-    error of the tool, its text the reason as JSON; a tool that does not exist is an error of the
-    protocol.
+    watch_messages, remove_watch. A tool that judges a token, a trade, a hook or liquidity, looks
+    for kin, or makes a pack or a watch, counts as one call, as the route by HTTP does; the others
+    are free. Each watch is a resource, whose updates can be listened to. Results come as structured
+    content and as text, an evidence pack as an embedded resource beside them. What is refused
+    (limits too) is an error of the tool, its text the reason as JSON; a tool that does not exist is
+    an error of the protocol.
     """
     door: LazyMcpServer = request.app.state.mcp
     server, body = await door.server(), await request.body()

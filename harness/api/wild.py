@@ -37,6 +37,7 @@ _TOOLS = (
     "liquidity_holders",
     "evidence_pack",
     "check_trade",
+    "token_kin",
     "list_chains",
     "usage",
     "nothing",

@@ -1,18 +1,28 @@
-"""Protects /token/{chain}/{address}/kin: kin with how they ended; what is not known is not none."""
+"""Protects kin in route, tool and page: how they ended; what is not known is not none."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
+from config.settings_model import PublicSettings
+from core.code_shape import PARTS, CodeShape
 from core.primitives import Address
 from harness.api.world import World
 from harness.bare_reports import bare_report
 from sql.reports import write_report
 from sql.store import Store
+from tests.api.network import on_network
+from tests.api.test_mcp import agent, call
 from tests.sql.samples import LATER, address, bare_judgement
 
 ASKED = address(1)
+READER = {"Accept": "text/html"}
+SHAPES = (
+    CodeShape(digest=bytes(16), sketch=bytes(2 * PARTS)),
+    CodeShape(digest=bytes([1] * 16), sketch=bytes(2 * PARTS - 64) + bytes([1] * 64)),
+)
+"""Three quarters in common."""
 
 
 @pytest.fixture
@@ -21,7 +31,7 @@ def filled(store: Store) -> Store:
     for number in range(1, 26):
         plain = bare_report(address(number), scanned_at_s=number)
         head = msgspec.structs.replace(plain.token, chain_id=1, creator_address=address(90))
-        report = msgspec.structs.replace(plain, token=head)
+        report = msgspec.structs.replace(plain, token=head, shape=SHAPES[number % 2])
         write_report(store, report, LATER, None if number == 1 else bare_judgement("danger"))
     return store
 
@@ -42,12 +52,48 @@ async def test_kin_are_counted_and_the_first_shown(world: World, filled: Store) 
         assert (kin["counted"], kin["has_more"], len(kin["tokens"])) == (24, False, 20)
         assert kin["verdicts"] == [{"verdict": "danger", "tokens": 24}]
     assert answer["same_creator"]["tokens"][0]["contract_address"].lower() == address(25)
+    assert answer["code_shape"] == "0x" + "01" * 16
+    assert (answer["same_code"]["counted"], answer["similar_code"]["counted"]) == (12, 12)
+    assert {one["similarity"] for one in answer["similar_code"]["tokens"]} == {0.75}
+    assert {one["similarity"] for one in answer["same_code"]["tokens"]} == {None}
+    assert (answer["funder"], answer["same_funder"]) == (None, None)
 
 
 async def test_of_a_token_without_report_nothing_is_known(world: World, filled: Store) -> None:
     answer = await ask(world, filled, address(77))
     assert not answer["is_analysed"]
-    assert (answer["creator"], answer["same_creator"], answer["look_alikes"]) == (None, None, None)
+    known = {key: value for key, value in answer.items() if value is not None}
+    assert known.keys() == {"chain", "contract_address", "is_analysed"}
+
+
+async def test_the_tool_says_what_the_route_says(world: World, filled: Store) -> None:
+    key = world.new_key("pro")
+    async with on_network(world, store=filled) as base, agent(base, {"X-API-Key": key}) as client:
+        told = await call(client, "token_kin", chain="ethereum", address=ASKED)
+        assert told == (False, await ask(world, filled, ASKED))
+        is_error, _ = await call(client, "token_kin", chain="ethereum", address="0x12")
+        assert is_error
+
+
+async def test_the_page_has_a_table_for_each_known_list(world: World, filled: Store) -> None:
+    client = world.client(store=filled)
+    answer = await client.get(f"/t/1/{ASKED}/kin", headers=READER)
+    assert answer.status_code == 200
+    assert answer.text.count("<tbody>") == 4
+    assert "75.00 %" in answer.text
+    assert "24 danger. Could not be sold: 0." in answer.text
+    assert "Not known: who funded its creator is not known." in answer.text
+    unknown = await client.get(f"/t/1/{address(77)}/kin", headers=READER)
+    assert "Not known: the token was not analysed." in unknown.text
+    wrong = await client.get("/t/1/0x12/kin", headers=READER)
+    assert (wrong.status_code, "Not known: " in wrong.text) == (422, True)
+    down = await world.client().get(f"/t/1/{ASKED}/kin", headers=READER)
+    assert (down.status_code, "Not known: " in down.text) == (503, True)
+
+
+async def test_the_page_is_for_whom_the_pages_are(world: World, filled: Store) -> None:
+    closed = world.client(store=filled, public=PublicSettings(is_open=False))
+    assert (await closed.get(f"/t/1/{ASKED}/kin", headers=READER)).status_code == 401
 
 
 @pytest.mark.parametrize(("chain", "token"), [("ethereum", "0x12"), ("nowhere", ASKED)])

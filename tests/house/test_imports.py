@@ -81,6 +81,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
             "pages",
             "sign_in",
             "mcp_tool",
+            "mcp_kin",
             "mcp_quotes",
             "mcp_watches",
             "mcp_server",

@@ -48,6 +48,7 @@ NOT_BOTH_UNDERSTAND = {
     "pools/list_first_beside",
     "pools/list_of_token",
     "search/list_namesakes",
+    "shapes/list_alike",  # lists as parameters
     "tokens/find_newest",  # writers of other chains
     "tokens/list_places",  # rows joined to one text
     "tokens/track_token",  # ids are not used up by tokens that have one
@@ -250,7 +251,7 @@ SORTS = {
     "search/list_namesakes": "the few namesakes of one page",
     "tokens/list_tracked": "lists all tokens of a chain",
 }
-LISTS = ("others", "pool_ids", "pool_keys", "pools", "tokens")
+LISTS = ("bands", "others", "pool_ids", "pool_keys", "pools", "tokens")
 """Parameters that are JSON arrays."""
 
 SCANNED = re.compile(r"SCAN (?!json_each|ranked|known|(un)?marked|due|\(subquery|CONSTANT)(\w+)")

@@ -6,15 +6,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.look_alikes import skeleton
+from core.primitives import Address
 from core.report import Report
 from harness.bare_reports import bare_report
 from sql import kin
+from sql.funder_tables import write_funder
 from sql.kin import Kin, find_kin
 from sql.reports import write_refusal, write_report
-from sql.rows import RefusalRow
+from sql.rows import FunderRow, RefusalRow
 from sql.store import Store
+from sql.task_queue import take_tasks
 from tests.examples import one_in
-from tests.sql.samples import LATER, address, bare_judgement, pool_result
+from tests.sql.samples import LATER, address, bare_judgement, hash32, pool_result
 
 CYRILLIC = "\u0420\u0415\u0420\u0415"
 
@@ -59,6 +62,35 @@ def test_kin_share_a_creator_or_look_alike(store: Store) -> None:
     assert found.creator == address(90)
     assert [one.verdict for one in found.look_alikes] == ["danger", None]
     assert find_kin(store, chain_id=1, address=address(5)) is None
+
+
+def test_kin_by_funder_are_of_other_creators(store: Store) -> None:
+    for number, creator in ((1, 90), (2, 90), (3, 91), (4, 92), (5, 93), (6, None)):
+        write_report(store, token(number, f"T{number}", creator), LATER)
+    for creator, funder, block_number in ((90, 80, 7), (91, 80, 5), (92, 80, 6), (93, 81, 4)):
+        fund(store, creator, address(funder), block_number)
+    found = find_kin(store, chain_id=1, address=address(1))
+    assert found is not None
+    assert found.funder is not None
+    assert (found.funder.funder, found.funder.accounts) == (address(80), 3)
+    assert numbers(list(found.funder.tokens)) == [4, 3]
+    fund(store, 93, None, 4)
+    for number in (5, 6):  # it is known that it is not known; the creator is not
+        other = find_kin(store, chain_id=1, address=address(number))
+        assert other is not None
+        assert other.funder is None
+
+
+def fund(store: Store, account: int, funder: Address | None, block_number: int) -> None:
+    row = FunderRow(
+        chain_id=1,
+        account=address(account),
+        funder=funder,
+        block_number=block_number,
+        tx_hash=None if funder is None else hash32(block_number),
+    )
+    (task,) = take_tasks(store, "funder", chain_id=1, now_s=2**40, again_s=2**41, at_most=1)
+    write_funder(store, row, task.token)
 
 
 def test_a_refused_token_is_no_kin_any_more(store: Store) -> None:

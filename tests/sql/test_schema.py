@@ -31,6 +31,7 @@ TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
     "launch": (rows.LaunchRow, ()),
     "undecoded": (rows.UndecodedRow, ()),
     "creator": (rows.CreatorRow, ()),
+    "funder": (rows.FunderRow, ()),
     "history": (rows.HistoryRow, ("token_id",)),
     "code_answer": (rows.CodeAnswerRow, ()),
     "refusal": (rows.RefusalRow, ("token_id",)),

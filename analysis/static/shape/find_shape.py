@@ -1,0 +1,102 @@
+"""Finds the shape of an explored code: digest and sketch of the event graphs of its functions.
+
+Features are events, pairs of them in sequence, and what is returned, whichever function they are
+in: selectors, names and the order of functions have no part in them. An edit changes the features
+around it and no others.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
+
+from analysis.static.evm.cfg import FunctionId
+from analysis.static.shape.event_graph import EventGraph
+from analysis.static.shape.normal_forms import NormalForms
+from analysis.static.token_model.contract_model import ContractModel
+from core.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape
+
+LEAST_FEATURES: Final = 16
+"""Code with fewer is like too many others to be said to be like any."""
+
+_MOST_NODES: Final = 60_000
+_MOST_FEATURES: Final = 20_000
+"""Those with the lowest hashes of more, of any code the same."""
+
+_DIGEST_BYTES: Final = 16
+_HASH_BYTES: Final = 8
+
+
+def find_shape(code: ContractModel) -> CodeShape | None:
+    """Return the shape. None: not known, as too little or too much was explored, or not within the
+    time limit, which another machine may keep."""
+    if code.notes.is_timed_out:
+        return None
+    forms = NormalForms()
+    returned = _returned(code, forms)
+    texts: set[str] = set()
+    functions: list[bytes] = []
+    nodes = 0
+    for entry in code.functions.entries:
+        function = code.functions.cfg(entry)
+        nodes += len(function.nodes)
+        if nodes > _MOST_NODES:
+            return None
+        found = _features(EventGraph(code, function, forms)) | returned.get(entry, set())
+        texts |= found
+        if found:
+            functions.append(_digest(sorted(found)))
+    hashes = sorted(_hash(text) for text in texts)[:_MOST_FEATURES]
+    if len(hashes) < LEAST_FEATURES:
+        return None
+    head = SHAPE_VERSION.to_bytes(2)
+    digest = hashlib.blake2b(head + b"".join(sorted(functions)), digest_size=_DIGEST_BYTES).digest()
+    return CodeShape(digest=digest, sketch=sketch_of(hashes))
+
+
+def _returned(code: ContractModel, forms: NormalForms) -> dict[FunctionId, set[str]]:
+    """Return what each function returns first."""
+    found: dict[FunctionId, set[str]] = {}
+    for note in code.notes.returns.values():
+        if note.words:
+            found.setdefault(note.entry, set()).add(f"return {forms.of(note.words[0])}")
+    return found
+
+
+def _features(graph: EventGraph) -> set[str]:
+    return {
+        *graph.events,
+        *(f"{first} > {second}" for first, second in graph.edges),
+    }
+
+
+def sketch_of(hashes: Iterable[int]) -> bytes:
+    """Return the sketch of a set of features, which has at least one.
+
+    One hash a feature says its part and its rank there. A part without features takes what another
+    one has, chosen by the part alone, so that equal sets stay equal and others as unlike as before.
+    Source: Shrivastava, "Optimal densification for fast and accurate minwise hashing".
+    """
+    least: dict[int, int] = {}
+    for number in hashes:
+        rank, part = divmod(number, PARTS)
+        least[part] = min(rank, least.get(part, rank))
+    limit = 1 << (8 * PART_BYTES)
+    return b"".join(
+        (least[_donor(part, least)] % limit).to_bytes(PART_BYTES) for part in range(PARTS)
+    )
+
+
+def _donor(part: int, filled: dict[int, int]) -> int:
+    attempt, donor = 0, part
+    while donor not in filled:
+        attempt += 1
+        donor = _hash(f"{part} {attempt}") % PARTS
+    return donor
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=_HASH_BYTES).digest())
+
+
+def _digest(texts: Iterable[str]) -> bytes:
+    return hashlib.blake2b("\n".join(texts).encode(), digest_size=_DIGEST_BYTES).digest()
