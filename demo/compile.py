@@ -148,8 +148,16 @@ def load_artifacts(node_modules: Path = NODE_MODULES) -> Artifacts:
     Raises ConfigError where the npm packages are not installed, CompileError where a contract of
     ours does not compile.
     """
-    shipped = {name: _load_shipped(name, node_modules / path) for name, path in _SHIPPED.items()}
+    shipped = {name: load_shipped(name, path, node_modules) for name, path in _SHIPPED.items()}
     return shipped | {artifact.name: artifact for artifact in _load_own(node_modules)}
+
+
+def load_shipped(name: str, path: str, node_modules: Path = NODE_MODULES) -> Artifact:
+    """One contract as its package ships it. `path`: among the npm packages. Raises ConfigError
+    where the package is not installed."""
+    file = msgspec.json.decode(_read(node_modules / path), type=_ShippedFile)
+    code = file.bytecode if isinstance(file.bytecode, str) else file.bytecode.object
+    return _artifact(name, code, file.abi)
 
 
 def compile_sources(sources: Mapping[str, str], node_modules: Path = NODE_MODULES) -> Artifacts:
@@ -183,12 +191,6 @@ class CompileError(InternalError):
     def __init__(self, *, reason: str) -> None:
         super().__init__(f"solc: {reason}")
         self.reason = reason
-
-
-def _load_shipped(name: str, path: Path) -> Artifact:
-    file = msgspec.json.decode(_read(path), type=_ShippedFile)
-    code = file.bytecode if isinstance(file.bytecode, str) else file.bytecode.object
-    return _artifact(name, code, file.abi)
 
 
 def _load_own(node_modules: Path) -> tuple[Artifact, ...]:

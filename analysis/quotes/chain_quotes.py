@@ -24,6 +24,9 @@ from core.single_flight import SingleFlight
 _WITHIN_S: Final = 15.0
 """Longest that one of them may take, waiting included."""
 
+_TO_TELL_S: Final = 1.0
+"""Of that, what is kept for telling what was found by then."""
+
 _MOST_WAITING: Final = 64
 """Of one chain; beyond it a call is rejected at once instead of queued."""
 
@@ -77,16 +80,17 @@ class ChainQuotes:
         return await self._inquiries.run((chain, token.address, token.block_hash), run)
 
     async def find_hooks(self, chain: str, report: Report) -> HookFindings:
-        """Return what the hooks of its pools may do; see `find_hooks`. Equal questions at the same
-        time are one.
+        """Return what the hooks of its pools may do; see `find_hooks`. What a slow node has not
+        simulated in time is left out. Equal questions at the same time are one.
 
         Raises TokenRefusedError, UpstreamError.
         """
         token = report.token
 
         async def run() -> HookFindings:
-            async with self._bounded(chain):
-                return await find_hooks(self._contexts[chain], token.address)
+            async with self._bounded(chain) as end_s:
+                until_s = end_s - _TO_TELL_S
+                return await find_hooks(self._contexts[chain], token.address, until_s=until_s)
 
         return await self._hooks.run((chain, token.address, token.block_hash), run)
 
@@ -125,13 +129,15 @@ class ChainQuotes:
         await self._packs.aclose()
 
     @asynccontextmanager
-    async def _bounded(self, chain: str) -> AsyncIterator[None]:
+    async def _bounded(self, chain: str) -> AsyncIterator[float]:
+        """Wait for a turn; yield when it ends, by the event loop's clock. Raises UpstreamError."""
         if self._waiting[chain] >= _MOST_WAITING:
             raise UpstreamError(service="simulation", reason="too many quotes are waiting")
         self._waiting[chain] += 1
+        end_s = asyncio.get_running_loop().time() + _WITHIN_S
         try:
-            async with asyncio.timeout(_WITHIN_S), self._slots[chain]:
-                yield
+            async with asyncio.timeout_at(end_s), self._slots[chain]:
+                yield end_s
         except TimeoutError as error:
             reason = f"not finished in {_WITHIN_S:g} s"
             raise UpstreamError(service="simulation", reason=reason) from error

@@ -1,11 +1,12 @@
 """Hook inquiry: what the hooks of a token's pools may do, what their code can, who controls it,
 what trades through them cost, and whether liquidity can leave.
 
-Everything is read and simulated on one block.
+Everything is read and simulated on one block: what the pools are in two rounds, then code, control,
+trades and withdrawals beside each other.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -24,7 +25,7 @@ from analysis.pipeline.condition_reads import judge_hook
 from analysis.pipeline.first_round import run_first_round
 from analysis.pipeline.second_round import run_second_round
 from analysis.quotes.hook_trades import MeasuredTrades, measure_trades
-from analysis.quotes.hook_withdrawals import LiquidityExit, try_withdrawals
+from analysis.quotes.hook_withdrawals import LiquidityExit, name_controllers, try_withdrawals
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.trade_conditions import TradeConditions
@@ -102,8 +103,14 @@ class _HookFacts(msgspec.Struct, frozen=True, kw_only=True):
     control: HookControl
 
 
-async def find_hooks(context: ChainContext, token: Address) -> HookFindings:
-    """Return the findings. Raises TokenRefusedError, UpstreamError."""
+async def find_hooks(
+    context: ChainContext, token: Address, *, until_s: float | None = None
+) -> HookFindings:
+    """Return the findings. `until_s`: a time of the event loop's clock; trades and withdrawals that
+    the node has not answered by then are told as not simulated. None: they are waited for.
+
+    Raises TokenRefusedError, UpstreamError.
+    """
     quotes = [anchor.address for anchor in context.chain.anchors if anchor.address != token]
     newest = context.newest() or await context.node.fetch_head()
     known = await context.index.known(context.chain, token, quotes, newest)
@@ -111,26 +118,35 @@ async def find_hooks(context: ChainContext, token: Address) -> HookFindings:
     state = await run_second_round(context, first_round, token)
     hooked = [(pool, hook) for pool in state.pools if (hook := pool.candidate.hooks) is not None]
     picked = hooked[:MOST_POOLS]
-    block = first_round.pin.hash
-    hooks = list(dict.fromkeys(hook for _, hook in picked))
-    granted = await _read_grants(context, [pool.candidate for pool, _ in picked], block=block)
-    facts = await asyncio.gather(*(_read_facts(context, hook, block=block) for hook in hooks))
-    by_hook = dict(zip(hooks, facts, strict=True))
-    pools = [pool for pool, _ in picked]
-    measured = await measure_trades(context, first_round, pools)
-    leaving = await try_withdrawals(
-        context,
-        first_round,
-        pools,
-        created={str(row.pool_id or row.pool): row.block_number for row in known.pools},
-        controllers=[_controllers(by_hook[hook].control, first_round.owners) for _, hook in picked],
-    )
+    pools, block = [pool for pool, _ in picked], first_round.pin.hash
+    created = {str(row.pool_id or row.pool): row.block_number for row in known.pools}
+    try:
+        async with asyncio.TaskGroup() as group:
+            granted = group.create_task(
+                _read_grants(context, [pool.candidate for pool in pools], block=block)
+            )
+            facts = group.create_task(
+                _read_all_facts(context, [hook for _, hook in picked], block=block)
+            )
+            measured = group.create_task(
+                measure_trades(context, first_round, pools, until_s=until_s)
+            )
+            leaving = group.create_task(
+                try_withdrawals(context, first_round, pools, created=created, until_s=until_s)
+            )
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from failed
+    by_hook = facts.result()
+    leavings = [
+        name_controllers(exits, _controllers(by_hook[hook].control, first_round.owners))
+        for (_, hook), exits in zip(picked, leaving.result(), strict=True)
+    ]
     return HookFindings(
         block=first_round.pin,
         pools=tuple(
             _pool_hook(pool, hook, grants, by_hook[hook], trades, exits)
             for (pool, hook), grants, trades, exits in zip(
-                picked, granted, measured, leaving, strict=True
+                picked, granted.result(), measured.result(), leavings, strict=True
             )
         ),
         pools_left_out=len(hooked) - len(picked),
@@ -204,6 +220,15 @@ def _grants_of_key(key: Reply, declared: int | None, pool: Candidate) -> HookGra
         granted=granted,
         is_as_declared=None if declared is None else permissions_of_bitmap(declared) == granted,
     )
+
+
+async def _read_all_facts(
+    context: ChainContext, hooks: Sequence[Address], *, block: Hash32
+) -> dict[Address, _HookFacts]:
+    """Return the facts of each hook, by its address. Raises UpstreamError."""
+    each = list(dict.fromkeys(hooks))
+    facts = await asyncio.gather(*(_read_facts(context, hook, block=block) for hook in each))
+    return dict(zip(each, facts, strict=True))
 
 
 async def _read_facts(context: ChainContext, hook: Address, *, block: Hash32) -> _HookFacts:

@@ -1,10 +1,12 @@
 """Measures what trades in pools with hooks cost, by size, moment and side.
 
-Two round trips: buys of every size at every moment, then sales of what those in the next block
-brought. What is taken is by the hook and the token together; the pool's own fee, which a hook may
-set, is told beside it.
+Of all pools beside each other: buys of every size at every moment, then sales of what those in the
+next block brought; and where the node traces calls, once more those for whose blocks simulations do
+not skip enough. What is taken is by the hook and the token together; the pool's own fee, which a
+hook may set, is told beside it.
 """
 
+import asyncio
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -15,19 +17,20 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.trade_rounds import simulation_job
+from analysis.quotes.timed_simulation import perform_in_time, trace_in_time
 from analysis.scenarios.sized_trades import (
     TRADE_SIDES,
     WAITS_S,
     SizedTrade,
     SizedTradeSimulation,
     Timing,
+    TradeDirection,
     read_held,
     read_sized_trade,
     write_sized_buy,
     write_sized_sale,
 )
 from analysis.scenarios.trade_setup import TradeSetup
-from analysis.simulation.backends import perform
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused, SimulationResult
 from core.primitives import RawAmount
 
@@ -36,6 +39,10 @@ SIZES_USD: Final = (100.0, 1_000.0, 10_000.0)
 
 _POINTS: Final = 0.1
 """Percentage points: takings that differ by no more are equal."""
+
+
+_TradeKey = tuple[TradeDirection, float, int]
+"""Side, size in USD, and wait."""
 
 
 class MeasuredTrades(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,57 +74,119 @@ class MeasuredTrades(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def measure_trades(
-    context: ChainContext, first_round: FirstRound, pools: Sequence[ValuedPool]
+    context: ChainContext,
+    first_round: FirstRound,
+    pools: Sequence[ValuedPool],
+    *,
+    until_s: float | None = None,
 ) -> list[MeasuredTrades]:
-    """Return the trades of each pool, in the order of the pools. Raises UpstreamError."""
+    """Return the trades of each pool, in the order of the pools. `until_s`: as of
+    `perform_in_time`; what has not run by then is told as not simulated. Raises UpstreamError."""
     setups, refused = trade_setups(context, first_round, pools)
     by_key = {setup.candidate.key: setup for setup in setups}
-    timing = Timing(block_time_s=context.chain.block_time_s, now_s=int(context.now_s()))
-    buys = [
-        write_sized_buy(
-            setup, timing, size_usd=size_usd, amount_in=RawAmount(amount), wait_s=wait_s
-        )
-        for pool in pools
-        if (setup := by_key.get(pool.candidate.key)) is not None
-        for size_usd in SIZES_USD
-        if 0 < (amount := _amount(pool, setup, size_usd)) <= setup.quote_reserve_raw
-        for wait_s in WAITS_S
-    ]
-    bought = await _simulate(context, first_round, buys)
-    sales = [
-        write_sized_sale(
-            written.setup,
-            timing,
-            size_usd=written.size_usd,
-            amount_in=written.buy.amount_in,
-            held=held,
-            wait_s=wait_s,
-        )
-        for written, result in zip(buys, bought, strict=True)
-        if not written.wait_s and (held := _sellable(written, result))
-        for wait_s in WAITS_S
-    ]
-    sold = await _simulate(context, first_round, sales)
-    read: dict[tuple[str, str, float, int], SizedTrade] = {}
-    for written, result in zip((*buys, *sales), (*bought, *sold), strict=True):
-        trade = read_sized_trade(written, result)
-        key = written.setup.candidate.key
-        read[key, trade.side, trade.size_usd, trade.wait_s] = trade
-    return [
-        _measured(pool, by_key[key], read)
-        if (key := pool.candidate.key) in by_key
-        else MeasuredTrades(reason=_reason(refused[key]))
-        for pool in pools
-    ]
+
+    async def measure(pool: ValuedPool) -> MeasuredTrades:
+        setup = by_key.get(pool.candidate.key)
+        if setup is None:
+            return MeasuredTrades(reason=_reason(refused[pool.candidate.key]))
+        return await _PoolTrades(context, first_round, pool, setup, until_s).measure()
+
+    # A request a pool: of a slow node, the deepest pools' answers are not lost with the others'.
+    return await asyncio.gather(*map(measure, pools))
 
 
-async def _simulate(
-    context: ChainContext, first_round: FirstRound, written: Sequence[SizedTradeSimulation]
-) -> list[SimulationResult | NotSimulated]:
-    jobs = [simulation_job(each.setup.candidate, each.simulation) for each in written]
-    if not jobs:
-        return []
-    return await perform(context.node, context.capabilities, jobs, codes=first_round.codes)
+class _PoolTrades:
+    """The trades of one pool."""
+
+    def __init__(
+        self,
+        context: ChainContext,
+        first_round: FirstRound,
+        pool: ValuedPool,
+        setup: TradeSetup,
+        until_s: float | None,
+    ) -> None:
+        self._context, self._round = context, first_round
+        self._pool, self._setup = pool, setup
+        self._until_s = until_s
+        self._timing = Timing(block_time_s=context.chain.block_time_s, now_s=int(context.now_s()))
+
+    async def measure(self) -> MeasuredTrades:
+        """Run all of them, those beyond the blocks that simulations skip by traces once more.
+        Raises UpstreamError."""
+        buys = self._write_buys(self._timing)
+        bought = await self._simulate(buys)
+        held = {
+            written.size_usd: held
+            for written, result in zip(buys, bought, strict=True)
+            if not written.wait_s and (held := _sellable(written, result))
+        }
+        sales = self._write_sales(buys, held, self._timing)
+        sold = await self._simulate(sales)
+        ran = zip((*buys, *sales), (*bought, *sold), strict=True)
+        trades = {_key_of(written): read_sized_trade(written, result) for written, result in ran}
+        return _measured(self._pool, self._setup, trades | await self._trace(trades, held))
+
+    async def _trace(
+        self, trades: Mapping[_TradeKey, SizedTrade], held: Mapping[float, RawAmount]
+    ) -> dict[_TradeKey, SizedTrade]:
+        """Return those trades that ran at the numbers which their times would have, where
+        simulations left blocks out and the node traces calls."""
+        timing = msgspec.structs.replace(self._timing, is_bounded=False)
+        buys = self._write_buys(timing)
+        distant = [
+            written
+            for written in (*buys, *self._write_sales(buys, held, timing))
+            if (block := trades[_key_of(written)].block) is not None and block.left_out
+        ]
+        traced = await trace_in_time(
+            self._context, [written.simulation for written in distant], until_s=self._until_s
+        )
+        return {
+            _key_of(written): read_sized_trade(written, result)
+            for written, result in zip(distant, traced, strict=True)
+            if result is not None
+        }
+
+    async def _simulate(
+        self, written: Sequence[SizedTradeSimulation]
+    ) -> list[SimulationResult | NotSimulated]:
+        jobs = [simulation_job(self._setup.candidate, each.simulation) for each in written]
+        return await perform_in_time(self._context, self._round, jobs, until_s=self._until_s)
+
+    def _write_buys(self, timing: Timing) -> list[SizedTradeSimulation]:
+        """Return the buys of every size that the pool can bear, at every moment."""
+        setup = self._setup
+        return [
+            write_sized_buy(
+                setup, timing, size_usd=size_usd, amount_in=RawAmount(amount), wait_s=wait_s
+            )
+            for size_usd in SIZES_USD
+            if 0 < (amount := _amount(self._pool, setup, size_usd)) <= setup.quote_reserve_raw
+            for wait_s in WAITS_S
+        ]
+
+    def _write_sales(
+        self,
+        buys: Sequence[SizedTradeSimulation],
+        held: Mapping[float, RawAmount],
+        timing: Timing,
+    ) -> list[SizedTradeSimulation]:
+        """Return the sales, at every moment, of what the buys in the next block brought. `held`:
+        that, by the size of the buy."""
+        return [
+            write_sized_sale(
+                self._setup,
+                timing,
+                size_usd=written.size_usd,
+                amount_in=written.buy.amount_in,
+                held=held[written.size_usd],
+                wait_s=wait_s,
+            )
+            for written in buys
+            if not written.wait_s and written.size_usd in held
+            for wait_s in WAITS_S
+        ]
 
 
 def _amount(pool: ValuedPool, setup: TradeSetup, size_usd: float) -> int:
@@ -141,20 +210,23 @@ def _reason(trade: TradeResult) -> str:
     return trade.buy.reason if isinstance(trade.buy, Refused | NotSimulated) else "not tried"
 
 
+def _key_of(trade: SizedTrade | SizedTradeSimulation) -> _TradeKey:
+    if isinstance(trade, SizedTrade):
+        return trade.side, trade.size_usd, trade.wait_s
+    return "buy" if trade.sale is None else "sell", trade.size_usd, trade.wait_s
+
+
 def _measured(
-    pool: ValuedPool,
-    setup: TradeSetup,
-    read: Mapping[tuple[str, str, float, int], SizedTrade],
+    pool: ValuedPool, setup: TradeSetup, known: Mapping[_TradeKey, SizedTrade]
 ) -> MeasuredTrades:
     """Return the trades of one pool, with those that were not run."""
-    key = pool.candidate.key
     trades: list[SizedTrade] = []
     for side in TRADE_SIDES:
         for size_usd in SIZES_USD:
-            first = read.get((key, "buy", size_usd, 0))
+            first = known.get(("buy", size_usd, 0))
             why = _why_no_buy(pool, setup, size_usd) if first is None else _why_no_sale(first)
             trades += [
-                read.get((key, side, size_usd, wait_s))
+                known.get((side, size_usd, wait_s))
                 or SizedTrade(
                     side=side,
                     size_usd=size_usd,
@@ -175,11 +247,15 @@ def _why_no_buy(pool: ValuedPool, setup: TradeSetup, size_usd: float) -> NotSimu
 
 
 def _why_no_sale(buy: SizedTrade) -> NotSimulated:
-    if isinstance(buy.outcome, Passed):
-        return NotSimulated(missing="HOLDER", reason="what was bought is not visible, or is gone")
-    return NotSimulated(
-        missing="FUNDS", reason="the buy did not pass, so there was nothing to sell"
-    )
+    match buy.outcome:
+        case Passed():
+            reason = "what was bought is not visible, or is gone"
+            return NotSimulated(missing="HOLDER", reason=reason)
+        case Refused():
+            reason = "the buy did not pass, so there was nothing to sell"
+            return NotSimulated(missing="FUNDS", reason=reason)
+        case NotSimulated():
+            return buy.outcome
 
 
 def _varies(

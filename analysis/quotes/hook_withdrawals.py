@@ -5,6 +5,7 @@ of the largest holders withdraws now and a day later, and the largest also hands
 fresh account that then withdraws them: nothing about that account can be known to a hook.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -16,6 +17,7 @@ from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.trade_rounds import simulation_job
+from analysis.quotes.timed_simulation import LATE, perform_in_time, trace_in_time
 from analysis.scenarios.withdrawal import (
     MOST_POSITIONS,
     Withdrawal,
@@ -24,7 +26,6 @@ from analysis.scenarios.withdrawal import (
     read_withdrawal,
     write_withdrawal,
 )
-from analysis.simulation.backends import perform
 from analysis.simulation.block_schedule import SimulatedBlock, blocks_after
 from analysis.simulation.simulate_v1 import (
     CallHandle,
@@ -57,8 +58,6 @@ class TriedWithdrawal(msgspec.Struct, frozen=True, kw_only=True):
     """Whose positions were withdrawn."""
     share: float
     """Part of the pool's liquidity that the holder has, 0 to 1."""
-    is_controller: bool
-    """The holder is named as somebody who controls the hook or the token."""
     by_stranger: bool
     """The positions were handed to a fresh account first, which withdrew them."""
     wait_s: int
@@ -66,6 +65,8 @@ class TriedWithdrawal(msgspec.Struct, frozen=True, kw_only=True):
     block: SimulatedBlock
     """Block of the withdrawal."""
     withdrawn: Withdrawn
+    is_controller: bool = False
+    """The holder is named as somebody who controls the hook or the token."""
     brought_share: float | None = None
     """What arrived, as a part of what the positions are worth at the pool's price; fees that they
     earned come on top. None: it did not pass, or is not known."""
@@ -97,13 +98,27 @@ class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
         return False if is_learnt else None
 
 
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Who withdraws what, and when."""
+
+    pool: ValuedPool
+    holding: LiquidityHolding
+    share: float
+    by_stranger: bool
+    wait_s: int
+
+    @property
+    def worth_raw(self) -> float | None:
+        """Return what the positions are worth at the pool's price, in smallest units of the quote
+        token. None: only some of them are withdrawn."""
+        is_whole = len(self.holding.parts) <= MOST_POSITIONS
+        return self.holding.weight if is_whole else None
+
+
 class _Written(msgspec.Struct, frozen=True, kw_only=True):
     """One withdrawal, ready to be simulated."""
 
-    pool: ValuedPool
-    worth_raw: float | None
-    """What the positions are worth at the pool's price, in smallest units of the quote token. None:
-    only some of them are withdrawn."""
+    plan: _Plan
     trial: TriedWithdrawal
     """Without an outcome yet."""
     simulation: Simulation
@@ -118,43 +133,55 @@ async def try_withdrawals(
     pools: Sequence[ValuedPool],
     *,
     created: dict[str, int],
-    controllers: Sequence[Collection[Address]],
+    until_s: float | None = None,
 ) -> list[LiquidityExit]:
     """Return the withdrawals of each pool, in the order of the pools.
 
-    `created`: block of a pool's creation, by Candidate.key, where it is known. `controllers`: who
-    controls the hook of each pool, or the token. Raises UpstreamError.
+    `created`: block of a pool's creation, by Candidate.key, where it is known. `until_s`: as of
+    `perform_in_time`. Raises UpstreamError.
     """
-    owned = await find_ownership(
-        context.chain,
-        [(pool.candidate, pool.state) for pool in pools],
-        TokenParties(creator=None, owner=next(iter(first_round.owners), None)),
-        created=created,
-        block=first_round.pin,
-        node=context.node,
-        capabilities=context.capabilities,
-    )
-    written = [
-        _write_pool(context, first_round, pool, one, names)
-        for pool, one, names in zip(pools, owned, controllers, strict=True)
-    ]
-    jobs = [
-        simulation_job(each.pool.candidate, each.simulation)
-        for of_pool in written
-        if not isinstance(of_pool, str)
-        for each in of_pool
-    ]
-    results = iter(
-        await perform(context.node, context.capabilities, jobs, codes=first_round.codes)
-        if jobs
-        else ()
-    )
-    return [
-        LiquidityExit(reason=of_pool)
-        if isinstance(of_pool, str)
-        else LiquidityExit(tried=tuple(_read(each, next(results)) for each in of_pool))
-        for of_pool in written
-    ]
+    try:
+        async with asyncio.timeout_at(until_s):
+            owned = await find_ownership(
+                context.chain,
+                [(pool.candidate, pool.state) for pool in pools],
+                TokenParties(creator=None, owner=next(iter(first_round.owners), None)),
+                created=created,
+                block=first_round.pin,
+                node=context.node,
+                capabilities=context.capabilities,
+            )
+    except TimeoutError:
+        return [LiquidityExit(reason=LATE)] * len(pools)
+
+    async def withdraw(pool: ValuedPool, held: OwnedPool) -> LiquidityExit:
+        written = _write_pool(context, first_round, pool, held)
+        if isinstance(written, str):
+            return LiquidityExit(reason=written)
+        jobs = [simulation_job(pool.candidate, each.simulation) for each in written]
+        results = await perform_in_time(context, first_round, jobs, until_s=until_s)
+        tried = dict(enumerate(map(_read, written, results)))
+        # Those a day later once more, at the numbers that their times would have.
+        distant = {
+            at: again
+            for at, one in enumerate(written)
+            if one.trial.block.left_out
+            and (again := _write(context, first_round, one.plan, is_bounded=False)) is not None
+        }
+        simulations = [each.simulation for each in distant.values()]
+        traced = await trace_in_time(context, simulations, until_s=until_s)
+        for (at, each), result in zip(distant.items(), traced, strict=True):
+            if result is not None:
+                tried[at] = _read(each, result)
+        return LiquidityExit(tried=tuple(tried.values()))
+
+    return await asyncio.gather(*map(withdraw, pools, owned))
+
+
+def name_controllers(found: LiquidityExit, names: Collection[Address]) -> LiquidityExit:
+    """Return the withdrawals with those named who control the hook or the token."""
+    tried = (msgspec.structs.replace(one, is_controller=one.holder in names) for one in found.tried)
+    return msgspec.structs.replace(found, tried=tuple(tried))
 
 
 def _write_pool(
@@ -162,7 +189,6 @@ def _write_pool(
     first_round: FirstRound,
     pool: ValuedPool,
     owned: OwnedPool,
-    names: Collection[Address],
 ) -> list[_Written] | str:
     """Return the withdrawals of one pool, or why there are none."""
     held = {holding.holder: holding for holding in owned.holdings.holdings}
@@ -176,8 +202,14 @@ def _write_pool(
         # A stranger's attempt is needed once: whose positions they were is the same to all.
         for by_stranger in (False, True) if at == 0 else (False,):
             for wait_s in WAITS_S:
-                trial = _trial(holder, share, names, by_stranger=by_stranger, wait_s=wait_s)
-                one = _write(context, first_round, pool, trial, held[holder])
+                plan = _Plan(
+                    pool=pool,
+                    holding=held[holder],
+                    share=share,
+                    by_stranger=by_stranger,
+                    wait_s=wait_s,
+                )
+                one = _write(context, first_round, plan, is_bounded=True)
                 if one is not None:
                     found.append(one)
     if found:
@@ -187,51 +219,41 @@ def _write_pool(
     return "how this liquidity is withdrawn is not known"
 
 
-def _trial(
-    holder: Address, share: float, names: Collection[Address], *, by_stranger: bool, wait_s: int
-) -> TriedWithdrawal:
-    return TriedWithdrawal(
-        holder=holder,
-        share=share,
-        is_controller=holder in names,
-        by_stranger=by_stranger,
-        wait_s=wait_s,
-        block=SimulatedBlock(number=0, time_s=0, left_out=0),
-        withdrawn=_NOT_TRIED,
-    )
-
-
 _NOT_TRIED: Final = Withdrawn(outcome=NotSimulated(missing="NODE", reason="not tried"))
 
 
 def _write(
-    context: ChainContext,
-    first_round: FirstRound,
-    pool: ValuedPool,
-    trial: TriedWithdrawal,
-    holding: LiquidityHolding,
+    context: ChainContext, first_round: FirstRound, plan: _Plan, *, is_bounded: bool
 ) -> _Written | None:
-    """Return one withdrawal. None: how it is done is not known."""
-    candidate, parts = pool.candidate, holding.parts
-    disguise, holder = first_round.disguise, trial.holder
-    actor = disguise.account(f"{candidate.key}:withdraws") if trial.by_stranger else holder
+    """Return one withdrawal. None: how it is done is not known. `is_bounded`: as of
+    `blocks_after`."""
+    candidate, parts, holder = plan.pool.candidate, plan.holding.parts, plan.holding.holder
+    disguise = first_round.disguise
+    actor = disguise.account(f"{candidate.key}:withdraws") if plan.by_stranger else holder
     withdrawal = write_withdrawal(candidate, actor, parts, disguise)
-    given = handing_over(candidate, holder, parts, actor) if trial.by_stranger else ()
-    if withdrawal is None or (trial.by_stranger and not given):
+    given = handing_over(candidate, holder, parts, actor) if plan.by_stranger else ()
+    if withdrawal is None or (plan.by_stranger and not given):
         return None
     blocks = blocks_after(
         first_round.pin,
         block_time_s=context.chain.block_time_s,
         now_s=int(context.now_s()),
-        waits_s=(trial.wait_s,) if trial.wait_s or given else (),
+        waits_s=(plan.wait_s,) if plan.wait_s or given else (),
+        is_bounded=is_bounded,
     )
     builder = SimulationBuilder((block.number, block.time_s) for block in blocks)
     handed = _add_all(builder, 0, given)
     _add_all(builder, len(builder) - 1, withdrawal.calls)
     return _Written(
-        pool=pool,
-        worth_raw=holding.weight if len(parts) <= MOST_POSITIONS else None,
-        trial=msgspec.structs.replace(trial, block=blocks[-1]),
+        plan=plan,
+        trial=TriedWithdrawal(
+            holder=holder,
+            share=plan.share,
+            by_stranger=plan.by_stranger,
+            wait_s=plan.wait_s,
+            block=blocks[-1],
+            withdrawn=_NOT_TRIED,
+        ),
         simulation=Simulation(
             pin=first_round.pin,
             disguise=disguise,
@@ -267,10 +289,11 @@ def _read(written: _Written, result: SimulationResult | NotSimulated) -> TriedWi
 
 def _brought_share(written: _Written, withdrawn: Withdrawn) -> float | None:
     """Return what arrived as a part of the positions' worth; see TriedWithdrawal."""
-    token, quote, price = withdrawn.token_raw, withdrawn.quote_raw, written.pool.state.price
-    if token is None or quote is None or not written.worth_raw or not price:
+    plan = written.plan
+    token, quote, price = withdrawn.token_raw, withdrawn.quote_raw, plan.pool.state.price
+    if token is None or quote is None or not plan.worth_raw or not price:
         return None
-    return round((quote + token * price) / written.worth_raw, 6)
+    return round((quote + token * price) / plan.worth_raw, 6)
 
 
 def _is_whole(one: TriedWithdrawal) -> bool:

@@ -83,6 +83,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
     block_time_s: float
     now_s: int
+    is_bounded: bool = True
+    """As of `blocks_after`."""
 
 
 def write_sized_buy(
@@ -187,5 +189,9 @@ def _blocks(
     setup: TradeSetup, timing: Timing, waits_s: Sequence[int]
 ) -> tuple[SimulatedBlock, ...]:
     return blocks_after(
-        setup.pin, block_time_s=timing.block_time_s, now_s=timing.now_s, waits_s=waits_s
+        setup.pin,
+        block_time_s=timing.block_time_s,
+        now_s=timing.now_s,
+        waits_s=waits_s,
+        is_bounded=timing.is_bounded,
     )

@@ -22,11 +22,16 @@ class SimulatedBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def blocks_after(
-    pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[float]
+    pin: BlockRef,
+    *,
+    block_time_s: float,
+    now_s: int,
+    waits_s: Sequence[float],
+    is_bounded: bool = True,
 ) -> tuple[SimulatedBlock, ...]:
     """Return the next block, then one after each wait, however long. Times are kept, and numbers
     are as near to the chain's pace as nodes allow over all waits together. A wait of 0 is one
-    block."""
+    block. `is_bounded` False: for traces, which run in a block of any number."""
     step_s = max(1, round(block_time_s))
     number, time_s, left_out = pin.number + 1, max(pin.time_s + step_s, now_s), 0
     blocks = [SimulatedBlock(number=number, time_s=time_s, left_out=0)]
@@ -34,7 +39,7 @@ def blocks_after(
     longest = sum(wait_s > block_time_s for wait_s in waits_s)
     for wait_s in waits_s:
         due = max(1, int(wait_s / block_time_s))
-        taken = min(due, 1 + allowance // max(1, longest))
+        taken = min(due, 1 + allowance // max(1, longest)) if is_bounded else due
         if wait_s > block_time_s:
             longest -= 1
             allowance -= taken - 1

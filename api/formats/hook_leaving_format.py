@@ -24,7 +24,8 @@ class HookWithdrawal(Shape, frozen=True, kw_only=True):
     block_number: int
     """Number of the simulated block."""
     blocks_left_out: int
-    """By how many blocks it is earlier than its time: nodes skip at most some 240."""
+    """By how many blocks it is earlier than its time: without traces nodes skip some 240 at most.
+    """
     outcome: Literal["passed", "refused", "unknown"]
     """refused: it reverts. unknown: not learnt; never take it for passed."""
     reason: str

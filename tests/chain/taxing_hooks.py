@@ -15,6 +15,9 @@ BEFORE_REMOVE = 1 << 9
 AFTER_REMOVE_TAKES = 1 << 8 | 1 << 0
 """Permissions in a hook's address. Source: v4-core Hooks."""
 
+MOST_MINED = 320
+"""Blocks that are waited for in a real transaction: no hook of `venues` counts further."""
+
 _BOTH_SIDES = Position(lower=-100, upper=100)
 
 

@@ -1,22 +1,30 @@
 """What trades through hooks are said to cost is what real ones of that size, side and time do."""
 
 import pytest
+from eth_abi.abi import decode
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import find_hooks
 from analysis.quotes.hook_trades import MeasuredTrades
 from analysis.scenarios.sized_trades import SizedTrade
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
+from core.abi import topic_of
 from core.primitives import Address
 from demo.layout import ZooToken
 from harness.chain.verbs import Chain, Moved
 from tests.chain.ranges import LAUNCH, Position, place
-from tests.chain.taxing_hooks import BEFORE_SWAP, place_fee_set, place_taxed, stand
+from tests.chain.taxing_hooks import BEFORE_SWAP, MOST_MINED, place_fee_set, place_taxed, stand
 
 _DAY_S = 86_400
+_SWAP = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 
 
-async def measured(context: ChainContext, token: Address) -> MeasuredTrades:
+async def measured(
+    context: ChainContext, token: Address, *, traces: bool = False
+) -> MeasuredTrades:
+    """`traces`: as the node says; else as one that has none."""
+    if not traces:
+        context.capabilities.traces.note_refusal()
     (pool,) = (await find_hooks(context, token)).pools
     assert pool.measured.reason == ""
     return pool.measured
@@ -31,9 +39,8 @@ def taxes(found: MeasuredTrades, side: str, wait_s: int = 0) -> list[float | Non
     ]
 
 
-def real_tax(chain: Chain, token: ZooToken, trade: SizedTrade, found: MeasuredTrades) -> float:
-    """Percent that was lost round the pool in a transaction of that size, in the block that was
-    simulated."""
+def really(chain: Chain, token: ZooToken, trade: SizedTrade, found: MeasuredTrades) -> Moved:
+    """What a transaction of that size moves, in the block that was simulated."""
     assert trade.block is not None
     snapshot = chain.node.snapshot()
     trader, start = chain.fresh_account(), chain.node.head_time()
@@ -47,13 +54,11 @@ def real_tax(chain: Chain, token: ZooToken, trade: SizedTrade, found: MeasuredTr
     due = trade.block.number - 1 - chain.node.head_number()
     if trade.wait_s:
         chain.node.set_time(start + trade.wait_s)
-    chain.mine(max(1, due))
-    if trade.side == "sell":
-        lost = lost_share(chain.sell(token, trader), is_buy=False)
-    else:
-        lost = lost_share(chain.buy(token, trader, paid), is_buy=True)
+    chain.mine(min(MOST_MINED, max(1, due)))
+    is_sale = trade.side == "sell"
+    moved = chain.sell(token, trader) if is_sale else chain.buy(token, trader, paid)
     chain.node.revert(snapshot)
-    return lost
+    return moved
 
 
 def lost_share(moved: Moved, *, is_buy: bool) -> float:
@@ -64,6 +69,22 @@ def lost_share(moved: Moved, *, is_buy: bool) -> float:
     else:
         kept = quote / moved.pool_quote_out * moved.pool_in / -token
     return 100 * (1 - kept)
+
+
+def kept_share(moved: Moved) -> float:
+    """Percent of what was paid in that did not move the price, by the amounts of the pool's event:
+    its fee, whatever it says of that. In one range of liquidity."""
+    (swap,) = (log for log in moved.sent.logs if log.topics[0] == _SWAP)
+    types = ("int128", "int128", "uint160", "uint128", "int24", "uint24")
+    decoded = decode(types, bytes.fromhex(swap.data[2:]))
+    amount0, amount1, root, liquidity = (float(value) for value in decoded[:4])
+    after = root / 2**96
+    before = (
+        after + amount1 / liquidity if amount0 < 0 else after / (1 + after * amount0 / liquidity)
+    )
+    if amount0 < 0:
+        return 100 * (1 - liquidity * (1 / after - 1 / before) / -amount0)
+    return 100 * (1 - liquidity * (after - before) / -amount1)
 
 
 @pytest.mark.parametrize(
@@ -100,30 +121,65 @@ async def test_what_a_hook_takes_is_told_by_size_side_and_time(
     assert len(found.trades) == 18
     for trade in found.trades:
         assert isinstance(trade.outcome, Passed)
-        real = real_tax(chain, token, trade, found)
+        real = lost_share(really(chain, token, trade, found), is_buy=trade.side == "buy")
+        assert trade.outcome.tax == pytest.approx(real, abs=0.01), trade
+
+
+@pytest.mark.parametrize(
+    ("contract", "day", "varies"),
+    [
+        ("FarBlocksHook", [35] * 3, True),
+        # The honest doubles, of which nothing was denied before.
+        ("EvenHook", [2] * 3, False),
+        ("SizeHook", [1, 1, 30], False),
+    ],
+)
+async def test_where_the_node_traces_calls_all_blocks_of_a_day_are_waited_for(
+    chain: Chain, context: ChainContext, contract: str, day: list[float], *, varies: bool
+) -> None:
+    token = place_taxed(chain, contract)
+    found = await measured(context, token.address, traces=True)
+    assert {trade.block.left_out for trade in found.trades if trade.block} == {0}
+    assert taxes(found, "buy", _DAY_S) == pytest.approx(day, abs=0.01)
+    assert taxes(found, "sell", _DAY_S) == pytest.approx(day, abs=0.01)
+    assert found.varies_by_time is varies
+    for trade in (found.trades[2], found.trades[-1]):
+        assert trade.wait_s == _DAY_S
+        moved = really(chain, token, trade, found)
+        real = lost_share(moved, is_buy=trade.side == "buy")
+        assert isinstance(trade.outcome, Passed)
         assert trade.outcome.tax == pytest.approx(real, abs=0.01), trade
 
 
 async def test_a_fee_of_the_pool_is_told_beside_the_tax(
     chain: Chain, context: ChainContext
 ) -> None:
-    found = await measured(context, place_fee_set(chain, "SizedFeeHook").address)
+    token = place_fee_set(chain, "SizedFeeHook")
+    found = await measured(context, token.address)
     fees = [trade.pool_fee_pct for trade in found.trades if not trade.wait_s]
     assert fees == [1, 1, 30, 1, 1, 1]
     assert taxes(found, "buy") == taxes(found, "sell") == [0, 0, 0]
     assert (found.varies_by_size, found.varies_by_side) == (True, True)
     assert found.varies_by_time is None, "a day of blocks was not played"
+    for trade in found.trades:
+        if not trade.wait_s:
+            real = kept_share(really(chain, token, trade, found))
+            assert trade.pool_fee_pct == pytest.approx(real, abs=0.01), trade
 
 
 async def test_a_constant_dynamic_fee_varies_by_nothing(
     chain: Chain, context: ChainContext
 ) -> None:
     """The demo's own hook: 5 percent of the pool's fee, which no tax includes."""
-    found = await measured(context, chain.world.token("v4_dynamic_fee").address)
+    token = chain.world.token("v4_dynamic_fee")
+    found = await measured(context, token.address)
     known = [trade for trade in found.trades if isinstance(trade.outcome, Passed)]
     assert {trade.pool_fee_pct for trade in known} == {5.0}
     assert {trade.outcome.tax for trade in known if isinstance(trade.outcome, Passed)} == {0.0}
     assert not any((found.varies_by_size, found.varies_by_time, found.varies_by_side))
+    for trade in known:
+        if not trade.wait_s:
+            assert kept_share(really(chain, token, trade, found)) == pytest.approx(5, abs=0.01)
 
 
 async def test_a_refusal_is_told_and_no_unknown_is_a_pass(

@@ -1,6 +1,5 @@
-"""Whether liquidity is said to leave through a hook is what real withdrawals then do."""
-
-from pathlib import Path
+"""Whether liquidity is said to leave through a hook is what real withdrawals then do, through the
+position manager that Uniswap ships, and one with the interface of PancakeSwap's."""
 
 import msgspec
 import pytest
@@ -9,30 +8,22 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import find_hooks
 from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.simulation.simulate_v1 import Passed, Refused
+from config.chains import Dex
 from core.primitives import ZERO_ADDRESS, Address
-from demo.compile import compile_sources
-from demo.layout import FOR_EVER, ZooToken, native_worth
+from demo.layout import FOR_EVER, native_worth
+from harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
 from harness.chain.verbs import Chain
+from tests.chain import further_venues, test_infinity
 from tests.chain.ranges import Position, place
-from tests.chain.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, stand
-from tests.chain.test_liquidity_holders import take_pair
+from tests.chain.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, MOST_MINED, stand
 
-_POSITIONS = Path(__file__).parent / "lockers" / "Positions.sol"
 _HELD = 10**19
-_OUTERMOST = 887_220
-
-
-@pytest.fixture
-def chain(chain: Chain) -> Chain:
-    """With a position manager that can be deployed."""
-    made = compile_sources({_POSITIONS.name: _POSITIONS.read_text()})
-    return Chain(chain.node, chain.world, chain.artifacts | made)
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """A token in a hooked pool, part of whose liquidity is position 1."""
 
-    token: ZooToken
+    token: Address
     manager: Address
     holder: Address
 
@@ -40,34 +31,32 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
     """`holder` None: somebody who has nothing to do with the hook."""
     token = place(chain, "v4", "HonestToken", (Position(lower=-100, upper=100),), hooks=hook)
-    manager = chain.deploy("EntryPositionManager", chain.world.venues.v4.factory)
+    manager = deploy_position_manager(chain)
     someone = holder or chain.fresh_account(native_wei=100 * 10**18)
     given = chain.send(
         token.owner, token.address, "transfer(address,uint256)", someone, 1_000 * 10**18
     )
     assert given.success
-    chain.approve(token.address, someone, manager)
-    pool = token.pool
-    key = (ZERO_ADDRESS, token.address, pool.fee, pool.tick_spacing, pool.hooks)
-    minted = chain.send(
-        someone,
-        manager,
-        "mint((address,address,uint24,int24,address),int24,int24,int256)",
-        *(key, -_OUTERMOST, _OUTERMOST, _HELD),
-        value_wei=native_worth(90_000),
-    )
-    assert minted.success
-    return Held(token=token, manager=manager, holder=someone)
+    pool = (token.address, token.pool)
+    coins_wei = native_worth(90_000)
+    assert mint_position(chain, manager, someone, pool, _HELD, coins_wei=coins_wei).success
+    return Held(token=token.address, manager=manager, holder=someone)
 
 
-async def told(context: ChainContext, held: Held) -> LiquidityExit:
+async def told(
+    context: ChainContext, held: Held, *others: Dex, traces: bool = False
+) -> LiquidityExit:
+    """`others`: exchanges that the demo has not got. `traces`: as the node says; else as one that
+    has none."""
+    if not traces:
+        context.capabilities.traces.note_refusal()
     dexes = tuple(
         msgspec.structs.replace(dex, position_manager=held.manager) if dex.kind == "AmmV4" else dex
-        for dex in context.chain.dexes
+        for dex in others or context.chain.dexes
     )
     facts = msgspec.structs.replace(context.chain, dexes=dexes)
     known = msgspec.structs.replace(context, chain=facts)
-    (pool,) = (await find_hooks(known, held.token.address)).pools
+    (pool,) = (await find_hooks(known, held.token)).pools
     return pool.leaving
 
 
@@ -87,12 +76,12 @@ def really(chain: Chain, held: Held, one: TriedWithdrawal) -> tuple[bool, int, i
         ).success
     if one.wait_s:
         chain.node.set_time(start + one.wait_s)
-        chain.mine(1)
+        chain.mine(min(MOST_MINED, max(1, one.block.number - 1 - chain.node.head_number())))
     receiver = chain.fresh_account(native_wei=0)
-    data = take_pair((1, _HELD), (ZERO_ADDRESS, held.token.address), receiver)
+    data = take_pair((1, _HELD), (ZERO_ADDRESS, held.token), receiver)
     sent = chain.send(actor, held.manager, "modifyLiquidities(bytes,uint256)", data, FOR_EVER)
     coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
-    tokens = chain.balance(held.token.address, receiver)
+    tokens = chain.balance(held.token, receiver)
     chain.node.revert(snapshot)
     return sent.success, tokens, coins
 
@@ -136,6 +125,21 @@ async def test_a_hook_that_keeps_liquidity_is_told(
     assert_as_real(chain, held, found)
 
 
+@pytest.mark.parametrize(
+    ("contract", "is_refused"), [("CountingExitHook", True), ("OpenExitHook", False)]
+)
+async def test_where_the_node_traces_calls_all_blocks_of_a_day_are_waited_for(
+    chain: Chain, context: ChainContext, contract: str, *, is_refused: bool
+) -> None:
+    held = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
+    found = await told(context, held, traces=True)
+    assert {one.block.left_out for one in found.tried} == {0}
+    passed = [isinstance(one.withdrawn.outcome, Passed) for one in found.tried]
+    assert passed == [True, not is_refused] * 2
+    assert found.is_refused is is_refused
+    assert_as_real(chain, held, found)
+
+
 async def test_that_its_owner_can_leave_says_nothing_of_others(
     chain: Chain, context: ChainContext
 ) -> None:
@@ -169,3 +173,41 @@ async def test_where_no_holder_is_known_nothing_is_claimed(
     (pool,) = (await find_hooks(context, token.address)).pools
     assert (pool.leaving.tried, pool.leaving.is_refused) == ((), None)
     assert pool.leaving.reason
+
+
+def hold_on_infinity(chain: Chain, hook: test_infinity.Hook) -> tuple[Held, Dex]:
+    """A position of somebody who has nothing to do with the hook, in a pool of Infinity's."""
+    market = test_infinity.place(chain, hook=hook, is_coin=True)
+    known = Chain(chain.node, chain.world, chain.artifacts | further_venues.artifacts())
+    manager = known.deploy("InfinityPositionManager", market.holder)
+    someone = chain.fresh_account(native_wei=100 * 10**18)
+    assert further_venues.buy(chain, market, someone, spend_raw=10**18).success
+    chain.approve(market.token, someone, manager)
+    minted = chain.send(
+        someone,
+        manager,
+        "mint(address,bytes32,int24,int256)",
+        *(market.dex.factory, bytes.fromhex(market.key[2:]), test_infinity.OUTERMOST, _HELD),
+        value_wei=10**18,
+    )
+    assert minted.success
+    return Held(token=market.token, manager=manager, holder=someone), market.dex
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_refused", "passed"),
+    [("keeps", True, [False] * 4), ("frees", None, [True] * 4)],
+)
+async def test_liquidity_leaves_infinity_as_its_hook_lets_it(
+    chain: Chain,
+    context: ChainContext,
+    hook: test_infinity.Hook,
+    passed: list[bool],
+    *,
+    is_refused: bool | None,
+) -> None:
+    held, dex = hold_on_infinity(chain, hook)
+    found = await told(context, held, dex)
+    assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
+    assert found.is_refused is is_refused
+    assert_as_real(chain, held, found)

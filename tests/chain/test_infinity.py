@@ -24,10 +24,10 @@ from tests.chain.test_pools import WithoutLogs, context_with
 
 KEY = "(address,address,address,address,uint24,bytes32)"
 FEE, SPACING, OUTERMOST = 2_500, 50, 887_250
-BEFORE_SWAP = 1 << 6
+BEFORE_REMOVE, BEFORE_SWAP = 1 << 4, 1 << 6
 
 Blocks = Literal["vault", "manager"]
-Hook = Literal["closed", "open"]
+Hook = Literal["closed", "open", "keeps", "frees"]
 
 
 def place(
@@ -39,18 +39,21 @@ def place(
     is_coin: bool = False,
 ) -> Market:
     """A token and its pool. `blocks`: what the token takes for its pool. `hook`: one that refuses
-    the token as payment, or nothing."""
+    the token as payment, or nothing; or that liquidity is removed by others, or nothing."""
     opening = further_venues.prepare(chain, is_coin=is_coin)
     pipeline, maker = opening.pipeline, opening.maker
     vault = pipeline.deploy("InfinityVault", sender=maker)
     manager = pipeline.deploy("InfinityManager", vault, sender=maker)
     router = pipeline.deploy("InfinityRouter", vault, sender=maker)
     pipeline.call(vault, "registerApp(address)", manager, sender=maker)
-    hooks = ZERO_ADDRESS
-    if hook is not None:
+    hooks, permissions = ZERO_ADDRESS, 0
+    if hook in ("closed", "open"):
         blocked = opening.token if hook == "closed" else maker
-        hooks = pipeline.deploy("InfinityHook", blocked, sender=maker)
-    parameters = SPACING << 16 | (BEFORE_SWAP if hook else 0)
+        hooks, permissions = pipeline.deploy("InfinityHook", blocked, sender=maker), BEFORE_SWAP
+    elif hook is not None:
+        freed = hook == "frees"
+        hooks, permissions = pipeline.deploy("InfinityExitHook", freed, sender=maker), BEFORE_REMOVE
+    parameters = SPACING << 16 | permissions
     tokens, _ = opening.sides
     key = (*tokens, hooks, manager, FEE, parameters.to_bytes(32))
     pipeline.call(manager, f"initialize({KEY},uint160)", key, opening.price, sender=maker)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from eth_abi.abi import encode
 
 from analysis.liquidity.liquidity_shares import HolderShare
 from analysis.market.venues.uniswap_v4_state import liquidity_slot
@@ -19,6 +18,7 @@ from core.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.compile import compile_sources
 from demo.layout import FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
+from harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
 from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.quote_traps import place
@@ -299,19 +299,13 @@ async def test_positions_of_one_manager_are_their_owners(
     token = place(chain, venue="v4")
     pool = token.pool
     venues = chain.world.venues
-    manager = chain.deploy("EntryPositionManager", venues.v4.factory)
+    manager = deploy_position_manager(chain)
     (shared,) = read_words(
         chain, pool.address, "extsload(bytes32)", liquidity_slot_of(token, context)
     )
     held = shared // 3
-    key = (ZERO_ADDRESS, token.address, pool.fee, pool.tick_spacing, pool.hooks)
-    chain.approve(token.address, token.owner, manager)
-    minted = chain.send(
-        token.owner,
-        manager,
-        "mint((address,address,uint24,int24,address),int24,int24,int256)",
-        *(key, -_OUTERMOST, _OUTERMOST, held),
-        value_wei=native_worth(100_000),
+    minted = mint_position(
+        chain, manager, token.owner, (token.address, pool), held, coins_wei=native_worth(100_000)
     )
     assert minted.success
     dexes = tuple(
@@ -340,18 +334,6 @@ async def test_positions_of_one_manager_are_their_owners(
     assert predicted.withdrawn.token_raw == chain.balance(token.address, receiver)
 
 
-_OUTERMOST = 887_220
-
-
 def liquidity_slot_of(token: ZooToken, context: ChainContext) -> bytes:
     dex = next(dex for dex in context.chain.dexes if dex.kind == token.pool.kind)
     return liquidity_slot(str(token.pool.pool_id), dex)
-
-
-def take_pair(position: tuple[int, int], pair: tuple[Address, Address], to: Address) -> bytes:
-    """DECREASE_LIQUIDITY of one position, then TAKE_PAIR."""
-    decreased = encode(
-        ["uint256", "uint256", "uint128", "uint128", "bytes"], [*position, 0, 0, b""]
-    )
-    taken = encode(["address", "address", "address"], [*pair, to])
-    return encode(["bytes", "bytes[]"], [b"\x01\x11", [decreased, taken]])

@@ -37,6 +37,12 @@ struct LiquidityParams {
 }
 
 interface IHooks {
+    function beforeRemoveLiquidity(
+        address sender,
+        PoolKey calldata key,
+        LiquidityParams calldata params,
+        bytes calldata hookData
+    ) external returns (bytes4);
     function beforeSwap(
         address sender,
         PoolKey calldata key,
@@ -132,6 +138,7 @@ contract InfinityVault {
 contract InfinityManager {
     using Pool for Pool.State;
 
+    uint256 private constant BEFORE_REMOVE = 1 << 4;
     uint256 private constant BEFORE_SWAP = 1 << 6;
 
     address private owner;
@@ -190,11 +197,16 @@ contract InfinityManager {
         );
     }
 
-    function modifyLiquidity(PoolKey calldata key, LiquidityParams calldata params, bytes calldata)
-        external
-    {
+    function modifyLiquidity(
+        PoolKey calldata key,
+        LiquidityParams calldata params,
+        bytes calldata hookData
+    ) external returns (BalanceDelta delta, BalanceDelta fees) {
         bytes32 id = keccak256(abi.encode(key));
-        (BalanceDelta delta,) = pools[id].modifyLiquidity(
+        if (params.liquidityDelta < 0 && uint256(key.parameters) & BEFORE_REMOVE != 0) {
+            IHooks(key.hooks).beforeRemoveLiquidity(msg.sender, key, params, hookData);
+        }
+        (delta, fees) = pools[id].modifyLiquidity(
             Pool.ModifyLiquidityParams(
                 msg.sender,
                 params.tickLower,
@@ -204,6 +216,7 @@ contract InfinityManager {
                 params.salt
             )
         );
+        delta = delta + fees;
         emit ModifyLiquidity(
             id, msg.sender, params.tickLower, params.tickUpper, params.liquidityDelta, params.salt
         );
@@ -370,5 +383,29 @@ contract InfinityHook {
         address paid = params.zeroForOne ? key.currency0 : key.currency1;
         require(paid != blocked, "closed");
         return (IHooks.beforeSwap.selector, 0, 0);
+    }
+}
+
+/// Is asked before liquidity is removed, and lets only its maker do so, or everybody.
+contract InfinityExitHook {
+    address private immutable maker = msg.sender;
+    bool private immutable isOpen;
+
+    constructor(bool isOpen_) {
+        isOpen = isOpen_;
+    }
+
+    function getHooksRegistrationBitmap() external pure returns (uint16) {
+        return 1 << 4;
+    }
+
+    function beforeRemoveLiquidity(
+        address,
+        PoolKey calldata,
+        LiquidityParams calldata,
+        bytes calldata
+    ) external view returns (bytes4) {
+        require(isOpen || tx.origin == maker, "no way out");
+        return IHooks.beforeRemoveLiquidity.selector;
     }
 }

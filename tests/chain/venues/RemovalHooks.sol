@@ -43,6 +43,15 @@ contract ClosingExitHook is RemovalHook {
     }
 }
 
+/// Anybody can, for three hundred blocks, which no simulation skips.
+contract CountingExitHook is RemovalHook {
+    uint256 immutable closes = block.number + 300;
+
+    function mayLeave() internal view override returns (bool) {
+        return block.number < closes;
+    }
+}
+
 /// The honest double: is asked, and says yes.
 contract OpenExitHook is RemovalHook {
     function mayLeave() internal pure override returns (bool) {

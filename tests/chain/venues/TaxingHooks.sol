@@ -63,9 +63,9 @@ contract BlocksHook is TakingHook {
     }
 }
 
-/// Takes 35 percent from the thousandth block on, which no simulation gets to.
+/// Takes 35 percent from the three hundredth block on, which no simulation gets to.
 contract FarBlocksHook is TakingHook {
-    uint256 immutable from = block.number + 1000;
+    uint256 immutable from = block.number + 300;
 
     constructor(ITaking manager_) TakingHook(manager_) {}
 
