@@ -87,7 +87,7 @@ def write_report(
             )
             _plan_tasks(tx, token, head, refresh)
             settle_changes(tx, token, head)
-        settle_disagreements(tx, token, head, report.pools or ())  # asks what a write changed
+        settle_disagreements(tx, token, report)  # asks what a write changed
 
 
 def set_creator(
