@@ -15,16 +15,22 @@ PredictionFlag = Literal["buy_success", "buy_tax", "sell_success", "sell_tax", "
 ReportAge = Literal["minute", "hour", "day", "week", "older"]
 """Up to how long before the trade the report's block was."""
 
-Explanation = Literal["time", "owner", "changed", "exempt", "own_limits", "bundled", "unexplained"]
+Explanation = Literal[
+    "time", "owner", "changed", "size", "exempt", "own_limits", "bundled", "unexplained"
+]
 """What the next report says of a disagreement. It agrees with what was observed: time, as a moment
 that the code compares the clock with lay between report and trade; owner, as the owner called the
 token or it emitted an event of its parameters meanwhile (watched tokens alone); changed, otherwise.
-It repeats the prediction: exempt, as the trader was treated better than fresh accounts are;
-own_limits, as a trade failed that may have failed by itself; bundled, as the transaction may hide
-the true amounts; unexplained, as the prediction was wrong."""
+It repeats the prediction: size, as it says that sales depend on their size; exempt, as the trader
+was treated better than fresh accounts are; own_limits, as a trade failed that may have failed by
+itself; bundled, as the transaction may hide the true amounts; unexplained, as the prediction was
+wrong."""
 
-EXPLAINED: Final = frozenset({"time", "owner", "changed"})
+CHANGED: Final = frozenset({"time", "owner", "changed"})
 """Explanations of a token that was another one by the time of the trade."""
+
+EXPLAINED: Final = CHANGED | {"size"}
+"""Explanations of a disagreement that is none of the report's own."""
 
 LEAST_OBSERVATIONS: Final = 30
 """Below these no confidence interval is told."""

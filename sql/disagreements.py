@@ -10,9 +10,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.accuracy import EXPLAINED, Explanation, PredictionFlag, ReportAge, is_near
-from core.primitives import Address, Hash32
-from core.report import ClockLimitRow, PoolResultRow, ReportRow
+from core.accuracy import CHANGED, EXPLAINED, Explanation, PredictionFlag, ReportAge, is_near
+from core.primitives import Address, Hash32, HexBytes
+from core.report import ClockLimitRow, Report, ReportRow
 from sql.accuracy_counts import ADDED_UP, DAY_S
 from sql.columns import blob
 from sql.database import Transaction
@@ -43,8 +43,8 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     log_index: int | None
     """None: the transaction failed."""
     trader: Address | None
-    pool: Address | None
-    """None: a transfer."""
+    pool: HexBytes | None
+    """Its address, or its id in the contract that has it. None: a transfer."""
     dex: str
     """Empty: a transfer."""
     flag: PredictionFlag
@@ -78,7 +78,7 @@ class ShownDisagreement(msgspec.Struct, frozen=True, kw_only=True):
     block_time_s: int
     tx_hash: Hash32
     trader: Address | None
-    pool: Address | None
+    pool: HexBytes | None
     dex: str
     flag: PredictionFlag
     report_block: int
@@ -122,13 +122,12 @@ def write_disagreements(tx: Transaction, found: Sequence[Disagreement], *, now_s
             tx.insert("disagreement", [clocked])
 
 
-def settle_disagreements(
-    tx: Transaction, token: TokenRow, head: ReportRow, pools: Sequence[PoolResultRow]
-) -> None:
+def settle_disagreements(tx: Transaction, token: TokenRow, report: Report) -> None:
     """Hold a new report against the disagreements with those before it.
 
     One of a block above the report's, or of which the report says nothing, stays as it is.
     """
+    head = report.token
     if not head.is_settled:
         return
     is_ahead = False
@@ -136,9 +135,9 @@ def settle_disagreements(
         if one.block_number > head.block_number:
             is_ahead = True
             continue
-        says = _says(one, head, pools)
+        says = _says(one, report)
         if says is not None:
-            explanation = _explanation(tx, one) if says else _own(one)
+            explanation = _explanation(tx, one) if says else _own(one, report)
             _settle(tx, one, settled_block=head.block_number, explanation=explanation)
     if is_ahead:
         add_task(tx, "changed", token=token, worth=NEW_WORTH, due_s=head.scanned_at_s)
@@ -187,7 +186,7 @@ def _make_due(tx: Transaction, one: Disagreement, *, now_s: int) -> None:
     or every trade of an exempt trader would cost an analysis."""
     token = tx.fetch_one("tokens/find_by_id", TokenRow, token_id=one.token_id)
     last = tx.fetch_one("accuracy/find_last_settled", _Settled, token_id=one.token_id)
-    is_repeated = last is not None and last.explanation not in EXPLAINED
+    is_repeated = last is not None and last.explanation not in CHANGED
     after_s = last.block_time_s + _AGAIN_S if last is not None and is_repeated else now_s
     if token is not None:
         add_task(tx, "changed", token=token, worth=NEW_WORTH, due_s=max(now_s, after_s))
@@ -217,11 +216,12 @@ def _passed(limit: ClockLimitRow, head: ReportRow, one: Disagreement) -> bool:
     )
 
 
-def _says(one: Disagreement, head: ReportRow, pools: Sequence[PoolResultRow]) -> bool | None:
+def _says(one: Disagreement, report: Report) -> bool | None:
     """Return whether a report says what was observed. None: it does not say."""
     if one.flag == "transfer_success":
-        return head.transfer_success
-    pool = next((each for each in pools if each.pool == one.pool and each.pool_id is None), None)
+        return report.token.transfer_success
+    pools = report.pools or ()
+    pool = next((each for each in pools if HexBytes(each.pool_id or each.pool) == one.pool), None)
     if pool is None:
         return None
     if one.flag in ("buy_tax", "sell_tax"):
@@ -250,10 +250,11 @@ def _explanation(tx: Transaction, one: Disagreement) -> Explanation:
     return "changed" if called is None else "owner"
 
 
-def _own(one: Disagreement) -> Explanation:
+def _own(one: Disagreement, report: Report) -> Explanation:
     """Return why a report may repeat a prediction that did not come true."""
     if one.is_certain:
-        return "unexplained"
+        is_sale = one.flag in ("sell_success", "sell_tax")
+        return "size" if is_sale and report.scan.sell_depends_on_size else "unexplained"
     if one.observed == "failed":
         return "own_limits"
     is_tax = one.flag in ("buy_tax", "sell_tax")

@@ -90,7 +90,7 @@ def write_report(
             put_shape(tx, token_id=token_id, chain_id=head.chain_id, shape=report.shape)
             _plan_tasks(tx, token, head, refresh)
             settle_changes(tx, token, head)
-        settle_disagreements(tx, token, head, report.pools or ())  # asks what a write changed
+        settle_disagreements(tx, token, report)  # asks what a write changed
 
 
 def set_creator(

@@ -5,9 +5,8 @@ It begins with the newest entry and ends when the gas does, so the oldest entrie
 list are not read. Source: probes/Walker.sol.
 """
 
-import secrets
 from collections.abc import Iterable
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -17,11 +16,15 @@ from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Catalogue, Launchpad
-from core.abi import selector_of
-from core.primitives import Address
+from core.abi import selector_of, topic_of
+from core.primitives import Address, low_address
 
 _GAS = 15_000_000
 """Gas of one search: nodes with EIP-7825 refuse more than 2**24. Several hundred entries fit."""
+
+_WALKER: Final = low_address(int(topic_of("Walker"), 16))
+"""Where the probe stands: the same in every analysis, so that a recorded one can be replayed. Only
+contracts of configured platforms are called from there."""
 
 Finding = Literal["listed", "absent", "unseen", "silent", "unread"]
 """absent: it is in no entry. unseen: in none of those that were read. silent: no such contract.
@@ -47,7 +50,7 @@ def walks_through(pads: Iterable[Launchpad]) -> tuple[CatalogueSearch, ...]:
 
 
 class CatalogueRead:
-    """The read that searches a list for the token, with `Walker.sol` at a random address."""
+    """The read that searches a list for the token, by `Walker.sol`."""
 
     def __init__(self, batch: ReadBatch, walk: CatalogueSearch, token: Address) -> None:
         self._batch = batch
@@ -71,7 +74,7 @@ class CatalogueRead:
 def _search(walk: CatalogueSearch, token: Address) -> CallRead:
     catalogue = walk.catalogue
     search = call_of(
-        Address("0x" + secrets.token_hex(20)),
+        _WALKER,
         "find(address,bytes4,bytes4,uint256,address)",
         walk.at,
         bytes.fromhex(selector_of(catalogue.count)[2:]),

@@ -37,6 +37,9 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
     observe_stage: StageObserver | None = None
     """None: nobody times the stages of analyses."""
     memory: ChainMemory = msgspec.field(default_factory=ChainMemory)
+    is_replayable: bool = False
+    """An analysis has to follow from the node's answers alone: reads are sent one by one, and none
+    is given up for its time."""
 
     def reader(
         self, block: Hash32, *, memory: Mapping[ContractRead, ReadAnswer] | None = None
@@ -45,4 +48,10 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
 
         `memory`: answers that are known already.
         """
-        return BlockReader(self.node, block=block, capabilities=self.capabilities, memory=memory)
+        return BlockReader(
+            self.node,
+            block=block,
+            capabilities=self.capabilities,
+            memory=memory,
+            is_patient=self.is_replayable,
+        )

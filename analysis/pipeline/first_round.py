@@ -122,7 +122,7 @@ async def run_first_round(
         token,
         known.launches,
         known.covered_launches,
-        can_walk=context.capabilities.packs.is_worth_trying,
+        can_walk=context.is_replayable or context.capabilities.packs.is_worth_trying,
     )
     issuer = OriginReads(batch, inquiry, to_block=height)
     await in_thread_if_large(lambda: pools.ask_states(to_block=height), pools=many)

@@ -1,5 +1,6 @@
 """Block reader: sends batches of reads on one pinned block."""
 
+import asyncio
 from collections.abc import Mapping
 
 from analysis.reads.chain_reads import ContractRead
@@ -20,9 +21,12 @@ class BlockReader:
         block: Hash32,
         capabilities: NodeCapabilities | None = None,
         memory: Mapping[ContractRead, ReadAnswer] | None = None,
+        is_patient: bool = False,
     ) -> None:
-        """`capabilities` None: reads are not packed. `memory`: answers that are known already."""
+        """`capabilities` None: reads are not packed. `memory`: answers that are known already.
+        `is_patient`: no read is given up for its time."""
         self._node = node
+        self._is_patient = is_patient
         self._block = block
         self._capabilities = capabilities
         self._memory = memory
@@ -34,3 +38,9 @@ class BlockReader:
     async def send(self, batch: ReadBatch) -> None:
         """Send the batch, packed where the node accepts packs. Raises UpstreamError."""
         await batch.send(self._node, self._capabilities)
+
+    async def send_within(self, batch: ReadBatch, seconds: float) -> None:
+        """Send the batch, as `send`, and give it up after so many seconds, unless the reader is
+        patient. Raises UpstreamError, TimeoutError."""
+        async with asyncio.timeout(None if self._is_patient else seconds):
+            await self.send(batch)

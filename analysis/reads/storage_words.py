@@ -1,6 +1,5 @@
 """Best-effort reads of storage slots of one contract: slots not read in time are left out."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -34,8 +33,7 @@ async def read_words(
     batch = reader.batch()
     words = SlotReads(batch, contract, slots)
     try:
-        async with asyncio.timeout(WAIT_S):
-            await reader.send(batch)
+        await reader.send_within(batch, WAIT_S)
         return words.read()
     except (TimeoutError, UpstreamError):
         return {}

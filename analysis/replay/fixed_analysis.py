@@ -100,6 +100,7 @@ async def analyse_fixed(
         static_results=context.static_results,
         capabilities=capabilities,
         memory=ChainMemory(lambda: 0.0, secret=given.secret),
+        is_replayable=True,
     )
     *_, report = [each async for each in scan(fixed, token)]
     return msgspec.structs.replace(report, evidence=())

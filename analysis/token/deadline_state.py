@@ -1,6 +1,5 @@
 """Reads, in one round trip, a contract's clock and the storage slots that are compared with it."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -41,8 +40,7 @@ async def read_clock_state(
         batch = reader.batch()
         clock, slots = ClockRead(batch), SlotReads(batch, token, _slots_of(limits))
         try:
-            async with asyncio.timeout(CLOCK_WAIT_S):
-                await reader.send(batch)
+            await reader.send_within(batch, CLOCK_WAIT_S)
             reading = clock.read()
             words = slots.read()
         except (TimeoutError, UpstreamError):

@@ -3,7 +3,6 @@
 Output: the wallets in them, and whether all are vacant.
 """
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -54,8 +53,7 @@ async def read_owner_slots(
     batch = reader.batch()
     reads = OwnerSlotReads(batch, token, slots, packed)
     with suppress(TimeoutError, UpstreamError):
-        async with asyncio.timeout(OWNER_SLOTS_WAIT_S):
-            await reader.send(batch)
+        await reader.send_within(batch, OWNER_SLOTS_WAIT_S)
     with suppress(UpstreamError):
         return reads.read()
     return NOT_READ

@@ -9,7 +9,7 @@ import msgspec
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from core.accuracy import EXPLAINED, Explanation, PredictionFlag, ReportAge, interval_of
-from core.primitives import checksum
+from core.primitives import ZERO_ADDRESS, Address, HexBytes, checksum
 from sql.accuracy_counts import AccuracySum
 from sql.disagreements import ShownDisagreement
 
@@ -37,7 +37,8 @@ class AccuracyGroup(Shape, frozen=True, kw_only=True):
     disagreements: int
     """Of those, how many came out otherwise than predicted."""
     explained: int
-    """Of the disagreements, those that a later report explains: the token had changed."""
+    """Of the disagreements, those that a later report explains: the token had changed, or its sales
+    depend on their size."""
     uncounted: int
     """Seen and left out, as the logs can be read in more than one way."""
     disagreement_share: float | None
@@ -64,7 +65,7 @@ class AccuracyCase(Shape, frozen=True, kw_only=True):
     trader: str | None
     """Who traded. null: not known."""
     pool: str | None
-    """Address of the pool. null: a plain transfer."""
+    """Address of the pool, or its id in its manager or vault. null: a plain transfer."""
     venue: str
     """Exchange; empty for plain transfers."""
     flag: PredictionFlag
@@ -78,8 +79,9 @@ class AccuracyCase(Shape, frozen=True, kw_only=True):
     is_counted: bool
     """It is among the disagreements, not among those left out."""
     explanation: Explanation | None
-    """What the next report made of it: time, owner and changed, as the token had changed; exempt,
-    own_limits and bundled, as it may be the trader's own; unexplained. null: there is none yet."""
+    """What the next report made of it: time, owner and changed, as the token had changed; size, as
+    sales depend on their size; exempt, own_limits and bundled, as it may be the trader's own;
+    unexplained. null: there is none yet."""
 
 
 class AccuracyAnswer(Shape, frozen=True, kw_only=True):
@@ -162,7 +164,7 @@ def _case(chain: str, one: ShownDisagreement) -> AccuracyCase:
         block_time=iso_utc(one.block_time_s),
         tx_hash=one.tx_hash,
         trader=None if one.trader is None else checksum(one.trader),
-        pool=None if one.pool is None else checksum(one.pool),
+        pool=None if one.pool is None else _shown_pool(one.pool),
         venue=one.dex,
         flag=one.flag,
         report_block=one.report_block,
@@ -171,3 +173,8 @@ def _case(chain: str, one: ShownDisagreement) -> AccuracyCase:
         is_counted=one.is_certain or one.explanation in EXPLAINED,
         explanation=one.explanation,
     )
+
+
+def _shown_pool(key: HexBytes) -> str:
+    """Return an address with its checksum, an id as it is."""
+    return checksum(Address(key)) if len(key) == len(ZERO_ADDRESS) else key

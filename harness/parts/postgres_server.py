@@ -11,8 +11,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,8 @@ from typing import Any
 from harness.parts.server_process import PartFailedError, ServerProcess, free_port
 
 _READY_LINE = 7
+_GONE_S = 20.0
+_LOOK_EVERY_S = 0.01
 _USER = "assay"
 _FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
@@ -110,8 +113,22 @@ class PostgresServer:
         self._process.end(signal.SIGINT if self._is_durable else signal.SIGQUIT)
 
     def kill(self) -> None:
-        """Stop without any warning. What was committed is there after the next start."""
+        """Stop without any warning. What was committed is there after the next start.
+
+        Its children end with it: one that notices late that its parent has gone goes on answering,
+        and a new server refuses to start beside it.
+        """
+        children = _children_of(self.pid)
         self._process.end(signal.SIGKILL)
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        until_s = time.monotonic() + _GONE_S
+        while any(map(_is_running, children)):
+            if time.monotonic() > until_s:
+                message = "processes of the server are still there"
+                raise PartFailedError(message)
+            time.sleep(_LOOK_EVERY_S)
 
     def _is_ready(self) -> bool:
         try:
@@ -154,6 +171,21 @@ class PostgresServer:
         secret.unlink()
         if done.returncode:
             raise PartFailedError(done.stderr.decode(errors="replace"))
+
+
+def _children_of(pid: int) -> list[int]:
+    """Return the ids of a process's children. Empty where the system does not tell (not Linux)."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in listed.read_text().split()] if listed.exists() else []
+
+
+def _is_running(pid: int) -> bool:
+    """Return whether a process runs; one that has ended may be listed until its parent asks."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
 
 
 @contextmanager

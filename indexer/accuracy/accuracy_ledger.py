@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from core.accuracy import age_of
-from core.primitives import BlockRef
+from core.primitives import BlockRef, HexBytes
 from indexer.accuracy.block_checks import (
     PlacedCheck,
     check_failure,
@@ -112,7 +112,7 @@ def to_disagreement(one: PlacedCheck, *, time_s: int, chain_id: int) -> Disagree
         tx_hash=one.tx_hash,
         log_index=one.log_index,
         trader=one.trader,
-        pool=one.of.pool if isinstance(one.of, PredictedPool) else None,
+        pool=_pool_key(one),
         dex=_dex(one),
         flag=one.check.flag,
         age=age_of(one.of.report_time_s, time_s),
@@ -125,6 +125,12 @@ def to_disagreement(one: PlacedCheck, *, time_s: int, chain_id: int) -> Disagree
 
 def _dex(one: PlacedCheck) -> str:
     return one.of.dex if isinstance(one.of, PredictedPool) else ""
+
+
+def _pool_key(one: PlacedCheck) -> HexBytes | None:
+    if not isinstance(one.of, PredictedPool):
+        return None
+    return HexBytes(one.of.pool_id or one.of.pool)
 
 
 def _moved(logs: LogColumns) -> set[bytes]:

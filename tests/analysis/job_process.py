@@ -24,7 +24,8 @@ from sql.job_runs import JobRun, list_runs
 from sql.job_table import add_job, find_job, request_run
 from sql.store import Store
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
+"""Statements start a process of low priority, which waits for those of the other tests."""
 SLUG, CHAIN_ID = "ethereum", 1
 SETTINGS = AnalysisSettings(background_requests_per_hour=10**9, background_cpu_s_per_hour=10**9)
 
@@ -53,16 +54,24 @@ class Process:
     """What one service has for its jobs; several may have one store."""
 
     def __init__(
-        self, store: Store, clock: HandClock, folder: Path, settings: AnalysisSettings = SETTINGS
+        self,
+        store: Store,
+        clock: HandClock,
+        folder: Path,
+        settings: AnalysisSettings = SETTINGS,
+        *,
+        statement_s: float = PATIENCE_S,
     ) -> None:
+        """`statement_s`: time limit of a statement."""
         self.clock = clock
         self.store = store
         self.scanner = ScriptedScanner(clock)
         shelf = ReportStore(store, settings)
         self.analyser = Analyser({SLUG: self.scanner}, shelf, settings, clock)
         self.ends: list[RunEnd] = []
-        self.round: asyncio.Task[None] | None = None
-        share = RoundShare()
+        self.begun: list[asyncio.Task[None]] = []
+        """Rounds of `work_until`."""
+        self.share = RoundShare()
         self.rounds = DueTokenJob(
             analyser=self.analyser,
             store=store,
@@ -70,15 +79,15 @@ class Process:
             settings=settings,
             budgets=budgets_of({SLUG: CHAIN_ID}, settings, clock),
             now_s=clock,
-            share=share,
+            share=self.share,
         )
         place = JobPlace(
             store=store,
-            share=share,
+            share=self.share,
             chains=load_chains(None),
             served={SLUG: CHAIN_ID},
             jobs=JobSettings(max_tokens=50, export_folder=str(folder / "exports")),
-            sql=SqlSettings(time_limit_s=1.0, memory_mb=300),
+            sql=SqlSettings(time_limit_s=statement_s, memory_mb=300),
             now_s=clock,
         )
         self.runner = JobRunner(place, observe=self.ends.append)
@@ -93,14 +102,25 @@ class Process:
                 await asyncio.wait({done}, timeout=0.01)
 
     async def work_until(self, asked: int) -> None:
-        """Rounds until so many analyses have begun; the last ones may not be over.
+        """Rounds until so many analyses have begun; those that may not go on are not over then.
 
-        A round that waits for an analysis takes no token that became due since.
+        A round that waits for an analysis takes no token that became due since, so another begins
+        as soon as it has asked for one.
         """
         async with asyncio.timeout(PATIENCE_S):
-            while len(self.scanner.asked) < asked:
-                self.round = asyncio.create_task(self.rounds.go(SLUG))
-                await asyncio.wait({self.round}, timeout=1.0)
+            while (before := len(self.scanner.asked)) < asked:
+                one = asyncio.create_task(self.rounds.go(SLUG))
+                self.begun.append(one)
+                while not one.done():
+                    if not self.scanner.open.is_set() and len(self.scanner.asked) > before:
+                        break
+                    await asyncio.sleep(0.005)
+
+    async def until_waiting(self, tokens: int) -> None:
+        """Wait until a run waits for so many tokens to be analysed."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.share.waiting(SLUG) < tokens:  # noqa: ASYNC110 - nobody tells of it
+                await asyncio.sleep(0.005)
 
     async def aclose(self) -> None:
         await self.runner.aclose()

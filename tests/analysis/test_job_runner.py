@@ -19,6 +19,7 @@ from sql.store import Store
 from sql.tokens import track_tokens
 from tests.analysis.job_process import (
     CHAIN_ID,
+    PATIENCE_S,
     SETTINGS,
     SLUG,
     Process,
@@ -147,8 +148,7 @@ async def test_a_report_that_was_stored_before_it_was_counted_is_not_made_again(
     await process.work_until(2)
     await process.runner.aclose()  # nobody counts what comes now
     process.scanner.open.set()
-    assert process.round is not None
-    await process.round
+    await asyncio.gather(*process.begun)
     for token, _ in process.scanner.asked:
         assert read_token_times(store, chain_id=1, address=Address(token)).scanned_at_s is not None
     await process.work()
@@ -212,10 +212,9 @@ async def test_a_large_job_leaves_half_of_each_round_and_all_of_the_budget_rule(
     tokens = tuple(f"1/{address(number)}" for number in range(40))
     ask_for(store, clock, a_job(tokens=tokens))
     await process.runner.look()
-    await asyncio.sleep(0.2)
     for _ in range(4):
+        await process.until_waiting(2)
         await process.rounds.go(SLUG)
-        await asyncio.sleep(0.1)
     asked = [token for token, _ in process.scanner.asked]
     assert sum(token in due for token in asked) == 8
     assert len(asked) == 16
@@ -226,11 +225,11 @@ async def test_a_job_waits_for_the_budget(store: Store, clock: HandClock, tmp_pa
     process = Process(store, clock, tmp_path, settings)
     ask_for(store, clock, a_job())
     await process.runner.look()
-    await asyncio.sleep(0.1)
+    await process.until_waiting(3)
     for _ in range(5):
         await process.rounds.go(SLUG)
-        await asyncio.sleep(0.02)
     assert len(process.scanner.asked) == 2  # one round; its cost was all there was
+    assert process.share.waiting(SLUG) == 1
     await process.aclose()
 
 
@@ -254,9 +253,11 @@ HOSTILE = {
 @pytest.mark.process
 @pytest.mark.parametrize("sql", HOSTILE)
 async def test_hostile_sql_fails_its_run_with_the_reason(
-    store: Store, clock: HandClock, process: Process, sql: str
+    store: Store, clock: HandClock, tmp_path: Path, sql: str
 ) -> None:
     """And nothing else: the next run is due as if nothing had been."""
+    is_greedy = "100000000" in sql
+    process = Process(store, clock, tmp_path, statement_s=1.0 if is_greedy else PATIENCE_S)
     ask_for(store, clock, msgspec.structs.replace(a_job(sql="select 1"), sql=sql))
     await process.work()
     (run,) = runs_of(store)
@@ -268,6 +269,7 @@ async def test_hostile_sql_fails_its_run_with_the_reason(
     job = find_job(store, "mine")
     assert job is not None
     assert job.due_s == clock() + 3600
+    await process.aclose()
 
 
 SOME = """

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core.accuracy import PredictionFlag
-from core.primitives import Address, Hash32
+from core.primitives import Address, Hash32, HexBytes
 from harness.api.world import World
 from sql.accuracy_counts import DAY_S, AccuracyCount, insert_counts
 from sql.disagreements import Disagreement, write_disagreements
@@ -70,7 +70,7 @@ def disagreement(token_id: int, now_s: int) -> Disagreement:
         tx_hash=Hash32("0x" + "5c" * 32),
         log_index=3,
         trader=Address("0x" + "01" * 20),
-        pool=Address("0x" + "02" * 20),
+        pool=HexBytes("0x" + "02" * 20),
         dex="Uniswap V2",
         flag="sell_tax",
         age="hour",

@@ -1,22 +1,27 @@
 """Protects pools in Balancer's vault, of two tokens or more: the index finds them, they are worth
-what the vault holds for them, and what the service says of trades is what then happens."""
+what the vault holds for them, and what the service says of trades is what then happens. The vault
+is Balancer's own, as its npm package ships it, or one of ours for what that does not allow."""
 
+from functools import cache
 from typing import Literal
 
 import msgspec
 import pytest
+from eth_abi.abi import encode
 
 from analysis.pipeline.chain_context import ChainContext
 from config.chains import Dex
 from core.abi import call_data
 from core.coin_pairs import token_pair_id
 from core.primitives import Address, Hash32
+from demo.compile import Artifact, load_shipped
 from demo.layout import NATIVE_USD
+from demo.pipeline import Pipeline
 from demo.reads import read
 from demo.seeding import UNLIMITED
 from harness.chain.verbs import Chain
 from tests.chain import further_venues
-from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market
+from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market, Opening
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
@@ -25,7 +30,15 @@ SWAP = (
     "swap((bytes32,uint8,address,address,uint256,bytes),(address,bool,address,bool),"
     "uint256,uint256)"
 )
+JOIN = "joinPool(bytes32,address,address,(address[],uint256[],bytes,bool))"
 FOREVER_S = 2**40
+_VAULT = "@balancer-labs/v2-deployments/dist/tasks/20210418-vault/artifact/Vault.json"
+
+
+@cache
+def own_vault() -> Artifact:
+    """The vault as Balancer compiled it. Raises ConfigError where it is not installed."""
+    return load_shipped("BalancerOwnVault", _VAULT)
 
 
 def place(
@@ -35,16 +48,25 @@ def place(
     size: Literal[2, 3] = 2,
     blocks: Literal["vault", "pool"] = "vault",
     pretends: bool = False,
+    is_own: bool = False,
 ) -> Market:
     """A token and its pool. `blocks`: what the token takes for its pool. `pretends`: the contract
-    names the id of a pool that is not its own."""
+    names the id of a pool that is not its own. `is_own`: in the vault that Balancer ships."""
+    own = {"BalancerOwnVault": own_vault()} if is_own else {}
     opening = further_venues.prepare(chain)
-    pipeline, maker, owner = opening.pipeline, opening.maker, opening.owner
+    pipeline = Pipeline(chain.node, chain.artifacts | further_venues.artifacts() | own)
+    opening = msgspec.structs.replace(opening, pipeline=pipeline)
+    maker = opening.maker
     third = pipeline.deploy("HonestToken", "Third", "THR", sender=maker)
-    vault = pipeline.deploy("BalancerVault", sender=maker)
     tokens = sorted([opening.token, opening.quote, *([third] if size == 3 else [])])
-    pool = pipeline.deploy("BalancerPool", vault, tokens, sender=maker)
-    other = pipeline.deploy("BalancerPool", vault, tokens, sender=maker)
+    if is_own:
+        weth = chain.world.venues.wrapped_native.address
+        vault = pipeline.deploy("BalancerOwnVault", maker, weth, 0, 0, sender=maker)
+    else:
+        vault = pipeline.deploy("BalancerVault", sender=maker)
+    kind = "BalancerMember" if is_own else "BalancerPool"
+    pool = pipeline.deploy(kind, vault, tokens, sender=maker)
+    other = pipeline.deploy(kind, vault, tokens, sender=maker)
     pipeline.flush()
     (vault_id,) = read(chain.node, pool, "getPoolId()", returns="(bytes32)")
     (other_id,) = read(chain.node, other, "getPoolId()", returns="(bytes32)")
@@ -52,14 +74,37 @@ def place(
     if pretends:
         pipeline.call(pool, "pretend(bytes32)", other_id, sender=maker)
     opening.release(contract, {"vault": vault, "pool": pool}[blocks], spender=vault)
-    pipeline.call(third, "approve(address,uint256)", vault, UNLIMITED, sender=maker)
     amounts = {opening.token: TOKEN_RAW, opening.quote: QUOTE_RAW, third: QUOTE_RAW}
-    for token in tokens:
-        sender = maker if token == third else owner
-        fill = (vault, "fill(bytes32,address,uint256)", vault_id, token, amounts[token])
-        pipeline.call(*fill, sender=sender)
-    pipeline.flush()
+    _fill(opening, (vault, vault_id), [(token, amounts[token]) for token in tokens], is_own=is_own)
+    return _market(opening, vault, vault_id)
 
+
+def _fill(
+    opening: Opening,
+    pool: tuple[Address, bytes],
+    amounts: list[tuple[Address, int]],
+    *,
+    is_own: bool,
+) -> None:
+    """Bring the liquidity, that of the third token from its maker."""
+    pipeline, owner, (vault, vault_id) = opening.pipeline, opening.owner, pool
+    for token, amount in amounts:
+        if token not in (opening.token, opening.quote):
+            given = (token, "transfer(address,uint256)", owner, amount)
+            pipeline.call(*given, sender=opening.maker)
+            pipeline.call(token, "approve(address,uint256)", vault, UNLIMITED, sender=owner)
+        if not is_own:
+            fill = (vault, "fill(bytes32,address,uint256)", vault_id, token, amount)
+            pipeline.call(*fill, sender=owner)
+    pipeline.flush()
+    if is_own:
+        tokens, wanted = zip(*amounts, strict=True)
+        request = (tokens, wanted, encode(["uint256[]"], [wanted]), False)
+        pipeline.call(vault, JOIN, vault_id, owner, owner, request, sender=owner)
+        pipeline.flush()
+
+
+def _market(opening: Opening, vault: Address, vault_id: bytes) -> Market:
     def swap_data(trader: Address, paid: Address, amount: int) -> tuple[Address, str]:
         bought = opening.quote if paid == opening.token else opening.token
         order = (vault_id, 0, paid, bought, amount, b"")
@@ -97,23 +142,26 @@ def indexed(chain: Chain, context: ChainContext, market: Market) -> ChainContext
         ("SellBlockedToken", 3, "pool"),
     ],
 )
+@pytest.mark.parametrize("is_own", [False, True], ids=["our vault", "Balancer's"])
 async def test_the_prediction_is_what_then_happens(
     chain: Chain,
     context: ChainContext,
     contract: str,
     size: Literal[2, 3],
     blocks: Literal["vault", "pool"],
+    *,
+    is_own: bool,
 ) -> None:
-    market = place(chain, contract, size=size, blocks=blocks)
+    market = place(chain, contract, size=size, blocks=blocks, is_own=is_own)
     row = await further_venues.assert_foretold(chain, indexed(chain, context, market), market)
     assert (row.sell == "refused") == (contract == "SellBlockedToken" and blocks == "vault")
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize(("size", "is_own"), [(2, False), (3, False), (2, True), (3, True)])
 async def test_the_follower_reads_the_pool_and_its_trades(
-    chain: Chain, context: ChainContext, size: Literal[2, 3]
+    chain: Chain, context: ChainContext, size: Literal[2, 3], *, is_own: bool
 ) -> None:
-    market = place(chain, size=size)
+    market = place(chain, size=size, is_own=is_own)
     row = further_venues.assert_followed(chain, market)
     assert (row.pool, row.pool_id) == (market.dex.factory, market.key)
     stranger = msgspec.structs.replace(row, pool_id=Hash32(market.key[:42] + "5e" * 12))
@@ -129,11 +177,11 @@ async def test_a_pool_that_names_anothers_id_is_not_believed(
     assert not report.pools
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize(("size", "is_own"), [(2, False), (3, False), (3, True)])
 async def test_the_pool_is_worth_what_the_vault_holds_for_it(
-    chain: Chain, context: ChainContext, size: Literal[2, 3]
+    chain: Chain, context: ChainContext, size: Literal[2, 3], *, is_own: bool
 ) -> None:
-    market = place(chain, size=size)
+    market = place(chain, size=size, is_own=is_own)
     report = await judge(indexed(chain, context, market), market.token)
     assert report.pools is not None
     (row,) = report.pools

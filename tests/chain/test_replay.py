@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 import assay
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.chain_quotes import ChainQuotes
+from analysis.reads import storage_words
 from analysis.replay.evidence_pack import (
     EvidencePack,
     EvidencePackError,
@@ -23,11 +24,13 @@ from analysis.replay.fixed_analysis import NO_SUCH_METHOD
 from analysis.replay.pack_signature import find_signer, sign_pack
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import check_pack, replay_pack
+from analysis.token import deadline_state, owner_slots
 from core.secret import Secret
 from demo.overlay import write_overlay
 from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_chain, with_node
+from tests.launchpads.test_catalogues import FLAT, STRANGER, Listing, pad_at
 
 KEY = Secret("0x" + "17" * 32)
 
@@ -87,12 +90,43 @@ async def test_the_block_is_the_packs_when_the_chain_has_gone_on(
 ) -> None:
     pack = await recorded(chain, context, "honest")
     token = chain.world.token("honest")
-    chain.send(
-        chain.world.deployer, token.address, "transfer(address,uint256)", token.pool.address, 1
-    )
-    chain.node.rpc("anvil_mine", hex(3))
+    assert chain.transfer(token.address, token.holders[0], token.pool.address, 1).success
+    chain.mine(3)
     replay = await replay_pack(pack, context.node, context)
-    assert replay.verdict == "equal", (replay.differing, replay.differences)
+    assert replay.verdict == "equal", (replay.reason, replay.differing, replay.differences)
+
+
+async def test_a_read_that_takes_long_is_waited_for(
+    chain: Chain, context: ChainContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the report would not have what replaying it derives."""
+    for module, name in (
+        (deadline_state, "CLOCK_WAIT_S"),
+        (owner_slots, "OWNER_SLOTS_WAIT_S"),
+        (storage_words, "WAIT_S"),
+    ):
+        monkeypatch.setattr(module, name, 0)
+    usual = await judge(context, chain.world.token("timebomb_stored").address)
+    assert {limit.value for limit in usual.clock_limits} == {None}
+    pack = await recorded(chain, context, "timebomb_stored")
+    assert None not in {limit.value for limit in pack.report.clock_limits}
+    replay = await replay_pack(pack, context.node, context)
+    assert replay.verdict == "equal", (replay.reason, replay.differing, replay.differences)
+
+
+async def test_a_list_of_a_platform_is_searched_and_searched_again(
+    chain: Chain, context: ChainContext
+) -> None:
+    token = chain.world.token("honest").address
+    listing = Listing(chain.node)
+    listing.hold(FLAT, token)
+    facts = msgspec.structs.replace(context.chain, launchpads=(pad_at(listing.at),))
+    known = with_chain(context, facts)
+    pack = await record_pack(known, token)
+    assert pack.report.token.launchpad_name == "pad"
+    listing.hold(FLAT, STRANGER)
+    replay = await replay_pack(pack, context.node, known)
+    assert replay.verdict == "equal", (replay.reason, replay.differing, replay.differences)
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,11 @@ async def test_a_tax_raised_since_the_report_disagrees(
             return
         (found,) = newest(scene)
         assert (found.flag, found.trader) == (f"{side}_tax", trader)
+        assert found.pool == market.key
         assert float(found.observed) == pytest.approx(traded.tax, abs=0.01)
         assert traded.tax == pytest.approx({"buy": 25, "sell": 28}[side])
+        await scene.analyse_due()
+        assert [one.explanation for one in newest(scene)] == ["changed"]
 
 
 async def test_a_hook_may_take_what_tokens_do_not_show(

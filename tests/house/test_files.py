@@ -49,6 +49,18 @@ def test_nothing_of_this_machine_or_of_an_index_is_written_down() -> None:
     assert not found, "\n".join(found)
 
 
+def test_no_key_stands_twice_in_json() -> None:
+    """Readers take the last one, and a change of the other one changes nothing."""
+
+    def keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        assert len(dict(pairs)) == len(pairs), [name for name, _ in pairs]
+        return dict(pairs)
+
+    for path in own_files():
+        if path.suffix == ".json":
+            json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keys)
+
+
 def test_every_locked_python_package_has_its_hashes_and_no_source() -> None:
     for name in ("requirements/bootstrap.txt", "requirements/runtime.txt", "requirements/dev.txt"):
         text = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ")

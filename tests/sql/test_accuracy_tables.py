@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from core.accuracy import PredictionFlag
-from core.primitives import Address, Hash32
+from core.primitives import Address, Hash32, HexBytes
 from core.report import PoolResultRow
 from harness.bare_reports import bare_report
 from sql.accuracy_counts import (
@@ -54,7 +54,7 @@ def differing(token: TokenRow, block_number: int, **changes: object) -> Disagree
         tx_hash=Hash32("0x" + "5c" * 32),
         log_index=3,
         trader=None,
-        pool=POOL,
+        pool=HexBytes(POOL),
         dex="a dex",
         flag="sell_tax",
         age="hour",
@@ -88,14 +88,21 @@ def counted(one: Disagreement) -> AccuracyCount:
     )
 
 
-def settle(store: Store, token: TokenRow, block_number: int, sell_tax: float | None) -> None:
-    head = msgspec.structs.replace(
-        bare_report(TOKEN, scanned_at_s=1).token, block_number=block_number
-    )
+def settle(
+    store: Store,
+    token: TokenRow,
+    block_number: int,
+    sell_tax: float | None,
+    *,
+    pool_id: Hash32 | None = None,
+    by_size: bool = False,
+) -> None:
+    """As a report of that block does. `by_size`: it says that sales depend on their size."""
+    bare = bare_report(TOKEN, scanned_at_s=1)
     pool = PoolResultRow(
         ordinal=0,
         pool=POOL,
-        pool_id=None,
+        pool_id=pool_id,
         kind="AmmV2",
         dex="a dex",
         quote=POOL,
@@ -110,8 +117,14 @@ def settle(store: Store, token: TokenRow, block_number: int, sell_tax: float | N
         is_launchpad=None,
         token_usd=None,
     )
+    report = msgspec.structs.replace(
+        bare,
+        token=msgspec.structs.replace(bare.token, block_number=block_number),
+        scan=msgspec.structs.replace(bare.scan, sell_depends_on_size=by_size),
+        pools=(pool,),
+    )
     with store.transaction() as tx:
-        settle_disagreements(tx, token, head, [pool])
+        settle_disagreements(tx, token, report)
 
 
 def tally(store: Store, flag: PredictionFlag = "sell_tax") -> tuple[int, int, int, int]:
@@ -167,6 +180,32 @@ def test_a_later_report_settles_and_a_reorg_of_its_block_takes_that_back(
         undo_disagreements_from(tx, chain_id=1, number=8)
     assert explanations(store) == [None]
     assert tally(store) == before
+
+
+@pytest.mark.parametrize(
+    ("flag", "explanation", "explained"), [("sell_tax", "size", 1), ("buy_tax", "unexplained", 0)]
+)
+def test_a_report_that_says_that_sales_depend_on_size_explains_one_that_paid_more(
+    store: Store, token: TokenRow, flag: PredictionFlag, explanation: str, explained: int
+) -> None:
+    write(store, differing(token, 7, flag=flag))
+    settle(store, token, 8, 0.0, by_size=True)
+    assert explanations(store) == [explanation]
+    assert tally(store, flag) == (10, 1, explained, 0)
+    # It will say the same of the next one: no reason to ask at once.
+    with store.transaction() as tx:
+        tx.execute("tasks/delete_task", kind="changed", token_id=token.token_id)
+    write(store, differing(token, 9, flag=flag, report_block=8))
+    assert read_rows(store, "select due_s from task where kind = 'changed'") == [(NOW_S + 3600,)]
+
+
+def test_pools_of_one_contract_are_told_apart(store: Store, token: TokenRow) -> None:
+    first, second = (Hash32("0x" + digits * 32) for digits in ("0a", "0b"))
+    write(store, differing(token, 7, pool=first))
+    settle(store, token, 8, 30.0, pool_id=second)
+    assert explanations(store) == [None]
+    settle(store, token, 8, 30.0, pool_id=first)
+    assert explanations(store) == ["changed"]
 
 
 def test_a_reorg_takes_back_its_blocks_and_no_others(store: Store, token: TokenRow) -> None:

@@ -30,7 +30,7 @@ comment on column v_disagreements.block_number is 'Block of the trade.';
 comment on column v_disagreements.block_time is 'Time of that block, UTC.';
 comment on column v_disagreements.tx_hash is 'Hash of the transaction.';
 comment on column v_disagreements.trader is 'Who traded. NULL: not known.';
-comment on column v_disagreements.pool is 'Address of the pool. NULL: a plain transfer.';
+comment on column v_disagreements.pool is 'Address of the pool, or its id in its manager or vault. NULL: a plain transfer.';
 comment on column v_disagreements.dex is 'Name of the exchange; empty for plain transfers.';
 comment on column v_disagreements.flag is 'The field that predicted.';
 comment on column v_disagreements.age is
@@ -41,4 +41,4 @@ comment on column v_disagreements.observed is 'passed or failed; of a tax, perce
 comment on column v_disagreements.is_certain is
     'Whether it counts by itself. If not, it counts once a later report says what was observed.';
 comment on column v_disagreements.explanation is
-    'What the next report made of it: time, owner, changed, exempt, own_limits, bundled or unexplained. NULL: there is none yet.';
+    'What the next report made of it: time, owner, changed, size, exempt, own_limits, bundled or unexplained. NULL: there is none yet.';

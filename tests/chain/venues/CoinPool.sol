@@ -3,6 +3,7 @@ pragma solidity ^0.8.24;
 
 interface ICoin {
     function balanceOf(address owner) external view returns (uint256);
+    function approve(address spender, uint256 amount) external returns (bool);
     function transfer(address to, uint256 amount) external returns (bool);
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
@@ -53,9 +54,13 @@ abstract contract CoinFactory {
         listed[pool] = coins;
         for (uint256 i = 0; i < coins.length; ++i) {
             for (uint256 j = i + 1; j < coins.length; ++j) {
-                markets[uint160(coins[i]) ^ uint160(coins[j])].push(pool);
+                _name(pool, coins[i], coins[j]);
             }
         }
+    }
+
+    function _name(address pool, address one, address other) internal {
+        markets[uint160(one) ^ uint160(other)].push(pool);
     }
 
     function find_pool_for_coins(address one, address other, uint256 at)
