@@ -130,6 +130,7 @@ CHECK = Check(
     group="state",
     question="how far back can states be read",
     look=_look,
-    costs="the creator of an older token stays unknown, unless its platform announced it",
+    costs="the creator of an older token stays unknown, unless its platform announced it; so does "
+    "who funded a creator",
     mend="use an archive node as one of the endpoints",
 )

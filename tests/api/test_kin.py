@@ -20,9 +20,9 @@ ASKED = address(1)
 READER = {"Accept": "text/html"}
 SHAPES = (
     CodeShape(digest=bytes(16), sketch=bytes(2 * PARTS)),
-    CodeShape(digest=bytes([1] * 16), sketch=bytes(2 * PARTS - 64) + bytes([1] * 64)),
+    CodeShape(digest=bytes([1] * 16), sketch=bytes(2 * PARTS - 32) + bytes([1] * 32)),
 )
-"""Three quarters in common."""
+"""Seven eighths in common."""
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def test_kin_are_counted_and_the_first_shown(world: World, filled: Store) 
     assert answer["same_creator"]["tokens"][0]["contract_address"].lower() == address(25)
     assert answer["code_shape"] == "0x" + "01" * 16
     assert (answer["same_code"]["counted"], answer["similar_code"]["counted"]) == (12, 12)
-    assert {one["similarity"] for one in answer["similar_code"]["tokens"]} == {0.75}
+    assert {one["similarity"] for one in answer["similar_code"]["tokens"]} == {0.88}
     assert {one["similarity"] for one in answer["same_code"]["tokens"]} == {None}
     assert (answer["funder"], answer["same_funder"]) == (None, None)
 
@@ -80,7 +80,7 @@ async def test_the_page_has_a_table_for_each_known_list(world: World, filled: St
     answer = await client.get(f"/t/1/{ASKED}/kin", headers=READER)
     assert answer.status_code == 200
     assert answer.text.count("<tbody>") == 4
-    assert "75.00 %" in answer.text
+    assert "88.00 %" in answer.text
     assert "24 danger. Could not be sold: 0." in answer.text
     assert "Not known: who funded its creator is not known." in answer.text
     unknown = await client.get(f"/t/1/{address(77)}/kin", headers=READER)

@@ -26,7 +26,6 @@ ONE = {"chain": "ethereum", "address": TOKEN}
 JUDGING = ("check_token", "token_report", "token_evidence")
 WATCHING = ("watch_tokens", "list_watches", "watch_messages", "remove_watch")
 QUOTING = ("quote_exit", "liquidity_holders", "hook_dossier", "evidence_pack", "check_trade")
-COUNTING = (*JUDGING, "token_kin", *QUOTING)
 ALL = (*JUDGING, "list_chains", "usage", "token_kin", *QUOTING, *WATCHING)
 MODES = ("legacy", "auto")  # both ways of beginning: the handshake, and since 2026 none
 
@@ -101,7 +100,7 @@ async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is (name not in ("watch_tokens", "remove_watch"))
         assert tool.description is not None
-        assert ("Counts as one call" in tool.description) is (name in COUNTING)
+        assert ("Counts as one call" in tool.description) is (name in (*JUDGING, *ALL[5:12]))
         assert tool.input_schema["type"] == "object"
         assert tool.output_schema is not None
         assert tool.output_schema["type"] == "object"

@@ -246,7 +246,7 @@ class FunctionCfg:
         is_settled = False
         while not is_settled:
             is_settled = True
-            for node in self._last_first:
+            for node in self.last_first:
                 before = marks = ahead[node]
                 for after in node.successors():
                     marks |= ahead.get(after, 0)
@@ -256,7 +256,7 @@ class FunctionCfg:
         return ahead
 
     @cached_property
-    def _last_first(self) -> tuple[CfgNode, ...]:
+    def last_first(self) -> tuple[CfgNode, ...]:
         """Nodes that can succeed in post-order: each after its successors, back edges aside."""
         found: dict[CfgNode, None] = {}
         seen: set[CfgNode] = set()

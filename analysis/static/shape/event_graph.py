@@ -16,8 +16,9 @@ from analysis.static.token_model.contract_model import ContractModel
 _MOST_HEADS: Final = 12
 """Next events that are told of one; of more, the first in order of their texts."""
 
-_PASSES: Final = 4
-"""Rounds over the graph in which next events are passed back through blocks without any."""
+_PASSES: Final = 2
+"""Rounds in which next events are passed back through blocks without any, each block after those
+that follow it: the second one goes round loops."""
 
 _SELECTOR_SHIFT: Final = 224
 _CALLS_IN: Final = ("selector", "CALLDATASIZE", "RETURNDATASIZE")
@@ -41,42 +42,26 @@ class EventGraph:
         self._build()
 
     def _build(self) -> None:
-        alive = [node for node in self._function.nodes if node in self._function.can_succeed]
-        events = {node: list(self._events(node)) for node in alive}
-        heads: dict[CfgNode, frozenset[str]] = {
-            node: frozenset(found[:1]) for node, found in events.items()
-        }
+        nodes = self._function.last_first
+        events = {node: tuple(self._events(node)) for node in nodes}
+        heads = {node: frozenset(found[:1]) for node, found in events.items()}
+        silent = [node for node, found in events.items() if not found]
         for _ in range(_PASSES):
-            if not self._pass_back(alive, events, heads):
-                break
-        for node in alive:
-            found = events[node]
+            for node in silent:
+                heads[node] = self._next(node, heads)
+        for node, found in events.items():
             self.events.update(found)
             self.edges.update(pairwise(found))
             if found:
                 self.edges.update((found[-1], head) for head in self._next(node, heads))
 
-    def _pass_back(
-        self,
-        alive: list[CfgNode],
-        events: dict[CfgNode, list[str]],
-        heads: dict[CfgNode, frozenset[str]],
-    ) -> bool:
-        """Give blocks without an event those of their successors; True if that changed any."""
-        is_changed = False
-        for node in reversed(alive):
-            if not events[node]:
-                found = self._next(node, heads)
-                is_changed |= found != heads[node]
-                heads[node] = found
-        return is_changed
-
     @staticmethod
     def _next(node: CfgNode, heads: dict[CfgNode, frozenset[str]]) -> frozenset[str]:
-        found: set[str] = set()
-        for after in node.successors():
-            found |= heads.get(after, frozenset())
-        return frozenset(sorted(found)[:_MOST_HEADS])
+        """Return the events that can come next after those of a node."""
+        found = [heads[after] for after in node.successors() if after in heads]
+        if len(found) == 1 or (found and all(each == found[0] for each in found)):
+            return found[0]
+        return frozenset(sorted(frozenset().union(*found))[:_MOST_HEADS])
 
     def _events(self, node: CfgNode) -> Iterator[str]:
         for effect in node.effects:
