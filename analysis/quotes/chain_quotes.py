@@ -21,7 +21,7 @@ from core.report import Report
 from core.secret import Secret
 from core.single_flight import SingleFlight
 
-_WITHIN_S: Final = 15.0
+WITHIN_S: Final = 15.0
 """Longest that one of them may take, waiting included."""
 
 _MOST_WAITING: Final = 64
@@ -130,10 +130,10 @@ class ChainQuotes:
             raise UpstreamError(service="simulation", reason="too many quotes are waiting")
         self._waiting[chain] += 1
         try:
-            async with asyncio.timeout(_WITHIN_S), self._slots[chain]:
+            async with asyncio.timeout(WITHIN_S), self._slots[chain]:
                 yield
         except TimeoutError as error:
-            reason = f"not finished in {_WITHIN_S:g} s"
+            reason = f"not finished in {WITHIN_S:g} s"
             raise UpstreamError(service="simulation", reason=reason) from error
         finally:
             self._waiting[chain] -= 1
