@@ -44,6 +44,9 @@ _REPLACE = """
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 """What two analyses of one block differ in."""
 
+GAS = re.compile(r'"(gas_used|gas_coin|gas_usd|net_usd)":"?[0-9.e-]+"?')
+"""Gas depends on the addresses of made-up accounts."""
+
 
 class Place(msgspec.Struct):
     """A deployment: processes that answer, and a key for them."""
@@ -72,14 +75,14 @@ class Places(msgspec.Struct):
     def both(
         self, path: str, *, process: int = 0, body: dict[str, Any] | None = None
     ) -> tuple[str, str]:
-        """What both answer, but for times."""
+        """What both answer, but for times and gas."""
         answers = (
             self.fleet.ask(path, process=process, body=body),
             self.single.ask(path, body=body),
         )
         for answer in answers:
             assert answer.is_success, answer.text
-        there, here = (TIMES.sub("a time", answer.text) for answer in answers)
+        there, here = (GAS.sub("gas", TIMES.sub("a time", one.text)) for one in answers)
         return there, here
 
     def hand_over(self, token: str) -> None:
