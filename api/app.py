@@ -188,13 +188,12 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         logging_config=None,
         debug=False,
     )
-    served = [chain for chain in deps.chains if chain.slug in deps.served]
     app = CachedAnswerApp(
         router,
         keyring=keyring,
         limits=limits,
         answers=answers,
-        chains={name: chain.slug for name, chain in index_by_name(served).items()},
+        chains={name: chain.slug for name, chain in index_by_name(deps.chains).items()},
         now_s=deps.now_s,
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose, *(() if feed is None else (feed.aclose,))),

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Protocol
 
@@ -12,12 +13,7 @@ from prometheus_client.registry import Collector
 
 from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote
-from analysis.quotes.hook_inquiry import HookFindings
-from analysis.quotes.liquidity_inquiry import LiquidityFindings
-from analysis.quotes.trade_ask import TradeAsk
-from analysis.quotes.trade_check import TradeCheck
-from analysis.replay.evidence_pack import PackFile
+from analysis.quotes.quote_source import Quotes
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.job_check import JobLimits
@@ -50,35 +46,6 @@ class Analysis(Protocol):
     async def recall(self, chain: str, address: Address, /) -> KnownReport:
         """Return what is stored or under way for the token of the chain with that slug, at once and
         without a request to a node."""
-        ...
-
-
-class Quotes(Protocol):
-    """Interface of quotes and checks, which are simulated when asked for."""
-
-    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
-        """Return what leaving brings, of the report's token. Raises TokenRefusedError,
-        UpstreamError."""
-        ...
-
-    async def find_liquidity(self, chain: str, report: Report, /) -> LiquidityFindings:
-        """Return who holds the liquidity of the report's token. Raises TokenRefusedError,
-        UpstreamError."""
-        ...
-
-    async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
-        """Return what the hooks of the token's pools may do. Raises TokenRefusedError,
-        UpstreamError."""
-        ...
-
-    async def record_pack(self, chain: str, token: Address, /) -> PackFile:
-        """Return the evidence pack of an analysis made now. Raises TokenRefusedError,
-        UpstreamError, EvidencePackError."""
-        ...
-
-    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
-        """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError,
-        UpstreamError."""
         ...
 
 
@@ -115,8 +82,9 @@ class StatusDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Looks whether the files can be used. Blocks."""
     is_ending: Callable[[], bool] = lambda: False
     """Returns whether the process is about to end, so that nobody should begin anything with it."""
-    follows: bool = True
-    """False: other processes follow the chains, and readiness of this one does not depend on it."""
+    must_follow: AbstractSet[str] | None = None
+    """Slugs of the chains without which this process is not ready. None: all. Others are followed
+    by other processes, and readiness tells of them only."""
     metrics: Collector | None = REGISTRY
     """What GET /metrics shows. None: it is not served here."""
     metrics_token: Secret | None = None
@@ -142,8 +110,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     chains: tuple[Chain, ...]
     """Every supported chain."""
-    served: frozenset[str]
-    """Slugs of the chains that this deployment has a node for."""
+    served: AbstractSet[str]
+    """Slugs of the chains that this deployment has a node for. In a fleet it changes meanwhile."""
     plans: Mapping[str, Plan]
     settings: ApiSettings
     store: Store | None = None
@@ -173,8 +141,9 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Looks whether the files can be used. Blocks."""
     is_ending: Callable[[], bool] = lambda: False
     """Returns whether the process is about to end, so that nobody should begin anything with it."""
-    follows: bool = True
-    """False: other processes follow the chains, and readiness of this one does not depend on it."""
+    must_follow: AbstractSet[str] | None = None
+    """Slugs of the chains without which this process is not ready. None: all. Others are followed
+    by other processes, and readiness tells of them only."""
     jobs: JobLimits | None = None
     """What jobs may be. None: no jobs are run."""
     metrics: Collector | None = REGISTRY

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
 
 from rich.table import Table
@@ -14,9 +15,12 @@ from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.settings import load_settings
 from config.settings_model import Settings
-from config.store_address import FileAddress
+from config.store_address import FileAddress, PostgresAddress
 from core.errors import UpstreamError
+from core.primitives import BlockRef
+from indexer.stored_tip import read_tip
 from sql.chain_progress import ChainCounts, read_counts
+from sql.fleet_database import opened_registry
 from sql.lake.lake_size import LakeSize, measure_lake
 from sql.store import Store
 from sql.store_files import StoreFiles
@@ -31,23 +35,33 @@ _COLUMNS = (
 )
 
 _STALE_AFTER_S = 60.0
-"""A chain is stale when its tip is behind the head by blocks worth more than this."""
+"""A chain is stale when its tip is behind the head by blocks worth more than this; where no node
+tells the head, when the tip is older."""
 
 
 def run_status() -> None:
     """Print a row a chain. Ends with 1 when a chain is stale. Raises ConfigError, StoreError."""
     settings = load_settings(os.environ)
-    chains = choose_enabled(load_chains(settings.overlay), settings)
+    known = load_chains(settings.overlay)
+    enabled = choose_enabled(known, settings)
     with closing(Store.open(settings.store, must_exist=True)) as store:
         counts = read_counts(store)
+        others = {
+            chain.id: read_tip(store, chain.id) for chain in _without_node(known, enabled, settings)
+        }
+    chains = [chain for chain in known if chain in enabled or chain.id in others]
     lake = measure_lake(settings.store, now_s=time.time())
     table = Table(*_COLUMNS)
     is_stale = False
     for chain in chains:
-        head = asyncio.run(_head_of(settings, chain))
         found = counts.get(chain.id)
-        lag = None if isinstance(head, str) or found is None else max(0, head - found.tip)
-        fresh = lag is not None and lag * chain.block_time_s <= _STALE_AFTER_S
+        if chain.id in others:
+            head, lag = None, None
+            fresh = _is_recent(chain, others[chain.id])
+        else:
+            head = asyncio.run(_head_of(settings, chain))
+            lag = None if isinstance(head, str) or found is None else max(0, head - found.tip)
+            fresh = lag is not None and lag * chain.block_time_s <= _STALE_AFTER_S
         is_stale |= not fresh
         state = head if isinstance(head, str) else "fresh" if fresh else "stale"
         cells = (
@@ -64,6 +78,22 @@ def run_status() -> None:
         OUT.print(f"serving state: {_megabytes(size)} MB, of all chains")
     if is_stale:
         sys.exit(_EXIT_STALE)
+
+
+def _without_node(
+    known: Sequence[Chain], enabled: Sequence[Chain], settings: Settings
+) -> list[Chain]:
+    """Return the chains of the fleet that no node is given for here. Raises StoreError."""
+    if not isinstance(settings.store, PostgresAddress):
+        return []
+    with opened_registry(settings.store) as registry:
+        ids = {one.chain_id for one in registry.chains()}
+    return [chain for chain in known if chain.id in ids and chain not in enabled]
+
+
+def _is_recent(chain: Chain, tip: BlockRef | None) -> bool:
+    """Return whether the newest stored block is so new that the chain is being followed."""
+    return tip is not None and time.time() - tip.time_s <= _STALE_AFTER_S + chain.block_time_s
 
 
 def _rows(found: ChainCounts | None, lake: LakeSize, chain_id: int) -> tuple[object, ...]:

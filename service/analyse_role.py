@@ -46,6 +46,8 @@ def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: Anal
     group.create_task(_run_rounds(parts, analysis, place))
     if work is not None and analysis.fleet is not None:
         group.create_task(analysis.fleet.keep_working(work, parts.stop))
+    if analysis.inquiry_work is not None:
+        group.create_task(analysis.inquiry_work.run(parts.stop))
     for name, led in (
         (JOBS_LEASE, partial(_run_jobs, parts, place)),
         (REPORTS_LEASE, partial(_work_through, parts)),

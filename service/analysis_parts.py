@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.refresher import Refresher
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
+from analysis.quotes.chain_quotes import ChainQuotes
+from analysis.quotes.quote_source import Quotes
 from analysis.static.result_cache import StaticResultCache
 from api.deps import Analysis
 from config.store_address import PostgresAddress
@@ -24,6 +26,7 @@ from service.shared_parts import SharedParts
 
 if TYPE_CHECKING:
     from analysis.fleet.asked_work import AskedWork
+    from analysis.fleet.inquiry_work import InquiryWork
     from service.fleet_parts import FleetParts
 
 
@@ -36,6 +39,10 @@ class AnalysisParts(msgspec.Struct, frozen=True, kw_only=True):
     """What the background asks."""
     work: "AskedWork | None"
     """What takes tokens that any process asks for. None: there are no other processes."""
+    quotes: Quotes
+    """What answers requests for quotes and checks."""
+    inquiry_work: "InquiryWork | None"
+    """What answers those of other processes. None: there are none."""
     fleet: "FleetParts | None"
     """None: there are no other processes."""
     contexts: Mapping[str, ChainContext]
@@ -56,7 +63,8 @@ async def open_analysis(stack: AsyncExitStack, parts: SharedParts) -> AnalysisPa
     shelf = ReportStore(parts.store, settings, parts.judge)
     examiner = StaticResultCache(shelf, in_processes=True)
     stack.callback(examiner.close)
-    await examiner.start()
+    if parts.clients:
+        await examiner.start()
     contexts = {
         chain.slug: ChainContext(
             chain=chain,
@@ -81,12 +89,35 @@ async def open_analysis(stack: AsyncExitStack, parts: SharedParts) -> AnalysisPa
     )
     stack.push_async_callback(analyser.aclose)
     parts.metrics.read_from(AnalyserCollector(analyser, examiner))
-    chains = {slug: context.chain.id for slug, context in contexts.items()}
-    shared = None if fleet is None else fleet.share(analyser, chains)
+    quotes = await stack.enter_async_context(
+        aclosing(
+            ChainQuotes(
+                contexts,
+                concurrency=settings.concurrency,
+                signing_key=parts.settings.signing_key,
+            )
+        )
+    )
+    own = {slug: context.chain.id for slug, context in contexts.items()}
+    if fleet is None:
+        return AnalysisParts(
+            asked=analyser,
+            refresher=analyser,
+            work=None,
+            quotes=quotes,
+            inquiry_work=None,
+            fleet=None,
+            contexts=contexts,
+            outside=outside,
+        )
+    chains = {chain.slug: chain.id for chain in parts.chains}
+    shared = fleet.share(analyser, own)
     return AnalysisParts(
-        asked=analyser if fleet is None else fleet.asked(shelf, chains),
-        refresher=shared or analyser,
-        work=None if fleet is None or shared is None else fleet.take_work(shared, chains),
+        asked=fleet.asked(shelf, chains),
+        refresher=shared,
+        work=fleet.take_work(shared, own),
+        quotes=await stack.enter_async_context(aclosing(fleet.quotes(quotes, chains, own))),
+        inquiry_work=fleet.answer(quotes, own),
         fleet=fleet,
         contexts=contexts,
         outside=outside,

@@ -2,16 +2,15 @@
 
 import asyncio
 import time
-from contextlib import AsyncExitStack, aclosing
 
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
 from analysis.market.token_price import TokenPrice, find_price
-from analysis.quotes.chain_quotes import ChainQuotes
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.deps import ApiDeps, Prefill, StatusDeps
 from api.serving.cached_answer_app import CachedAnswerApp
+from config.chains import Chain
 from config.plans import load_plans
 from core.report import Report
 from service.analysis_parts import AnalysisParts
@@ -19,8 +18,7 @@ from service.followed_state import clock_of
 from service.shared_parts import SharedParts
 
 
-async def open_api(
-    stack: AsyncExitStack,
+def open_api(
     parts: SharedParts,
     analysis: AnalysisParts,
     status: StatusDeps,
@@ -28,15 +26,17 @@ async def open_api(
     prefill: Prefill | None,
     closing: asyncio.Event,
 ) -> CachedAnswerApp:
-    """Build the application, until the stack is closed. `closing`: set when the server ends."""
+    """Build the application. `closing`: set when the server ends."""
     settings = parts.settings
-    by_slug = {context.chain.slug: context.chain for context in analysis.contexts.values()}
-    trades = StoredTrades(
-        parts.store,
-        lambda chain: anchor_prices(
-            chain, analysis.contexts[chain.slug].memory.recall_native_usd()
-        ),
-    )
+    by_slug = {chain.slug: chain for chain in parts.chains}
+
+    def native_usd(chain: Chain) -> float | None:
+        """Return what an analysis read last, here or in another process."""
+        context = analysis.contexts.get(chain.slug)
+        own = None if context is None else context.memory.recall_native_usd()
+        return parts.native_usd.get(chain.id) if own is None else own
+
+    trades = StoredTrades(parts.store, lambda chain: anchor_prices(chain, native_usd(chain)))
 
     def read_clock(slug: str) -> ContractClock | None:
         chain = by_slug[slug]
@@ -51,18 +51,13 @@ async def open_api(
             trades=trades,
         )
 
-    quotes = ChainQuotes(
-        analysis.contexts,
-        concurrency=settings.analysis.concurrency,
-        signing_key=settings.signing_key,
-    )
     return create_app(
         ApiDeps(
             analysis=analysis.asked,
-            quotes=await stack.enter_async_context(aclosing(quotes)),
+            quotes=analysis.quotes,
             ledger=parts.ledger,
             chains=parts.chains,
-            served=frozenset(analysis.contexts),
+            served=parts.served,
             plans=load_plans(),
             settings=settings.api,
             store=parts.store,
@@ -82,7 +77,7 @@ async def open_api(
             read_states=status.read_states,
             read_store_state=status.read_store_state,
             is_ending=status.is_ending,
-            follows=status.follows,
+            must_follow=status.must_follow,
             metrics=status.metrics,
             metrics_token=settings.metrics_token,
             jobs=parts.limits,

@@ -1,5 +1,5 @@
 """What processes on one PostgreSQL store share of analyses: tokens that are asked for, who judges
-them, and which reports have changed. Imported only there: it needs the extra `fleet`."""
+them, which reports have changed, and inquiries. Imported only there: it needs the extra `fleet`."""
 
 import asyncio
 import os
@@ -14,16 +14,21 @@ import msgspec
 from analysis.fleet.asked_analysis import AskedAnalysis
 from analysis.fleet.asked_work import AskedWork
 from analysis.fleet.fleet_messages import FleetMessages
+from analysis.fleet.fleet_quotes import FleetQuotes
 from analysis.fleet.guarded_shelf import GuardedShelf
 from analysis.fleet.held_runs import HeldRuns
+from analysis.fleet.inquiry_ends import InquiryEnds
+from analysis.fleet.inquiry_work import InquiryWork
 from analysis.fleet.run_ends import RunEnds
 from analysis.fleet.shared_analyser import SharedAnalyser
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
+from analysis.quotes.quote_source import Quotes
 from api.serving.changed_reports import ChangedReports, Forgetful
 from config.settings_model import Settings
 from config.store_address import PostgresAddress
 from sql.postgres.analysis_runs import AnalysisRuns
+from sql.postgres.inquiries import Inquiries
 from sql.postgres.report_change_feed import ReportChanges
 from sql.postgres.single_statements import SingleStatements
 
@@ -36,6 +41,8 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
     runs: AnalysisRuns
     held: HeldRuns
     ends: RunEnds
+    inquiries: Inquiries
+    inquiry_ends: InquiryEnds
     messages: FleetMessages
 
     def guard(self, shelf: ReportStore) -> GuardedShelf:
@@ -55,7 +62,7 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def asked(self, shelf: ReportStore, chains: Mapping[str, int]) -> AskedAnalysis:
-        """Return what the API of this process asks."""
+        """Return what the API of this process asks. `chains`: every supported one."""
         return AskedAnalysis(
             self.runs,
             self.ends,
@@ -76,6 +83,31 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
             at_once=self.settings.analysis.concurrency,
         )
         self.messages.hear("asked", lambda _chain_id, _token: work.wake())
+        return work
+
+    def quotes(
+        self, here: Quotes, chains: Mapping[str, int], own: Mapping[str, int]
+    ) -> FleetQuotes:
+        """Return what the API of this process asks for quotes. `here`: of the chains `own`."""
+        return FleetQuotes(
+            here,
+            self.inquiries,
+            self.inquiry_ends,
+            chains=chains,
+            own=own.keys(),
+            announce=lambda chain_id, token: self.messages.tell("inquired", chain_id, token),
+        )
+
+    def answer(self, quotes: Quotes, chains: Mapping[str, int]) -> InquiryWork:
+        """Return what answers the inquiries of others, once it is run."""
+        work = InquiryWork(
+            quotes,
+            self.inquiries,
+            chains=chains,
+            at_once=self.settings.analysis.concurrency,
+            announce=lambda chain_id, token: self.messages.tell("answered", chain_id, token),
+        )
+        self.messages.hear("inquired", lambda _chain_id, _token: work.wake())
         return work
 
     async def keep_working(self, work: AskedWork, stop: asyncio.Event) -> None:
@@ -106,13 +138,19 @@ def open_fleet(stack: AsyncExitStack, settings: Settings, address: PostgresAddre
     runs = AnalysisRuns(statements, holder=holder)
     ends = RunEnds(runs)
     stack.push_async_callback(ends.aclose)
+    inquiries = Inquiries(statements, holder=holder)
+    inquiry_ends = InquiryEnds(inquiries)
+    stack.push_async_callback(inquiry_ends.aclose)
     messages = FleetMessages(settings.redis_url)
     messages.hear("ended", lambda _chain_id, _token: ends.wake())
+    messages.hear("answered", lambda _chain_id, _token: inquiry_ends.wake())
     return FleetParts(
         settings=settings,
         statements=statements,
         runs=runs,
         held=HeldRuns(runs),
         ends=ends,
+        inquiries=inquiries,
+        inquiry_ends=inquiry_ends,
         messages=messages,
     )

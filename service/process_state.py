@@ -19,7 +19,9 @@ def process_state(parts: SharedParts) -> StatusDeps:
         read_states=partial(_read_states, parts),
         read_store_state=partial(store_state, parts.store, parts.ledger),
         is_ending=parts.stop.is_set,
-        follows="follow" in parts.roles,
+        must_follow=frozenset(chain.slug for chain in parts.followed)
+        if "follow" in parts.roles
+        else frozenset(),
         metrics=None if settings.metrics.address else parts.metrics,
         metrics_token=settings.metrics_token,
     )
@@ -28,12 +30,13 @@ def process_state(parts: SharedParts) -> StatusDeps:
 async def _read_states(parts: SharedParts) -> tuple[ChainState, ...]:
     """Return whether each chain is followed, here or by another process."""
     now_s = time.time()
-    return tuple(_state_of(parts, chain, now_s) for chain in parts.followed)
+    return tuple(_state_of(parts, chain, now_s) for chain in parts.served_chains)
 
 
 def _state_of(parts: SharedParts, chain: Chain, now_s: float) -> ChainState:
     state = chain_state(chain, parts.statuses.get(chain.id), now_s=now_s)
-    if "follow" not in parts.roles or is_followed_here(parts, chain.id):
+    stands_by = "follow" in parts.roles and chain in parts.followed
+    if not stands_by or is_followed_here(parts, chain.id):
         return state
     # A process that stands by does what it should also while nobody follows the chain.
     return msgspec.structs.replace(state, is_ready=True, reason="")

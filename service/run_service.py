@@ -19,6 +19,7 @@ from metrics.service_metrics import ServiceMetrics
 from service.analyse_role import begin_analysing
 from service.analysis_parts import AnalysisParts, open_analysis
 from service.api_role import open_api
+from service.fleet_registry import keep_registry, look_at_registry
 from service.follow_role import begin_following
 from service.process_state import process_state
 from service.roles import EVERY_ROLE, Role
@@ -50,7 +51,9 @@ async def run_service(
         parts = await open_parts(stack, settings, roles, stop)
         analysis = await open_analysis(stack, parts) if roles & {"analyse", "api"} else None
         status = process_state(parts)
-        app = await _open_app(stack, parts, analysis, status, prefill=prefill, closing=closing)
+        if parts.registry is not None:
+            await asyncio.to_thread(look_at_registry, parts, parts.registry, analysis)
+        app = _open_app(parts, analysis, status, prefill=prefill, closing=closing)
         stack.enter_context(_served_apart(parts.metrics, settings))
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         listening.add_done_callback(lambda ready: _announce(host, ready.result(), parts, announce))
@@ -64,16 +67,18 @@ async def run_service(
                 group.create_task(analysis.fleet.messages.run(closing))
                 if isinstance(app, CachedAnswerApp):
                     group.create_task(
-                        analysis.fleet.keep_current(app.answers, analysis.chain_ids, closing)
+                        analysis.fleet.keep_current(
+                            app.answers, {chain.slug: chain.id for chain in parts.chains}, closing
+                        )
                     )
-            if parts.is_shared:
+            if parts.registry is not None:
                 group.create_task(keep_reading_tips(parts))
+                group.create_task(keep_registry(parts, parts.registry, analysis))
             group.create_task(_close_after_grace(stop, closing, grace_s=settings.drain_s))
             group.create_task(serve(app, host=host, port=port, stop=closing, listening=listening))
 
 
-async def _open_app(
-    stack: AsyncExitStack,
+def _open_app(
     parts: SharedParts,
     analysis: AnalysisParts | None,
     status: StatusDeps,
@@ -83,7 +88,7 @@ async def _open_app(
 ) -> ASGIApp:
     if "api" not in parts.roles or analysis is None:
         return create_status_app(status)
-    return await open_api(stack, parts, analysis, status, prefill=prefill, closing=closing)
+    return open_api(parts, analysis, status, prefill=prefill, closing=closing)
 
 
 async def _close_after_grace(
@@ -106,8 +111,8 @@ def _served_apart(
 def _announce(host: str, port: int, parts: SharedParts, announce: Callable[[int], None]) -> None:
     announce(port)
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    followed = ", ".join(f"{chain.display_name} ({chain.id})" for chain in parts.followed)
+    chains = ", ".join(f"{chain.display_name} ({chain.id})" for chain in parts.served_chains)
     if parts.roles == EVERY_ROLE:
-        _LOG.info("listening", url=url, following=followed)
+        _LOG.info("listening", url=url, following=chains)
     else:
-        _LOG.info("listening", url=url, roles=", ".join(sorted(parts.roles)), chains=followed)
+        _LOG.info("listening", url=url, roles=", ".join(sorted(parts.roles)), chains=chains)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from contextlib import AsyncExitStack, closing
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -26,11 +27,15 @@ from service.leadership import Leadership, LeasedLeadership, OnlyProcess
 from service.roles import Role
 from sql.analyst.query_runner import check_opens
 from sql.configured_jobs import job_limits, store_configured_jobs
+from sql.fleet_database import opened_registry
 from sql.follow_lock import following
 from sql.ledger import Ledger
 from sql.quote_tokens import write_quote_tokens
 from sql.store import Store
 from sql.store_files import StoreFiles
+
+if TYPE_CHECKING:
+    from sql.postgres.chain_registry import ChainRegistry
 
 _LOG = structlog.get_logger("assay")
 
@@ -56,16 +61,23 @@ class SharedParts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the following of each chain, here or by another process; by chain id."""
     comparisons: dict[int, StateWatch]
     """Comparisons of watched tokens, of the chains that are followed here; by chain id."""
-
-    @property
-    def is_shared(self) -> bool:
-        """Return whether other processes may run on the same store."""
-        return isinstance(self.settings.store, PostgresAddress)
+    served: set[str]
+    """Slugs of the chains that requests may be about: those that this process has a node for, and
+    with the role `api` those of the fleet. Changes meanwhile."""
+    native_usd: dict[int, float]
+    """US dollars of the native coin of the fleet's chains, by chain id, as far as known."""
+    registry: "ChainRegistry | None"
+    """The chains of the fleet. None: the store is not shared."""
 
     @property
     def followed(self) -> list[Chain]:
         """Return the chains that this process has a node for."""
         return [chain for chain, _ in self.clients]
+
+    @property
+    def served_chains(self) -> list[Chain]:
+        """Return the chains that requests may be about."""
+        return [chain for chain in self.chains if chain.slug in self.served]
 
 
 async def open_parts(
@@ -79,8 +91,14 @@ async def open_parts(
     write_quote_tokens(store, chains)
     store_configured_jobs(store, settings, limits, now_s=time.time())
     ledger = stack.enter_context(closing(Ledger.of_store(settings.store)))
+    registry = None
+    if isinstance(settings.store, PostgresAddress):
+        registry = stack.enter_context(opened_registry(settings.store))
     metrics = ServiceMetrics(chains)
     clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
+    if not clients and (registry is None or roles != {"api"}):
+        reason = "no chain can be served; set ASSAY_RPC_<chain id> to a node of that chain"
+        raise ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=reason)
     leadership = _leadership_of(stack, settings.store, store, [chain for chain, _ in clients])
     for chain, _ in clients:
         metrics.analyses.begin(chain.slug)
@@ -100,6 +118,9 @@ async def open_parts(
         stop=stop,
         statuses={},
         comparisons={},
+        served={chain.slug for chain, _ in clients},
+        native_usd={},
+        registry=registry,
     )
 
 
@@ -123,8 +144,7 @@ def _file_metrics(address: StoreAddress) -> list[Collector]:
 async def _connect_all(
     stack: AsyncExitStack, chains: tuple[Chain, ...], settings: Settings, metrics: ServiceMetrics
 ) -> tuple[tuple[Chain, RpcClient], ...]:
-    """Connect the clients of all chains whose nodes serve them. Raises ConfigError when there is
-    none."""
+    """Connect the clients of all chains whose nodes serve them."""
     clients = []
     for chain in chains:
         try:
@@ -139,7 +159,4 @@ async def _connect_all(
             continue
         stack.push_async_callback(client.aclose)
         clients.append((chain, client))
-    if not clients:
-        reason = "no chain can be served; set ASSAY_RPC_<chain id> to a node of that chain"
-        raise ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=reason)
     return tuple(clients)

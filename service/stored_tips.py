@@ -11,11 +11,9 @@ from config.chains import Chain
 from core.errors import StoreError
 from core.primitives import BlockRef
 from indexer.follower_status import FollowStatus
-from indexer.ingest import FOLLOW
+from indexer.stored_tip import read_tip
 from service.followed_state import is_recent
 from service.shared_parts import SharedParts
-from sql.blocks import list_blocks, read_checkpoint
-from sql.store import Store
 
 _LOOK_EVERY_S: Final = 0.5
 
@@ -30,8 +28,8 @@ async def keep_reading_tips(parts: SharedParts) -> None:
     last_fault = ""
     while not parts.stop.is_set():
         try:
-            for chain in parts.followed:
-                tip = await asyncio.to_thread(_read_tip, parts.store, chain.id)
+            for chain in parts.served_chains:
+                tip = await asyncio.to_thread(read_tip, parts.store, chain.id)
                 if chain.id not in parts.comparisons and tip is not None:
                     before = parts.statuses.get(chain.id)
                     parts.statuses[chain.id] = status_of(chain, tip, before, now_s=time.time())
@@ -57,17 +55,3 @@ def status_of(
         updated_at_s = before.updated_at_s if before.tip.hash == tip.hash else now_s
     head = tip if is_recent(chain, tip, now_s=now_s) else None
     return FollowStatus(chain_id=chain.id, head=head, tip=tip, updated_at_s=updated_at_s)
-
-
-def _read_tip(store: Store, chain_id: int) -> BlockRef | None:
-    checkpoint = read_checkpoint(store, chain_id=chain_id, stream=FOLLOW)
-    if checkpoint is None:
-        return None
-    number = checkpoint.number
-    found = list_blocks(store, chain_id=chain_id, first=number, last=number)
-    if not found:
-        return None
-    row = found[0]
-    return BlockRef(
-        number=row.number, hash=row.hash, parent_hash=row.parent_hash, time_s=row.time_s
-    )

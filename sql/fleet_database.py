@@ -1,11 +1,17 @@
 """Opening of what a store keeps in PostgreSQL, whose driver only the extra `fleet` brings."""
 
 import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 from config.store_address import PostgresAddress
 from core.errors import MissingExtraError, StoreError
 from sql.database import Database
 from sql.database_layout import DatabaseLayout
+
+if TYPE_CHECKING:
+    from sql.postgres.chain_registry import ChainRegistry
 
 
 def connect(
@@ -21,6 +27,17 @@ def connect(
     except ImportError as error:
         raise MissingExtraError(extra="fleet", package="psycopg") from error
     return PostgresDatabase(address.url.value, layout, must_exist=must_exist)
+
+
+@contextmanager
+def opened_registry(address: PostgresAddress) -> Iterator["ChainRegistry"]:
+    """Connect to a database that is migrated, for the chains of its fleet, until the end of the
+    block. Raises StoreError."""
+    from sql.postgres.chain_registry import ChainRegistry  # noqa: PLC0415 - of an extra
+    from sql.postgres.single_statements import SingleStatements  # noqa: PLC0415
+
+    with closing(SingleStatements(address.url.value)) as statements:
+        yield ChainRegistry(statements)
 
 
 def make_local_folder(address: PostgresAddress) -> None:

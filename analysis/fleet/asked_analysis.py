@@ -10,11 +10,14 @@ from analysis.fleet.run_outcome import error_of
 from analysis.pipeline.analyser import KnownReport
 from analysis.pipeline.report_age import is_recent, is_servable
 from config.settings_model import AnalysisSettings
-from core.errors import UpstreamError
+from core.errors import TokenRefusedError, UpstreamError
 from core.primitives import Address
 from core.report import Report
 from sql.postgres.analysis_runs import AnalysisRuns, AskedRun, RunState
 from sql.report_bodies import decode_body
+
+_REFUSAL_KEPT_S = 30.0
+"""For how long a refusal holds in every process without another analysis."""
 
 
 class StoredReports(Protocol):
@@ -60,8 +63,10 @@ class AskedAnalysis:
         """
         chain_id = self._chains[chain]
         stored = await self._shelf.read(chain_id, token)
-        if stored is not None and not (refresh or redecompile) and self._is_recent(stored):
-            return stored
+        if not (refresh or redecompile):
+            if stored is not None and self._is_recent(stored):
+                return stored
+            await self._raise_known_refusal(chain_id, token)
         asked = await asyncio.to_thread(self._runs.ask, chain_id, token, is_anew=redecompile)
         if asked is None:
             raise UpstreamError(service="analysis", reason="too many analyses are waiting")
@@ -84,6 +89,17 @@ class AskedAnalysis:
             is_recent=is_fresh,
             is_running=any(state.is_running or state.is_wanted for state in states),
         )
+
+    async def _raise_known_refusal(self, chain_id: int, token: Address) -> None:
+        """Raise TokenRefusedError for an address that another process was told of a moment ago.
+
+        Such refusals are nowhere stored, as callers can name any number of addresses; without this
+        each process of a balancer would have an analysis made, again and again.
+        """
+        for state in await asyncio.to_thread(self._runs.states_of, [(chain_id, token)]):
+            error = error_of(state)
+            if isinstance(error, TokenRefusedError) and (state.ended_s or 0.0) < _REFUSAL_KEPT_S:
+                raise error
 
     async def _end_in_time(self, asked: AskedRun) -> RunState | None:
         def is_over(state: RunState | None) -> bool:

@@ -1,5 +1,5 @@
-"""Messages between the processes of a fleet, through Valkey: that a token was asked for, and that
-its run has ended.
+"""Messages between the processes of a fleet, through Valkey: that a token was asked for, that its
+run has ended, and the same of inquiries.
 
 They save waiting for the next look at the database and nothing else: one that is lost, or a server
 that is away, makes nothing wrong.
@@ -16,8 +16,9 @@ from redis.exceptions import RedisError
 from core.primitives import Address
 from core.secret import Secret, mask_url
 
-MessageKind = Literal["asked", "ended"]
-"""asked: somebody waits for a report. ended: a run has ended, so the report may be another one."""
+MessageKind = Literal["asked", "ended", "inquired", "answered"]
+"""asked: somebody waits for a report. ended: a run has ended, so the report may be another one.
+inquired: somebody waits for the answer to an inquiry. answered: there is one."""
 
 Hear = Callable[[int, Address], None]
 """Told of the chain's id and the token."""

@@ -21,7 +21,7 @@ from core.report import Report
 from core.secret import Secret
 from core.single_flight import SingleFlight
 
-_WITHIN_S: Final = 15.0
+WITHIN_S: Final = 15.0
 """Longest that one of them may take, waiting included."""
 
 _TO_TELL_S: Final = 1.0
@@ -134,12 +134,12 @@ class ChainQuotes:
         if self._waiting[chain] >= _MOST_WAITING:
             raise UpstreamError(service="simulation", reason="too many quotes are waiting")
         self._waiting[chain] += 1
-        end_s = asyncio.get_running_loop().time() + _WITHIN_S
+        end_s = asyncio.get_running_loop().time() + WITHIN_S
         try:
             async with asyncio.timeout_at(end_s), self._slots[chain]:
                 yield end_s
         except TimeoutError as error:
-            reason = f"not finished in {_WITHIN_S:g} s"
+            reason = f"not finished in {WITHIN_S:g} s"
             raise UpstreamError(service="simulation", reason=reason) from error
         finally:
             self._waiting[chain] -= 1

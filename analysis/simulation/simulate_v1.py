@@ -26,21 +26,21 @@ _USUAL_READ_GAS = 60_000
 Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS", "LIQUIDITY"]
 
 
-class Passed(msgspec.Struct, frozen=True, kw_only=True):
+class Passed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The trade or transfer succeeded."""
 
     tax: float | None
     """Percent. None: it succeeded, but the amounts do not show a tax."""
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The trade or transfer failed because of the token, not because of the setup or the node."""
 
     reason: str
     """Decoded revert reason, or a description of the failure."""
 
 
-class NotSimulated(msgspec.Struct, frozen=True, kw_only=True):
+class NotSimulated(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Nothing was determined. `missing` names the cause."""
 
     missing: Missing

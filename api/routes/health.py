@@ -61,7 +61,10 @@ async def get_ready(request: Request[Any, Any, Any]) -> Response[Readiness]:
     deps: ApiDeps | StatusDeps = request.app.state.deps
     states = await deps.read_states()
     store = await _store_state(deps)
-    are_followed = not deps.follows or all(state.is_ready for state in states)
+    wanted = deps.must_follow
+    are_followed = all(
+        state.is_ready for state in states if wanted is None or state.chain in wanted
+    )
     ready = store.is_ready and are_followed and not deps.is_ending()
     return Response(
         Readiness(ready=ready, chains=states, store=store), status_code=200 if ready else 503

@@ -90,11 +90,15 @@ class TokenLists:
         self._deps = deps
         self._answers = answers
         self._store = store
-        self._chains = {chain.id: chain for chain in deps.chains if chain.slug in deps.served}
+        self._chains = {chain.id: chain for chain in deps.chains}
         self._judged = TTLCache[tuple[int, Address, Hash32], Judged](
             _MOST_JUDGED, _JUDGED_KEPT_S, timer=deps.monotonic_s
         )
         self.front_page = alru_cache(maxsize=1, ttl=_FRONT_PAGE_KEPT_S)(self._front_page)
+
+    @property
+    def _served(self) -> dict[int, Chain]:
+        return {chain.id: chain for chain in self._deps.chains if chain.slug in self._deps.served}
 
     async def search(self, queries: Sequence[SearchQuery]) -> list[ListedToken]:
         """Return what the first of the readings finds that finds anything. Raises StoreError."""
@@ -107,7 +111,7 @@ class TokenLists:
     async def at_address(self, address: Address) -> list[ListedToken]:
         """Return the analysed tokens at an address, on whatever chains. Raises StoreError."""
         found = await asyncio.to_thread(
-            find_by_address, self._store, address, chain_ids=[*self._chains]
+            find_by_address, self._store, address, chain_ids=[*self._served]
         )
         return await self._listed(found)
 
@@ -122,7 +126,7 @@ class TokenLists:
         return self._likeness(token, usd, namesakes)
 
     async def _search(self, query: SearchQuery) -> list[ListedToken]:
-        chains = [c for c in self._chains.values() if query.chain in (None, c)]
+        chains = [c for c in self._served.values() if query.chain in (None, c)]
         found = await asyncio.to_thread(
             find_tokens,
             self._store,
@@ -167,7 +171,8 @@ class TokenLists:
         return chain is not None and token.address in {one.address for one in chain.anchors}
 
     async def _listed(self, tokens: Iterable[FoundToken]) -> list[ListedToken]:
-        served = [token for token in tokens if token.chain_id in self._chains]
+        chains = self._served
+        served = [token for token in tokens if token.chain_id in chains]
         namesakes = await asyncio.to_thread(
             find_richest_namesakes, self._store, [(one.chain_id, one.symbol) for one in served]
         )

@@ -28,7 +28,6 @@ class AccuracyService:
     def __init__(self, deps: ApiDeps, store: Store) -> None:
         self._deps = deps
         self._store = store
-        self._chains = [chain for chain in deps.chains if chain.slug in deps.served]
         self._read = alru_cache(maxsize=len(DAYS), ttl=_KEPT_S)(self._read_now)
 
     async def answer(
@@ -54,5 +53,6 @@ class AccuracyService:
                 sums=sum_counts(self._store, chain_id=chain.id, from_s=from_s),
                 newest=newest_disagreements(self._store, chain_id=chain.id, at_most=_MOST_CASES),
             )
-            for chain in self._chains
+            for chain in self._deps.chains
+            if chain.slug in self._deps.served
         ]

@@ -66,7 +66,7 @@ class CachedAnswerApp:
         self._limits = limits
         self._answers = answers
         self._chains = chains
-        """Slugs of the served chains, by each of their names in lower case."""
+        """Slugs of the supported chains, by each of their names in lower case."""
         self._now_s = now_s
         self._sites = sites
         """CORS policy. None: no cross-origin scripts."""

@@ -49,7 +49,7 @@ class ServerProcess:
             raise PartFailedError(self._command[0])
         return self._process.pid
 
-    def start(self, is_ready: Callable[[], bool]) -> None:
+    def start(self, is_ready: Callable[[], bool], *, within_s: float = _START_S) -> None:
         """Start the process and wait until it is ready. Raises PartFailedError."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -59,13 +59,13 @@ class ServerProcess:
                 stderr=subprocess.STDOUT,
                 **self._options,
             )
-        until_s = time.monotonic() + _START_S
+        until_s = time.monotonic() + within_s
         while not is_ready():
             has_ended = self._process.poll() is not None
             if has_ended or time.monotonic() > until_s:
                 self.end(signal.SIGKILL)
                 tail = self._log.read_text(errors="replace")[-_LOG_TAIL_CHARS:]
-                why = "ended" if has_ended else f"was not ready within {_START_S:g} s"
+                why = "ended" if has_ended else f"was not ready within {within_s:g} s"
                 message = f"{self._command[0]} {why}: {tail}"
                 raise PartFailedError(message)
             time.sleep(_LOOK_EVERY_S)

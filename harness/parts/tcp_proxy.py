@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _CHUNK_BYTES = 64 << 10
+_MOST_HELD = 256
+"""Chunks on their way."""
+
+_END = (0.0, b"")
 _STOP_S = 10.0
 
 
@@ -125,13 +129,34 @@ class TcpProxy:
     async def _pump(
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, may_pass: asyncio.Event
     ) -> None:
-        while data := await source.read(_CHUNK_BYTES):
-            if self._delay_s:
-                await asyncio.sleep(self._delay_s)
-            await may_pass.wait()
-            target.write(data)
-            await target.drain()
-        target.write_eof()
+        """Forward each piece a while after it came: all of a long answer comes that much later,
+        not each part of it after the one before."""
+        line: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(_MOST_HELD)
+        reading = asyncio.create_task(self._read_ahead(source, line))
+        try:
+            while True:
+                due_s, data = await line.get()
+                if not data:
+                    break
+                await asyncio.sleep(due_s - self._loop.time())
+                await may_pass.wait()
+                target.write(data)
+                await target.drain()
+            await reading
+            target.write_eof()
+        finally:
+            reading.cancel()
+
+    async def _read_ahead(
+        self, source: asyncio.StreamReader, line: "asyncio.Queue[tuple[float, bytes]]"
+    ) -> None:
+        try:
+            while data := await source.read(_CHUNK_BYTES):
+                await line.put((self._loop.time() + self._delay_s, data))
+        except OSError:
+            await line.put(_END)
+            raise
+        await line.put(_END)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

@@ -79,6 +79,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     code: str | None
     service: str | None
     reason: str | None
+    ended_s: float | None = None
+    """Seconds since that end. None: none has ended."""
 
 
 class AskedRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,20 +1,53 @@
-"""One deployment of the API for each test."""
+"""One deployment of the API for each test: in this process, and for some tests once more as a fleet
+of real processes (`tests/api/fleet_tests.py`)."""
 
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
+from harness.api.samples import MINED_AT_S
 from harness.api.world import Get, World
+from harness.fleet.api_fleet import ApiFleet, running_api_fleet
+from harness.fleet.fleet_world import FleetWorld, opened_fleet_world
+from harness.parts.empty_databases import EmptyDatabases
+from harness.parts.postgres_store import connect_store
 from sql.store import Store
+from tests.api.fleet_tests import marks_on_a_fleet
 from tests.api.people import Browser, Provider, Street
 from tests.sql.empty_files import new_ledger, new_store
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have what may run on a fleet run on both."""
+    marks = marks_on_a_fleet(metafunc.definition.path.stem, metafunc.function.__name__)
+    if "world" in metafunc.fixturenames and marks is not None:
+        places = ["here", pytest.param("fleet", marks=marks)]
+        metafunc.parametrize("world", places, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def api_fleet(
+    empty_databases: EmptyDatabases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiFleet]:
+    with running_api_fleet(empty_databases, tmp_path_factory.mktemp("fleet"), MINED_AT_S) as fleet:
+        yield fleet
+
+
 @pytest.fixture
-async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[World]:
+    if getattr(request, "param", "here") == "fleet":
+        fleet: ApiFleet = request.getfixturevalue("api_fleet")
+        with closing(connect_store(fleet.address.url.value, path=tmp_path / "files")) as kept:
+            async with opened_fleet_world(fleet, kept, MINED_AT_S) as found:
+                monkeypatch.setattr(time, "time", found.clock)
+                yield found
+        return
     ledger = new_ledger(tmp_path / "ledger.sqlite")
     opened = World(ledger)
     monkeypatch.setattr(time, "time", opened.clock)  # the windows of `limits` read it
@@ -42,6 +75,9 @@ def get(world: World, client: httpx.AsyncClient) -> Get:
 @pytest.fixture
 def store(tmp_path: Path, world: World) -> Iterator[Store]:
     """The store that searches read, and the analysis recalls from."""
+    if isinstance(world, FleetWorld):
+        yield world.store
+        return
     opened = new_store(tmp_path / "assay")
     world.analysis.store = opened
     yield opened

@@ -7,13 +7,19 @@ from typing import Any
 
 from api.serving.serve import serve
 from harness.api.world import World
+from harness.fleet.fleet_world import FleetWorld
 
 HOST = "127.0.0.1"
 
 
 @asynccontextmanager
 async def on_network(world: World, **changes: Any) -> AsyncIterator[str]:
-    """Its address, without a slash at the end."""
+    """Its address, without a slash at the end; of a fleet, that of one process."""
+    if isinstance(world, FleetWorld):
+        world.change(**changes)
+        await world.settle()
+        yield world.next_url()
+        return
     stop = asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     app = world.make_app(**changes)

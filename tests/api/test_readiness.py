@@ -109,3 +109,22 @@ async def test_ready_does_not_wait_for_a_store_that_hangs(
         released.set()
     assert answer.status_code == 503
     assert answer.json()["store"]["reason"] == "no answer within 0.01 s"
+
+
+@pytest.mark.parametrize(
+    ("must_follow", "code"),
+    [
+        (None, 503),
+        (frozenset(), 200),
+        (frozenset({"ethereum"}), 200),
+        (frozenset({"ethereum", "chain_56"}), 503),
+    ],
+)
+async def test_ready_depends_on_the_chains_that_the_process_follows(
+    world: World, must_follow: frozenset[str] | None, code: int
+) -> None:
+    stale = chain_state(make_chain(56, "chain_56"), None, now_s=NOW_S)
+    world.states = (chain_state(CHAIN, status(), now_s=NOW_S), stale)
+    answer = await world.client(must_follow=must_follow).get("/ready")
+    assert answer.status_code == code
+    assert [chain["is_ready"] for chain in answer.json()["chains"]] == [True, False]

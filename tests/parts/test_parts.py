@@ -163,6 +163,18 @@ def test_a_delay_counts_in_both_directions_and_ends(proxy: TcpProxy) -> None:
         assert returned(link, 4) == b"fast"
 
 
+def test_much_is_delayed_no_longer_than_little(proxy: TcpProxy) -> None:
+    sent = bytes(2_000_000)  # thirty pieces, each way
+    with connect(proxy) as link:
+        proxy.delay(0.5)
+        began_s = time.monotonic()
+        sender = threading.Thread(target=link.sendall, args=(sent,))
+        sender.start()
+        assert returned(link, len(sent)) == sent
+        sender.join()
+        assert 1.0 <= time.monotonic() - began_s < 15.0
+
+
 def test_a_cut_resets_what_is_open_and_lets_new_ones_in(proxy: TcpProxy) -> None:
     with connect(proxy) as link:
         link.sendall(b"x")

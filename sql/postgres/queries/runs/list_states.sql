@@ -4,6 +4,7 @@ select
     known.chain_id, known.address, known.run, known.is_anew,
     coalesce(known.expires_at > clock_timestamp(), false) as is_running,
     known.wanted > 0 as is_wanted,
-    known.ended_run, known.ended_anew, known.outcome, known.code, known.service, known.reason
+    known.ended_run, known.ended_anew, known.outcome, known.code, known.service, known.reason,
+    extract(epoch from clock_timestamp() - known.ended_at)::double precision as ended_s
 from unnest($chain_ids::bigint[], $addresses::bytea[]) as asked (chain_id, address)
 join analysis_run as known on known.chain_id = asked.chain_id and known.address = asked.address

@@ -1,0 +1,41 @@
+"""What answers quotes and checks, in this process or in another one."""
+
+from typing import Protocol
+
+from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.hook_inquiry import HookFindings
+from analysis.quotes.liquidity_inquiry import LiquidityFindings
+from analysis.quotes.trade_ask import TradeAsk
+from analysis.quotes.trade_check import TradeCheck
+from analysis.replay.evidence_pack import PackFile
+from core.primitives import Address
+from core.report import Report
+
+
+class Quotes(Protocol):
+    """Interface of quotes and checks, which are simulated when asked for."""
+
+    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
+        """Return what leaving brings, of the report's token. Raises TokenRefusedError,
+        UpstreamError."""
+        ...
+
+    async def find_liquidity(self, chain: str, report: Report, /) -> LiquidityFindings:
+        """Return who holds the liquidity of the report's token. Raises TokenRefusedError,
+        UpstreamError."""
+        ...
+
+    async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
+        """Return what the hooks of the token's pools may do. Raises TokenRefusedError,
+        UpstreamError."""
+        ...
+
+    async def record_pack(self, chain: str, token: Address, /) -> PackFile:
+        """Return the evidence pack of an analysis made now. Raises TokenRefusedError,
+        UpstreamError, EvidencePackError."""
+        ...
+
+    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
+        """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError,
+        UpstreamError."""
+        ...

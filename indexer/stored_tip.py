@@ -1,0 +1,21 @@
+"""How far the blocks of a chain are in the store, whichever process follows it."""
+
+from core.primitives import BlockRef
+from indexer.ingest import FOLLOW
+from sql.blocks import list_blocks, read_checkpoint
+from sql.store import Store
+
+
+def read_tip(store: Store, chain_id: int) -> BlockRef | None:
+    """Return the newest stored block of a chain. None: there is none. Raises StoreError."""
+    checkpoint = read_checkpoint(store, chain_id=chain_id, stream=FOLLOW)
+    if checkpoint is None:
+        return None
+    number = checkpoint.number
+    found = list_blocks(store, chain_id=chain_id, first=number, last=number)
+    if not found:
+        return None
+    row = found[0]
+    return BlockRef(
+        number=row.number, hash=row.hash, parent_hash=row.parent_hash, time_s=row.time_s
+    )

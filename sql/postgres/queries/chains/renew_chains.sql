@@ -1,0 +1,12 @@
+-- Says that a process with the role $role has a node of each of the chains $chain_ids, with the prices
+-- $prices of their native coins, null where it knows none.
+insert into fleet_chain as known (chain_id, role, renewed_at, native_usd, priced_at)
+select
+    mine.chain_id, $role, clock_timestamp(), mine.price,
+    case when mine.price is not null then clock_timestamp() end
+from unnest($chain_ids::bigint[], $prices::double precision[]) as mine (chain_id, price)
+order by mine.chain_id
+on conflict (chain_id, role) do update set
+    renewed_at = excluded.renewed_at,
+    native_usd = coalesce(excluded.native_usd, known.native_usd),
+    priced_at = coalesce(excluded.priced_at, known.priced_at)
