@@ -60,8 +60,8 @@ test-fleet: setup ## Run the tests of servers, and those of the serving state ag
 		ASSAY_TEST_POSTGRES=$$found $(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS) || exit 1; \
 	done
 
-test-package: setup ## Test the wheel of what is committed, in environments of its own; needs the registries
-	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py $(ARGS)
+test-package: setup ## Test wheel and image of what is there, in environments of their own; needs the registries
+	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py tests/deploy/test_image.py $(ARGS)
 
 wheel: setup ## Build the wheel into dist/
 	$(BIN)/pip wheel $(QUIET) --no-index --no-deps --no-build-isolation -w dist .
@@ -94,7 +94,7 @@ pictures: setup ## Take the pictures of the tour from a demo, anew
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
-	$(COMPILE) requirements/runtime.in requirements/cards.in -o requirements/runtime.txt
+	$(COMPILE) requirements/runtime.in requirements/cards.in requirements/fleet.in -o requirements/runtime.txt
 	$(COMPILE) requirements/dev.in -o requirements/dev.txt
 
 # Progress is drawn on a terminal alone.

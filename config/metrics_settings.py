@@ -15,6 +15,7 @@ class MetricsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         msgspec.Meta(pattern=r"^$|^(\[[0-9a-fA-F:]+\]|[^\s:/]+):[0-9]{1,5}$"),
         Setting(
             "Where `GET /metrics` is answered instead of at the API's address, host:port; "
-            "empty: at the API's"
+            "empty: at the API's",
+            env="ASSAY_METRICS_ADDRESS",
         ),
     ] = ""

@@ -67,7 +67,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 _OPERATORS = [
     *("installation.md", "operators.md", "nodes.md", "jobs.md", "noticing.md", "settings.md"),
-    *("commands.md", "command-line.md", "serving-state.md", "fleet.md", "capacity.md"),
+    *(
+        "commands.md",
+        "command-line.md",
+        "serving-state.md",
+        "fleet.md",
+        "deploying.md",
+        "capacity.md",
+    ),
 ]
 _ADDING = ("chain", "detector", "field", "launchpad", "venue")
 

@@ -45,6 +45,7 @@ def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: Anal
     )
     group.create_task(_run_rounds(parts, analysis, place))
     if work is not None and analysis.fleet is not None:
+        parts.metrics.read_from(analysis.fleet.collector(parts.followed))
         group.create_task(analysis.fleet.keep_working(work, parts.stop))
     if analysis.inquiry_work is not None:
         group.create_task(analysis.inquiry_work.run(parts.stop))

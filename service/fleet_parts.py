@@ -6,7 +6,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 
 import msgspec
@@ -25,8 +25,10 @@ from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.quotes.quote_source import Quotes
 from api.serving.changed_reports import ChangedReports, Forgetful
+from config.chains import Chain
 from config.settings_model import Settings
 from config.store_address import PostgresAddress
+from metrics.run_metrics import RunCollector
 from sql.postgres.analysis_runs import AnalysisRuns
 from sql.postgres.inquiries import Inquiries
 from sql.postgres.report_change_feed import ReportChanges
@@ -109,6 +111,10 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
         )
         self.messages.hear("inquired", lambda _chain_id, _token: work.wake())
         return work
+
+    def collector(self, chains: Sequence[Chain]) -> RunCollector:
+        """Return the metrics of the analyses of the fleet."""
+        return RunCollector(chains, self.runs, self.held)
 
     async def keep_working(self, work: AskedWork, stop: asyncio.Event) -> None:
         """Take tokens that are asked for until the stop, and then hand over what is left."""

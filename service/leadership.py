@@ -2,7 +2,7 @@
 lease."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
@@ -47,6 +47,11 @@ class Leadership(Protocol):
         none."""
         ...
 
+    @property
+    def wanted(self) -> Collection[str]:
+        """Return the names of the leases that this process holds or waits for."""
+        ...
+
     async def lead(self, name: str, work: Work, *, stop: asyncio.Event) -> None:
         """Do the work whenever this process may, until the stop."""
         ...
@@ -56,6 +61,7 @@ class OnlyProcess:
     """The store is in files, whose locks keep other processes out."""
 
     tokens: Mapping[str, int] = {}
+    wanted: Collection[str] = ()
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -71,6 +77,7 @@ class LeasedLeadership:
     def __init__(self, address: PostgresAddress) -> None:
         self._address = address
         self.tokens: dict[str, int] = {}
+        self.wanted: set[str] = set()
 
     async def lead(self, name: str, work: Work, *, stop: asyncio.Event) -> None:
         """Wait for the lease and do the work while it is held, again and again until the stop.
@@ -78,11 +85,15 @@ class LeasedLeadership:
         The lease is given up once the work has ended, so another process need not wait until it
         expires. Faults of the database are logged and outlasted; what the work raises is raised.
         """
-        async with _leases_in_a_thread(self._address) as leases:
-            while not stop.is_set():
-                term = await leases.take(name, stop)
-                if term is not None:
-                    await self._hold(leases, term, work, stop)
+        self.wanted.add(name)
+        try:
+            async with _leases_in_a_thread(self._address) as leases:
+                while not stop.is_set():
+                    term = await leases.take(name, stop)
+                    if term is not None:
+                        await self._hold(leases, term, work, stop)
+        finally:
+            self.wanted.discard(name)
 
     async def _hold(
         self, leases: "_LeaseThread", term: "LeaseTerm", work: Work, stop: asyncio.Event

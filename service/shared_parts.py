@@ -103,7 +103,7 @@ async def open_parts(
     for chain, _ in clients:
         metrics.analyses.begin(chain.slug)
         metrics.watches.begin(chain.slug)
-    metrics.read_from(LeaseCollector(leadership.tokens), *_file_metrics(settings.store))
+    metrics.read_from(LeaseCollector(leadership), *_file_metrics(settings.store))
     return SharedParts(
         roles=roles,
         settings=settings,

@@ -47,6 +47,7 @@ FLEET = re.compile(r"\brunning_(postgres|valkey|s3)\(")
 
 STARTS = re.compile(
     r"^(import|from) (subprocess|multiprocessing)\b|\btests\.sql\.(processes|children)\b"
+    r"|\bharness\.(fleet\.deployed_process|debian_programs)\b"
     r"|\bsql\.analyst\.query_runner\b|\bRedisServer\b|\bAnvilNode\(|\brun_compiler\(|\bprocess_pool\(",
     re.MULTILINE,
 )

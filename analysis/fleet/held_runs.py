@@ -2,6 +2,7 @@
 and shown to those who wait in other processes."""
 
 import asyncio
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -46,11 +47,16 @@ class HeldRuns:
     def __init__(self, runs: AnalysisRuns) -> None:
         self._runs = runs
         self._held: dict[tuple[int, Address], HeldRun] = {}
+        self.taken_over: Counter[int] = Counter()
+        """Runs begun here whose last process was lost, by chain id."""
+        self.lost: Counter[int] = Counter()
+        """Runs of this process that another one has taken over, by chain id."""
         # A thread of its own: the others may all be waiting for a node or for the database.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="renew-runs")
 
     def add(self, run: TokenRun) -> HeldRun:
         """Keep a run that has begun."""
+        self.taken_over[run.chain_id] += run.is_taken_over
         held = self._held[run.chain_id, run.address] = HeldRun(run)
         return held
 
@@ -137,6 +143,7 @@ class HeldRuns:
             return  # it has ended meanwhile
         if renewed is None:
             held.lost.set()
+            self.lost[held.run.chain_id] += 1
         elif renewed.is_awaited and not held.is_awaited:
             held.is_awaited = True
             self._begin_showing(held)

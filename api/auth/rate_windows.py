@@ -18,6 +18,7 @@ import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.aio.storage import RedisStorage
 from limits.aio.strategies import MovingWindowRateLimiter
+from prometheus_client import Counter
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -37,6 +38,12 @@ _MINUTE_S = 60
 _SWEEP_EVERY_S = 60.0
 
 _log = structlog.get_logger(__name__)
+
+_FAILURES = Counter(
+    "assay_api_window_failures",
+    "Failures of the server that shares rate-limit windows; for some seconds after each this "
+    "process goes by its own counts",
+)
 
 
 WindowKind = Literal["burst", "minute", "hour"]
@@ -241,6 +248,7 @@ class SharedWindows:
             if not self.is_resting():
                 reason = str(error) or type(error).__name__
                 _log.warning("windows not shared for now", server=self._address, reason=reason)
+            _FAILURES.inc()
             self._rests_until = time.monotonic() + REDIS_PAUSE_S
 
 

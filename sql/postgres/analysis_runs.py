@@ -46,6 +46,8 @@ class TokenRun(msgspec.Struct, frozen=True, kw_only=True):
     """True: it uses no stored results of static analysis."""
     is_awaited: bool
     """True: somebody in the fleet waits for it."""
+    is_taken_over: bool
+    """True: the process that had begun before was lost while it judged the token."""
 
 
 class TokenRunEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +83,18 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     ended_s: float | None = None
     """Seconds since that end. None: none has ended."""
+
+
+class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the whole fleet has to do on one chain, as of now."""
+
+    chain_id: int
+    waiting: int
+    """Tokens that somebody asks for and nobody judges."""
+    longest_wait_s: float
+    """Of these. 0: there is none."""
+    running: int
+    """Tokens that are being judged."""
 
 
 class AskedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,6 +230,10 @@ class AnalysisRuns:
             chain_ids=[chain_id for chain_id, _ in tokens],
             addresses=[blob(address) for _, address in tokens],
         )
+
+    def count(self, chain_ids: Collection[int]) -> list[RunCounts]:
+        """Return what there is to do on each of the chains."""
+        return self._statements.run("runs/count_runs", RunCounts, chain_ids=list(chain_ids))
 
     def pending_of(self, asked: AskedRun) -> bytes | None:
         """Return the report so far, as it was shown. None: there is none."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from prometheus_client import REGISTRY
 
 from api.auth import rate_windows as module
 from api.auth.public_limits import PublicLimits
@@ -25,6 +26,7 @@ BURST = Window(kind="burst", limit=3, span_s=10)
 MINUTE = Window(kind="minute", limit=7, span_s=60)
 BOTH = (BURST, MINUTE)
 KEYS = ("a", "b")
+FAILURES = "assay_api_window_failures_total"
 
 # Where a float and its sum with a span are exact, so that "at the very end" means it.
 PAUSES = st.sampled_from([0.0, 0.25, 1.0, 3.0, 9.75, 10.0, 10.25, 49.75, 60.0, 60.25])
@@ -194,12 +196,14 @@ async def test_without_the_server_each_process_goes_on_alone(
     server.start()
     first, second = (SharedWindows(Secret(server.url), LocalWindows()) for _ in range(2))
     assert [await call(first, "k") for _ in range(2)] == [None] * 2
+    failures = REGISTRY.get_sample_value(FAILURES) or 0.0
     server.stop()  # who asks hears so at once, and does not have to wait
     started = time.monotonic()
     # What this process let through before is not forgotten; the other knows of none.
     assert [await call(first, "k") for _ in range(3)] == [None, "burst", "burst"]
     assert [await call(second, "k") for _ in range(4)] == [None, None, None, "burst"]
     assert time.monotonic() - started < 5
+    assert (REGISTRY.get_sample_value(FAILURES) or 0.0) >= failures + 2
     server.start()
     await asyncio.sleep(0.35)
     assert await call(second, "new") is None

@@ -175,3 +175,12 @@ def test_every_row_of_the_table_is_one_sentence_and_stands_once() -> None:
     for row in rows:
         assert row.help[0].isupper(), row.name
         assert not row.help.endswith("."), row.name
+
+
+def test_processes_of_one_overlay_have_metrics_at_addresses_of_their_own(tmp_path: Path) -> None:
+    env = overlay(tmp_path, '[metrics]\naddress = "127.0.0.1:9464"\n')
+    assert load_settings(env).metrics.address == "127.0.0.1:9464"
+    own = env | {"ASSAY_METRICS_ADDRESS": "127.0.0.1:9465"}
+    assert load_settings(own).metrics.address == "127.0.0.1:9465"
+    with pytest.raises(ConfigError, match="ASSAY_METRICS_ADDRESS"):
+        load_settings(env | {"ASSAY_METRICS_ADDRESS": "9465"})

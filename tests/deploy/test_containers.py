@@ -1,4 +1,7 @@
-"""Protects what packages the service: images, services and units that are not built here."""
+"""Protects what packages the service: image and unit, which are not built here.
+
+tests/deploy/test_image.py takes the steps of the image's file without Docker.
+"""
 
 import re
 import shutil
@@ -6,14 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from config.load import load_chains
 from tests.deploy.deployed import DEPLOY
 
 BIN = Path(sys.executable).parent
-DOCKER = DEPLOY / "docker"
 UNIT = DEPLOY / "systemd" / "assay.service"
 
 
@@ -27,25 +27,6 @@ def test_hadolint_has_no_complaint() -> None:
     run(BIN / "hadolint", "docker/Dockerfile")
 
 
-def test_compose_takes_the_services_and_every_file_is_there() -> None:
-    composed = msgspec.json.decode(
-        run(BIN / "docker-compose", "-f", "docker/compose.yml", "config", "--format", "json")
-    )
-    assert set(composed["services"]) == {"assay", "prometheus", "grafana"}
-    binds = [
-        Path(volume["source"])
-        for service in composed["services"].values()
-        for volume in service["volumes"]
-        if volume["type"] == "bind"
-    ]
-    assert len(binds) >= 5
-    assert [path for path in binds if not path.exists()] == []
-    assay = composed["services"]["assay"]
-    assert assay["read_only"] is True
-    names = {f"ASSAY_RPC_{chain.id}" for chain in load_chains(None)}
-    assert names <= set(assay["environment"])
-
-
 def test_the_image_gets_every_package_of_the_wheel_and_nothing_else() -> None:
     ignore = (DEPLOY.parent / ".dockerignore").read_text(encoding="utf-8").splitlines()
     allowed = {line[1:] for line in ignore if line.startswith("!")}
@@ -54,7 +35,21 @@ def test_the_image_gets_every_package_of_the_wheel_and_nothing_else() -> None:
     (modules,) = re.findall(r"^py-modules = \[(.+)\]$", project, re.MULTILINE)
     wanted = set(re.findall(r'"([a-z]+)"', packages))
     wanted |= {f"{name}.py" for name in re.findall(r'"([a-z]+)"', modules)}
-    assert allowed == wanted | {"requirements", "LICENSE", "README.md", "pyproject.toml"}
+    wanted |= {"requirements", "LICENSE", "README.md", "pyproject.toml"}
+    # What setup.py puts into the wheel besides.
+    assert allowed == wanted | {"setup.py", "package.json", "package-lock.json", ".npmrc"}
+
+
+def test_the_lock_of_the_image_has_the_driver_of_a_fleet() -> None:
+    requirements = DEPLOY.parent / "requirements"
+    wanted = {
+        re.split(r"[\[=]", line)[0]
+        for line in (requirements / "fleet.in").read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    }
+    locked = (requirements / "runtime.txt").read_text(encoding="utf-8")
+    assert len(wanted) == 3
+    assert wanted | {"psycopg-binary"} <= set(re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE))
 
 
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import httpx
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from demo.anvil import AnvilNode
 from harness.parts.empty_databases import EmptyDatabases
@@ -43,9 +44,16 @@ class Member(msgspec.Struct):
         until(lambda: self.readiness() == 200 or None)
 
     def leases(self) -> set[str]:
+        return {sample.labels["lease"] for sample in self._samples("assay_lease_token")}
+
+    def awaited(self) -> set[str]:
+        samples = self._samples("assay_lease_held")
+        return {sample.labels["lease"] for sample in samples if sample.value == 0}
+
+    def _samples(self, name: str) -> list[Sample]:
         families = text_string_to_metric_families(self.client.get("/metrics").text)
-        (held,) = (family for family in families if family.name == "assay_lease_token")
-        return {sample.labels["lease"] for sample in held.samples}
+        (found,) = (family for family in families if family.name == name)
+        return found.samples
 
 
 @pytest.fixture
@@ -91,9 +99,10 @@ def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
 
         other = started(stack, fleet, "follow")
         other.until_ready()
-        assert other.leases() == set()
+        assert (other.leases(), other.awaited()) == (set(), {"follow:1", "lake"})
         follower.process.send_signal(signal.SIGTERM)
         until(lambda: other.leases() == {"follow:1", "lake"} or None)
+        assert other.awaited() == set()
         until(lambda: server.readiness() == 200 or None)
 
         server.process.send_signal(signal.SIGTERM)

@@ -17,4 +17,4 @@ on conflict (chain_id, address) do update set
     asked_at = null,
     pending = null
 where known.holder is null or known.expires_at < clock_timestamp()
-returning chain_id, address, run, is_anew, is_awaited
+returning chain_id, address, run, is_anew, is_awaited, deaths > 0 as is_taken_over

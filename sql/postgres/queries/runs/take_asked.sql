@@ -20,4 +20,4 @@ from (
     for update skip locked
 ) as due
 where known.chain_id = due.chain_id and known.address = due.address
-returning known.chain_id, known.address, known.run, known.is_anew, known.is_awaited
+returning known.chain_id, known.address, known.run, known.is_anew, known.is_awaited, known.deaths > 0 as is_taken_over

@@ -1,0 +1,68 @@
+"""What holds of each process of a fleet, whoever starts it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from click import Context
+
+from api.serving.serve import GRACE_S
+from assay import cli
+from config.load import load_chains
+from config.object_store import ENDPOINT, KEY_ID, REGION, SECRET
+from config.settings import SETTINGS, load_settings
+from config.settings_model import Settings
+from config.store_address import PostgresAddress
+from harness.fleet.deployed_process import DeployedProcess
+
+SPARE_S = 5
+"""To close stores and write what is left, after calls have ended."""
+
+_OF_A_PART = {"POSTGRES_PASSWORD", "VALKEY_PASSWORD"}
+"""Of a Secret that the parts beside Assay share with it."""
+
+
+def variables() -> set[str]:
+    """Names that Assay reads."""
+    named = {row.env for row in SETTINGS if row.env and "<" not in row.env}
+    return {
+        *named,
+        *(f"ASSAY_RPC_{chain.id}" for chain in load_chains(None)),
+        *(KEY_ID, SECRET, REGION, ENDPOINT),
+    }
+
+
+def check_process(process: DeployedProcess, *, overlay: Path) -> Settings:
+    """Return its settings. `overlay`: the folder that it finds as ASSAY_CONFIG."""
+    assert process.environment.keys() <= variables() | _OF_A_PART
+    at = process.arguments.index("serve")
+    assert process.arguments[:at] == ("--log-format", "json")
+    program = Context(cli)
+    serve = cli.get_command(program, "serve")
+    assert serve is not None
+    asked = serve.make_context("serve", [*process.arguments[at + 1 :]], parent=program)
+    assert asked.params["roles"] == (process.role,)
+    settings = load_settings({**process.environment, "ASSAY_CONFIG": str(overlay)})
+    assert isinstance(settings.store, PostgresAddress)
+    assert settings.redis_url is not None
+    assert settings.rpc_urls
+    assert settings.metrics.address
+    assert settings.drain_s + GRACE_S + SPARE_S <= process.grace_s
+    return settings
+
+
+def check_roles(processes: Sequence[DeployedProcess], *, each: int) -> None:
+    """So many of every role."""
+    roles = sorted(process.role for process in processes)
+    assert roles == sorted(["analyse", "api", "follow"] * each)
+
+
+def check_locked(security: Mapping[str, object], wanted: Mapping[str, object]) -> None:
+    """A container may do no more than this."""
+    assert {name: security.get(name) for name in wanted} == dict(wanted)
+
+
+def check_no_secret(text: str, names: Collection[str]) -> None:
+    """A file of the repository gives none of these a value."""
+    for line in text.splitlines():
+        name, _, value = line.strip().partition("=")
+        assert name not in names or not value or "<" in value, line
