@@ -16,6 +16,8 @@ from core.report import Report
 from sql.postgres.analysis_runs import AnalysisRuns, AskedRun, RunState
 from sql.report_bodies import decode_body
 
+_READ_WITHIN_S = 8.0
+
 
 class StoredReports(Protocol):
     """Reading stored reports."""
@@ -59,7 +61,7 @@ class AskedAnalysis:
         InternalError.
         """
         chain_id = self._chains[chain]
-        stored = await self._shelf.read(chain_id, token)
+        stored = await self._read(chain_id, token)
         if stored is not None and not (refresh or redecompile) and self._is_recent(stored):
             return stored
         asked = await asyncio.to_thread(self._runs.ask, chain_id, token, is_anew=redecompile)
@@ -74,7 +76,7 @@ class AskedAnalysis:
     async def recall(self, chain: str, token: Address, /) -> KnownReport:
         """Return what is stored or under way; nothing is analysed. Raises StoreError."""
         chain_id = self._chains[chain]
-        stored = await self._shelf.read(chain_id, token)
+        stored = await self._read(chain_id, token)
         is_fresh = stored is not None and self._is_recent(stored)
         states = (
             [] if is_fresh else await asyncio.to_thread(self._runs.states_of, [(chain_id, token)])
@@ -84,6 +86,15 @@ class AskedAnalysis:
             is_recent=is_fresh,
             is_running=any(state.is_running or state.is_wanted for state in states),
         )
+
+    async def _read(self, chain_id: int, token: Address) -> Report | None:
+        """Return the last report. None: there is none. A store that is silent is an
+        UpstreamError, long before its statement is given up."""
+        try:
+            return await asyncio.wait_for(self._shelf.read(chain_id, token), _READ_WITHIN_S)
+        except TimeoutError:
+            reason = f"the store does not answer within {_READ_WITHIN_S:g} s"
+            raise UpstreamError(service="analysis", reason=reason) from None
 
     async def _end_in_time(self, asked: AskedRun) -> RunState | None:
         def is_over(state: RunState | None) -> bool:
@@ -101,7 +112,7 @@ class AskedAnalysis:
             return stored
         if error is not None:
             raise error
-        report = await self._shelf.read(state.chain_id, state.address)
+        report = await self._read(state.chain_id, state.address)
         if report is None:
             raise UpstreamError(service="analysis", reason="the new report was deleted at once")
         return report
