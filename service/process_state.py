@@ -1,15 +1,38 @@
 """Whether this process does what its roles ask of it."""
 
+import threading
 import time
+from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 import msgspec
 
-from api.deps import ChainState, StatusDeps
+from api.deps import ChainState, StatusDeps, StoreState
 from api.readiness import chain_state, store_state
 from config.chains import Chain
 from service.follow_role import is_followed_here
 from service.shared_parts import SharedParts
+
+_LOOK_WITHIN_S: Final = 2.0
+
+
+class OneLook:
+    """Looks at the store for one at a time. While it is silent each look takes a thread for as long
+    as its statement may, and who asks for readiness goes on asking."""
+
+    def __init__(self, look: Callable[[], StoreState]) -> None:
+        self._look = look
+        self._turn = threading.Lock()
+
+    def __call__(self) -> StoreState:
+        """Return the state. Blocks."""
+        if not self._turn.acquire(timeout=_LOOK_WITHIN_S):
+            return StoreState(is_ready=False, reason="an earlier look has not ended yet")
+        try:
+            return self._look()
+        finally:
+            self._turn.release()
 
 
 def process_state(parts: SharedParts) -> StatusDeps:
@@ -17,7 +40,7 @@ def process_state(parts: SharedParts) -> StatusDeps:
     settings = parts.settings
     return StatusDeps(
         read_states=partial(_read_states, parts),
-        read_store_state=partial(store_state, parts.store, parts.ledger),
+        read_store_state=OneLook(partial(store_state, parts.store, parts.ledger)),
         is_ending=parts.stop.is_set,
         must_follow=frozenset(chain.slug for chain in parts.followed)
         if "follow" in parts.roles

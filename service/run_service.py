@@ -3,7 +3,9 @@
 import asyncio
 import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from typing import Final
 
 import structlog
 from litestar.types import ASGIApp
@@ -26,6 +28,10 @@ from service.roles import EVERY_ROLE, Role
 from service.shared_parts import SharedParts, open_parts
 from service.stored_tips import keep_reading_tips
 
+_THREADS: Final = 48
+"""For whoever waits for the store. Of the few that asyncio has by itself, two cores' six, some
+statements without an answer take all, and then requests wait that have nothing to do with them."""
+
 _LOG = structlog.get_logger("assay")
 
 
@@ -47,6 +53,8 @@ async def run_service(
     check_address(host, port)
     stop, closing = asyncio.Event(), asyncio.Event()
     stop_on_signals(stop)
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="asyncio")
+    asyncio.get_running_loop().set_default_executor(threads)
     async with AsyncExitStack() as stack:
         parts = await open_parts(stack, settings, roles, stop)
         analysis = await open_analysis(stack, parts) if roles & {"analyse", "api"} else None

@@ -15,18 +15,24 @@ if TYPE_CHECKING:
 
 
 def connect(
-    address: PostgresAddress, layout: DatabaseLayout, *, must_exist: bool = False
+    address: PostgresAddress,
+    layout: DatabaseLayout,
+    *,
+    must_exist: bool = False,
+    is_awaited: bool = False,
 ) -> Database:
     """Connect to the database at an address, and migrate what the layout says.
 
-    `must_exist`: create nothing. Raises StoreError, and MissingExtraError where the driver is not
-    installed.
+    `must_exist`: create nothing. `is_awaited`: callers wait for each statement, so none takes more
+    than seconds. Raises StoreError, and MissingExtraError where the driver is not installed.
     """
     try:
+        from sql.postgres.connection_limits import AWAITED_LIMITS  # noqa: PLC0415 - of an extra
         from sql.postgres.postgres_database import PostgresDatabase  # noqa: PLC0415 - of an extra
     except ImportError as error:
         raise MissingExtraError(extra="fleet", package="psycopg") from error
-    return PostgresDatabase(address.url.value, layout, must_exist=must_exist)
+    limits = AWAITED_LIMITS if is_awaited else None
+    return PostgresDatabase(address.url.value, layout, limits=limits, must_exist=must_exist)
 
 
 @contextmanager

@@ -148,7 +148,7 @@ class Ledger:
         """
         if isinstance(address, FileAddress):
             return cls.open(address.ledger)
-        return cls(connect(address, LEDGER))
+        return cls(connect(address, LEDGER, is_awaited=True))
 
     def close(self) -> None:
         """Close the file, or the connections."""

@@ -19,6 +19,8 @@ from sql.report_bodies import decode_body
 _REFUSAL_KEPT_S = 30.0
 """For how long a refusal holds in every process without another analysis."""
 
+_READ_WITHIN_S = 8.0
+
 
 class StoredReports(Protocol):
     """Reading stored reports."""
@@ -62,7 +64,7 @@ class AskedAnalysis:
         InternalError.
         """
         chain_id = self._chains[chain]
-        stored = await self._shelf.read(chain_id, token)
+        stored = await self._read(chain_id, token)
         if not (refresh or redecompile):
             if stored is not None and self._is_recent(stored):
                 return stored
@@ -79,7 +81,7 @@ class AskedAnalysis:
     async def recall(self, chain: str, token: Address, /) -> KnownReport:
         """Return what is stored or under way; nothing is analysed. Raises StoreError."""
         chain_id = self._chains[chain]
-        stored = await self._shelf.read(chain_id, token)
+        stored = await self._read(chain_id, token)
         is_fresh = stored is not None and self._is_recent(stored)
         states = (
             [] if is_fresh else await asyncio.to_thread(self._runs.states_of, [(chain_id, token)])
@@ -101,6 +103,15 @@ class AskedAnalysis:
             if isinstance(error, TokenRefusedError) and (state.ended_s or 0.0) < _REFUSAL_KEPT_S:
                 raise error
 
+    async def _read(self, chain_id: int, token: Address) -> Report | None:
+        """Return the last report. None: there is none. A store that is silent is an
+        UpstreamError, long before its statement is given up."""
+        try:
+            return await asyncio.wait_for(self._shelf.read(chain_id, token), _READ_WITHIN_S)
+        except TimeoutError:
+            reason = f"the store does not answer within {_READ_WITHIN_S:g} s"
+            raise UpstreamError(service="analysis", reason=reason) from None
+
     async def _end_in_time(self, asked: AskedRun) -> RunState | None:
         def is_over(state: RunState | None) -> bool:
             return state is not None and asked.is_answered_by(state)
@@ -117,7 +128,7 @@ class AskedAnalysis:
             return stored
         if error is not None:
             raise error
-        report = await self._shelf.read(state.chain_id, state.address)
+        report = await self._read(state.chain_id, state.address)
         if report is None:
             raise UpstreamError(service="analysis", reason="the new report was deleted at once")
         return report

@@ -143,10 +143,16 @@ class UsageCounters:
         return since is not None and time.monotonic() - since > HOLD_AFTER_S
 
     async def catch_up(self) -> None:
-        """Wait until no call is late. Raises StoreError when the ledger cannot be written."""
-        await self.visit()
-        if self.is_late():
-            raise StoreError(path="ledger", reason="counted calls cannot be written")
+        """Wait until no call is late. Raises StoreError when the ledger cannot be written.
+
+        Calls that were counted during a slow visit are late when it ends, and the next one writes
+        them.
+        """
+        while self.is_late():
+            last_at = self._visited_at
+            await self.visit()
+            if self._visited_at == last_at and self.is_late():
+                raise StoreError(path="ledger", reason="counted calls cannot be written")
 
     def are_keys_current(self) -> bool:
         """True if key changes were read recently; starts another visit when it is due."""

@@ -19,7 +19,7 @@ from harness.fleet.fleet_member import FleetMember
 from harness.fleet.traded_chain import KnownToken
 from sql.ledger import Calls, Ledger
 
-HANG_S: Final = 60.0
+HANG_S: Final = 30.0
 """Longer than anything a request may wait for: `docs/fleet.md`, "Drills"."""
 
 GRACE_S: Final = 10.0
@@ -32,7 +32,7 @@ _TRIAL_LEFT: Final = 8
 """Calls of a trial key's lifetime that are left when it is first used here."""
 _LONG_AGO: Final = "2026-01-01"
 _REFRESHES: Final = 0.04
-_QUIET_S: Final = 70.0
+_QUIET_S: Final = 40.0
 
 
 class Excuse(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,6 +31,11 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 16
 
 
+AWAITED_LIMITS = ConnectionLimits(connect_s=2.0, statement_s=4.0, silence_s=2.0, turn_s=4.0)
+"""Of what a caller waits for before anything is done: each statement is short, and who gets no
+answer is to be told soon."""
+
+
 class OverdueError(psycopg.OperationalError):
     """The server did not answer in time."""
 

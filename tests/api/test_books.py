@@ -182,6 +182,35 @@ async def test_late_calls_are_an_error_until_they_are_written(
     assert not books.is_late()
 
 
+async def test_calls_counted_during_a_slow_visit_are_no_error(
+    books: UsageCounters,
+    ledger: Ledger,
+    key_id: int,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A ledger that takes long works: who is held is let through once all is written."""
+    began, go_on, write = threading.Event(), threading.Event(), Ledger.add_calls
+
+    def slow(*args: Any) -> dict[int, Usage]:
+        began.set()
+        go_on.wait(10)
+        return write(*args)
+
+    monkeypatch.setattr(module, "HOLD_AFTER_S", 0.05)
+    monkeypatch.setattr(Ledger, "add_calls", slow)
+    await count(books, key_id, 1, clock.now_s)
+    visit = asyncio.create_task(books.visit())
+    await asyncio.to_thread(began.wait, 10)
+    await count(books, key_id, 1, clock.now_s)
+    await asyncio.sleep(0.06)
+    held = asyncio.create_task(books.catch_up())
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(visit, held)
+    assert ledger.usage(key_id, clock.now_s).lifetime == 2
+
+
 async def test_a_new_page_begins_with_the_day_and_the_month(
     books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
