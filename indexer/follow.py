@@ -25,7 +25,7 @@ from indexer.heads import HeadFeed
 from sql.store import Store
 
 _FIRST_PAUSE_S = 0.5
-_MOST_PAUSE_S = 4.0
+_MOST_PAUSE_S = 2.0
 """A chain is followed again within ten seconds after its nodes, or the store, are back."""
 
 _WRONG_CHAIN_PAUSE_S = 30.0

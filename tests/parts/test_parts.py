@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.parts.postgres_server import PostgresServer, running_postgres
-from harness.parts.s3_server import S3Server, running_s3
+from harness.parts.s3_server import S3Server, can_make_small_disks, running_s3
 from harness.parts.server_process import PartFailedError, ServerProcess, is_listening
 from harness.parts.tcp_proxy import TcpProxy, proxied
 from harness.parts.valkey_server import running_valkey
@@ -61,6 +61,32 @@ def test_valkey_keeps_what_it_has_confirmed() -> None:
         server.start()
         with closing(redis.Redis.from_url(server.url)) as client:
             assert client.get("calls") == b"5"
+
+
+def test_valkey_can_forget_everything() -> None:
+    with running_valkey() as server:
+        with closing(redis.Redis.from_url(server.url)) as client:
+            client.set("calls", 5)
+        server.kill()
+        server.empty()
+        server.start()
+        with closing(redis.Redis.from_url(server.url)) as client:
+            assert client.get("calls") is None
+
+
+def test_a_small_disk_of_objects_is_full_until_it_is_emptied() -> None:
+    if not can_make_small_disks():
+        pytest.skip("this machine lets nobody mount a file system in memory")
+    with running_s3(disk_mb=4) as server, signed_in(server, server.secret) as client:
+        server.create_bucket("lake")
+        client.execute("copy (select 7 as number) to 's3://lake/some.parquet'")
+        server.fill_disk()
+        with pytest.raises(duckdb.HTTPException):
+            client.execute("copy (select random() from range(9999)) to 's3://lake/more.parquet'")
+        assert client.execute("from 's3://lake/some.parquet'").fetchall() == [(7,)]
+        server.empty_disk()
+        client.execute("copy (select 8 as number) to 's3://lake/more.parquet'")
+        assert client.execute("from 's3://lake/more.parquet'").fetchall() == [(8,)]
 
 
 def test_s3_serves_who_signs_rightly_and_nobody_else() -> None:
@@ -207,3 +233,26 @@ def test_a_silent_connection_stays_open_and_says_nothing_until_it_goes_on(proxy:
         link.settimeout(5)
         proxy.silence(is_silent=False)
         assert returned(link, 5) == b"later"
+
+
+def test_answers_are_held_while_what_is_asked_arrives(proxy: TcpProxy) -> None:
+    with connect(proxy) as link:
+        link.sendall(b"first")
+        assert returned(link, 5) == b"first"
+        proxy.hold_answers()
+        link.sendall(b"asked")
+        link.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            link.recv(1)
+        link.settimeout(5)
+        proxy.hold_answers(is_holding=False)
+        assert returned(link, 5) == b"asked"
+
+
+def test_a_proxy_knows_its_own_connections(proxy: TcpProxy) -> None:
+    with connect(proxy) as link:
+        link.sendall(b"x")
+        assert returned(link, 1) == b"x"
+        opened = [port for port in range(1 << 16) if proxy.has_opened(port)]
+        assert opened
+        assert link.getsockname()[1] not in opened
