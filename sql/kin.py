@@ -20,7 +20,7 @@ from sql.store import Readable
 MOST_COUNTED = 200
 """Kin read of each list; more are not counted."""
 
-LEAST_LIKENESS: Final = 0.8
+LEAST_LIKENESS: Final = 0.85
 """Codes with less in common are not said to be similar. `tests/analysis/shape_scores.py` has what
 that finds and misses."""
 

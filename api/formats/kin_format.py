@@ -102,7 +102,7 @@ class KinAnswer(Shape, frozen=True, kw_only=True):
     same_code: KinList | None
     """Tokens whose code has that digest, last tracked first. null: not known."""
     similar_code: KinList | None
-    """Tokens whose code has at least 80 % in common with it, the most
+    """Tokens whose code has at least 85 % in common with it, the most
     similar first. null: not known."""
     look_alikes: KinList | None
     """Tokens whose symbol or name looks like its symbol, by the power of

@@ -19,7 +19,7 @@ from sql.kin import LEAST_LIKENESS
 from tests.analysis.cases import load_cases
 from tests.analysis.cases_compile import Build, builds_of, runtime_of
 
-THRESHOLDS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
+THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 
 
 class ShapedCode(msgspec.Struct, frozen=True, kw_only=True):
