@@ -128,7 +128,7 @@ class FaultyFleet(msgspec.Struct, kw_only=True):
 
     def ways(self, part: Part) -> list[TcpProxy]:
         """Those of all processes to a part."""
-        return [one.links.to(part) for one in (*self.members.values(), self.compactor)]
+        return [one.links[part] for one in (*self.members.values(), self.compactor)]
 
 
 def excuse_of(fault: Fault, fleet: FaultyFleet, began_s: float) -> Excuse:
@@ -240,7 +240,7 @@ def _slow(ways: Sequence[TcpProxy], amount_s: float) -> Iterator[None]:
 
 
 def _link(fault: Fault, fleet: FaultyFleet) -> list[TcpProxy]:
-    return [fleet.target(fault).links.to(fault.part or "postgres")]
+    return [fleet.target(fault).links[fault.part or "postgres"]]
 
 
 # --- parts --------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 import httpx
-import msgspec
 
 from demo.npm_packages import PROJECT_ROOT
 from harness.parts.server_process import PartFailedError, free_port
@@ -34,35 +33,15 @@ _SESSION_FIELD = 3
 _STATE_FIELD = 0
 
 
-class Links(msgspec.Struct, frozen=True, kw_only=True):
-    """The proxies between one process and the parts."""
-
-    postgres: TcpProxy
-    valkey: TcpProxy
-    objects: TcpProxy
-    node: TcpProxy
-
-    def to(self, part: Part) -> TcpProxy:
-        """The way to a part."""
-        return {
-            "postgres": self.postgres,
-            "valkey": self.valkey,
-            "objects": self.objects,
-            "node": self.node,
-        }[part]
+Links = Mapping[Part, TcpProxy]
+"""The proxies between one process and the parts."""
 
 
 @contextmanager
 def linked(ports: Mapping[Part, int]) -> Iterator[Links]:
     """Run proxies to the ports of all parts."""
     with ExitStack() as stack:
-        made = {part: stack.enter_context(proxied(ports[part])) for part in PARTS}
-        yield Links(
-            postgres=made["postgres"],
-            valkey=made["valkey"],
-            objects=made["objects"],
-            node=made["node"],
-        )
+        yield {part: stack.enter_context(proxied(ports[part])) for part in PARTS}
 
 
 class FleetMember:
@@ -114,10 +93,6 @@ class FleetMember:
                 message = f"{self.name} is not ready: {self.log_tail()}"
                 raise PartFailedError(message)
             time.sleep(_LOOK_EVERY_S)
-
-    def has_ended(self) -> bool:
-        """Whether the newest process is no more."""
-        return self._running().poll() is not None
 
     def kill(self) -> None:
         """End the process without any warning; its children are left to themselves."""

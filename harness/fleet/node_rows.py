@@ -27,6 +27,8 @@ _SWAPS: Final = frozenset(
     }
 )
 _KINDS: Final = frozenset({"AmmV2", "AmmV3"})
+_ASKED: Final = "request"
+"""Why a token is tracked that no pool makes one of."""
 _SHOWN: Final = 3
 _POOL_WORD: Final[dict[str, int]] = {_PAIR_MADE: 0, _POOL_MADE: 1}
 """Which word of the event's data is the pool."""
@@ -130,9 +132,17 @@ class _Comparison:
         self._same("pools", stored, expected)
 
     def tokens(self) -> None:
-        stored = sorted((token, row[1]) for token, row in self._stored.tokens.items())
-        self._same("tokens", stored, sorted(self._first.items()))
+        """Each that has a pool. One that was analysed stays when a reorganisation takes its pool
+        away, and may come back later."""
+        for token in sorted(self._first.keys() - self._stored.tokens.keys()):
+            self.found.append(f"token {token} of block {self._first[token]} is missing")
         for token, row in self._stored.tokens.items():
+            may_stay = row[0] == _ASKED or row[3]
+            first = self._first.get(token)
+            if first is None or row[1] != first:
+                is_kept = may_stay and (first is None or row[1] < first)
+                if not is_kept:
+                    self.found.append(f"token {token} is of block {first}, not {row[1]}")
             if row[2] is None or row[2] > self._first.get(token, row[2]):
                 self.found.append(f"transfers of {token} are complete from {row[2]} only")
         self._same("rows of tokens that are gone", self._stored.orphans, [])

@@ -74,4 +74,4 @@ def audit_differences(url: str, members: Sequence[FleetMember]) -> tuple[list[st
 def _is_of(holder: str, port: int, members: Sequence[FleetMember]) -> bool:
     """Whether a connection is of the process that judges: they call themselves host, id, name."""
     pid = int(holder.split()[1])
-    return any(pid in one.pids and one.links.postgres.has_opened(port) for one in members)
+    return any(pid in one.pids and one.links["postgres"].has_opened(port) for one in members)

@@ -90,9 +90,10 @@ class TradedChain:
         self._thread.start()
 
     def stop(self) -> None:
-        """End it."""
+        """End it, if it has begun."""
         self._ended.set()
-        self._thread.join(_STOP_S)
+        if self._thread.is_alive():
+            self._thread.join(_STOP_S)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -170,4 +171,4 @@ def traded_chain(seed: int, folder: Path) -> Iterator[TradedChain]:
         try:
             yield chain
         finally:
-            chain.stop() if chain._thread.is_alive() else None
+            chain.stop()

@@ -259,13 +259,13 @@ def _surroundings() -> dict[str, str]:
 
 def _settings(links: Links, chain: TradedChain, parts: FleetParts) -> dict[str, str]:
     return {
-        "ASSAY_RPC_1": f"http://127.0.0.1:{links.node.port}",
+        "ASSAY_RPC_1": f"http://127.0.0.1:{links['node'].port}",
         "ASSAY_CONFIG": str(chain.overlay),
-        "ASSAY_STORE": parts.postgres.url(port=links.postgres.port),
+        "ASSAY_STORE": parts.postgres.url(port=links["postgres"].port),
         "ASSAY_LAKE": f"s3://{_BUCKET}/assay",
-        "ASSAY_REDIS": f"redis://127.0.0.1:{links.valkey.port}/0",
+        "ASSAY_REDIS": f"redis://127.0.0.1:{links['valkey'].port}/0",
         "ASSAY_DRAIN_S": _DRAIN_S,
         "AWS_ACCESS_KEY_ID": parts.objects.key_id,
         "AWS_SECRET_ACCESS_KEY": parts.objects.secret,
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{links.objects.port}",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{links['objects'].port}",
     }
