@@ -45,7 +45,7 @@ _VARIANTS = 8
 """Codes of one family; each differs from the first in up to two fifths of its features."""
 _REPEATS = 300
 _SEED = 3
-_CODES = 300
+_CODES = 100
 
 
 class _Token(msgspec.Struct, frozen=True, kw_only=True):

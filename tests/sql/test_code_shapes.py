@@ -106,7 +106,7 @@ def test_a_flood_of_alike_codes_displaces_none_of_the_first(store: Store) -> Non
     for number in range(1, 9):
         write_report(store, report(number, shape(number, changed=number)), LATER)
     for number in range(100, 100 + 3 * KEPT_PLACES):
-        write_report(store, report(number, shape(number, changed=15)), LATER)
+        write_report(store, report(number, shape(number, changed=8)), LATER)
     (most,) = read_rows(store, "select max(place) + 1 from shape_band")[0]
     assert most == 2 * KEPT_PLACES
     _, similar = lists(store, 1)
