@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
+import psycopg
 import pytest
 
 from analysis.fleet.run_outcome import FailedElsewhereError
@@ -61,7 +62,21 @@ async def test_an_error_is_the_same_wherever_it_was_met(fleet: Fleet, error: Exc
     assert str(met.value) == str(error)
     assert getattr(met.value, "code", None) == getattr(error, "code", None)
     judge.chain.error = None
-    assert (await fleet.api().report(SLUG, token(1))).token.is_settled  # it may be asked for again
+    again = await fleet.api().report(SLUG, token(1), refresh=True)
+    assert again.token.is_settled
+
+
+async def test_a_refusal_holds_in_every_process_for_a_while(fleet: Fleet) -> None:
+    judge = fleet.analyser()
+    judge.chain.error = TokenRefusedError(code="not_a_contract", reason="no code")
+    for _ in range(3):
+        with pytest.raises(TokenRefusedError, match="no code"):
+            await fleet.api().report(SLUG, token(1))
+    assert len(judge.chain.begun) == 1
+    judge.chain.error = None
+    with psycopg.connect(fleet.url) as connection:
+        connection.execute("update analysis_run set ended_at = ended_at - interval '31 s'")
+    assert (await fleet.api().report(SLUG, token(1))).token.is_settled
 
 
 async def test_who_is_too_early_gets_pending_and_the_next_the_answer(fleet: Fleet) -> None:
