@@ -24,6 +24,9 @@ from tests.chain.judging import judge
 from tests.indexer.ledger_of_chain import Tables
 from tests.indexer.ledger_of_node import expect_of_node
 
+PATIENT = RpcSettings(attempts=2, timeout_s=60)
+"""What a slow machine takes long for is no answer of the node."""
+
 Judged = Report | TokenRefusedError | UpstreamError
 """What an analysis came to."""
 
@@ -56,7 +59,7 @@ async def judge_all(
     url: str, reference: Chain, tokens: dict[str, Address], now_s: int
 ) -> dict[str, Judged]:
     """Analyse one token after the other."""
-    client = await RpcClient.connect((url,), reference.id, RpcSettings(attempts=2))
+    client = await RpcClient.connect((url,), reference.id, PATIENT)
     context = ChainContext(
         chain=reference,
         node=client,

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from config.settings_model import IndexerSettings, RpcSettings
+from config.settings_model import IndexerSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.report import Report
 from core.rpc.client import RpcClient
@@ -21,7 +21,7 @@ from indexer.follower import Follower
 from sql.store import Store
 from tests.indexer.ledger_of_chain import Tables, read
 from tests.indexer.ledger_of_node import expect_of_node
-from tests.nodes.conftest import Judged, OtherNode, Reference, judge_all
+from tests.nodes.conftest import PATIENT, Judged, OtherNode, Reference, judge_all
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
 
@@ -34,7 +34,7 @@ def programs(*, has_headers: bool) -> list[Any]:
 
 async def follow_to_head(url: str, reference: Reference, path: Path) -> Tables:
     """What the tables hold once the whole chain is followed. Raises UpstreamError."""
-    client = await RpcClient.connect((url,), reference.chain.id, RpcSettings(attempts=2))
+    client = await RpcClient.connect((url,), reference.chain.id, PATIENT)
     store = Store.open(path)
     try:
         follower = Follower(reference.chain, client, store, IndexerSettings(max_log_range=4))
