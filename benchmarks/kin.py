@@ -67,9 +67,12 @@ def write_kin(path: Path, tokens: int, codes: int) -> int:
             "update report set creator_address = ? where token_id = ?",
             ((_account(one), token_id) for one, (token_id, _) in zip(creators, ids, strict=True)),
         )
-        connection.execute(
-            "insert into funder select distinct chain_id, creator_address, "
-            "zeroblob(18) || substr(creator_address, 19, 2), 1, zeroblob(32) from report"
+        made = connection.execute(
+            "select distinct chain_id, creator_address from report"
+        ).fetchall()
+        connection.executemany(
+            "insert into funder values (?, ?, ?, 1, zeroblob(32))",
+            ((chain_id, account, bytes(18) + account[18:]) for chain_id, account in made),
         )
         connection.execute(
             "insert into token select token_id, chain_id, address, 'pool', 1, 1, null from report"
