@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-FAST = frozenset({"test_error_table", "test_limits"})
+FAST = frozenset({"test_error_table"})
 """Modules that CI runs there too; the others are for `make test-fleet`."""
 
 ON_A_FLEET: dict[str, frozenset[str]] = {
