@@ -54,7 +54,7 @@ test-long: setup ## Run all tests with every combination, every sample and ten t
 test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (770 MB), follow and analyse on each
 	$(PYTEST) -m other_nodes $(ARGS)
 
-test-fleet: setup ## Run the tests of servers, and those of the serving state again on PostgreSQL
+test-fleet: setup ## Run the tests of servers, those of the serving state again on PostgreSQL, those of the API on a fleet
 	$(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS)
 	for found in $(OTHER_POSTGRES); do \
 		ASSAY_TEST_POSTGRES=$$found $(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS) || exit 1; \

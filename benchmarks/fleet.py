@@ -52,6 +52,9 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     """Analyses that ended a second."""
     cpu_share: float
     """Of one core that the analysing processes used, all together."""
+    rest_share: float
+    """The same of node, database, proxy and callers: where both together are all the cores that
+    there are, a second process has nothing left to use."""
 
 
 @contextmanager
@@ -113,13 +116,17 @@ async def measure(
     callers = Callers(asked, tokens)
     tasks = [asyncio.create_task(callers.call()) for _ in range(min(CALLERS, len(tokens) - 1))]
     await asyncio.sleep(seconds / 4)
-    before, cpu_s, began_s = callers.ended, _cpu_s(processes), time.monotonic()
+    everything = [Process(os.getpid())]
+    before, began_s = callers.ended, time.monotonic()
+    cpu_s, all_cpu_s = _cpu_s(processes), _cpu_s(everything)
     await asyncio.sleep(seconds)
     taken_s = time.monotonic() - began_s
+    used_s, all_used_s = _cpu_s(processes) - cpu_s, _cpu_s(everything) - all_cpu_s
     found = Rate(
         processes=len(processes),
         per_s=(callers.ended - before) / taken_s,
-        cpu_share=(_cpu_s(processes) - cpu_s) / taken_s,
+        cpu_share=used_s / taken_s,
+        rest_share=(all_used_s - used_s) / taken_s,
     )
     for task in tasks:
         task.cancel()
@@ -178,7 +185,8 @@ async def compare(
                     rates.append(await measure(asked, tokens, processes, args.seconds))
                 last = rates[-1]
                 print(
-                    f"  {count} processes: {last.per_s:.2f} analyses/s, {last.cpu_share:.2f} cores",
+                    f"  {count} processes: {last.per_s:.2f} analyses/s, "
+                    f"{last.cpu_share:.2f} cores; the rest {last.rest_share:.2f}",
                     flush=True,
                 )
         await ends.aclose()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-FAST = frozenset({"test_error_table", "test_limits"})
+FAST = frozenset({"test_error_table"})
 """Modules that CI runs there too; the others are for `make test-fleet`."""
 
 ON_A_FLEET: dict[str, frozenset[str]] = {
@@ -39,14 +39,6 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
         }
     ),
     "test_chain_names": frozenset(),
-    "test_crowd": frozenset(
-        {
-            "test_a_caller_who_leaves_was_counted_once",
-            "test_a_slow_token_keeps_no_other_waiting",
-            "test_a_storm_of_refreshes_is_one_refresh",
-            "test_one_failure_is_told_to_all_and_then_forgotten",
-        }
-    ),
     "test_deadline": frozenset(
         {
             "test_a_ledger_out_of_reach_costs_the_header_and_not_the_answer",
