@@ -2,7 +2,7 @@
 What they hand over is analysed in this process, by the script of the test."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from itertools import count, cycle
 from typing import Any, Protocol
@@ -240,8 +240,16 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
             await world.begin()
             yield world
         finally:
+            world.analysis.gate.set()
             stop.set()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _end(tasks)
             await held.aclose()
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for the end of what was asked to end; what stays is cancelled, and left if need be."""
+    _, left = await asyncio.wait(tasks, timeout=_PATIENCE_S)
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=_PATIENCE_S)
