@@ -59,6 +59,13 @@ _KEPT: Final = frozenset(
 _TOLD: Final = ("refusal", "report_body")
 """Tables whose deletions processes are told of."""
 
+_TELL: Final = """
+    insert into report_change (token_id, chain_id, address)
+    select -row_number() over (order by address), chain_id, address from analysis_run
+    on conflict (token_id) do update set address = excluded.address, change = excluded.change
+"""
+"""Refusals of addresses that are not tracked are in the memory of processes alone."""
+
 
 class ApiFleet(msgspec.Struct, frozen=True):
     """The processes, and what they share."""
@@ -75,6 +82,7 @@ class ApiFleet(msgspec.Struct, frozen=True):
                 "select tablename::text from pg_tables where schemaname = current_schema()"
             )
             tables = sorted({str(row[0]) for row in found} - _KEPT - set(_TOLD))
+            connection.execute(_TELL)
             _delete(connection, _TOLD)
             # Neither references nor triggers: all of them are emptied.
             connection.execute("set session_replication_role = replica")
@@ -85,7 +93,8 @@ class ApiFleet(msgspec.Struct, frozen=True):
     def forget_reports(self) -> None:
         """Delete the reports, of which the processes are told."""
         with psycopg.connect(self.address.url.value, autocommit=True) as connection:
-            _delete(connection, _TOLD)
+            connection.execute(_TELL)
+            _delete(connection, (*_TOLD, "analysis_run"))
 
 
 def _delete(connection: psycopg.Connection[tuple[Any, ...]], tables: Iterable[str]) -> None:

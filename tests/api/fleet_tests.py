@@ -35,6 +35,7 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
             "test_a_limit_that_ends_in_the_middle_costs_what_was_answered",
             "test_a_slow_token_is_pending_and_holds_nobody_up",
             "test_long_answers_come_in_several_calls",
+            "test_order_is_kept_and_a_duplicate_answered_and_counted_once",
             "test_so_many_are_worked_out_at_once",
         }
     ),
@@ -78,6 +79,8 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
     "test_kin": frozenset(
         {
             "test_a_key_is_needed_and_a_store",
+            "test_the_page_has_a_table_for_each_known_list",
+            "test_the_page_is_for_whom_the_pages_are",
         }
     ),
     "test_limits": frozenset(
