@@ -41,7 +41,8 @@ _LEVEL_WITHIN_S: Final = 30.0
 _WRITTEN_WITHIN_S: Final = 15.0
 _ANSWERED_WITHIN_S: Final = 30.0
 _GONE_WITHIN_S: Final = 20.0
-_WHOLE_WITHIN_S: Final = 120.0
+_WHOLE_WITHIN_S: Final = 240.0
+"""A past that could not be fetched is tried again a minute or two later."""
 _COMPACT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 0.1
 
@@ -131,22 +132,32 @@ class WholeDrill:
 
     def finish(self) -> list[str]:
         """What is wrong at the end of all, once the past of all tokens is fetched."""
+        tokens = [token.address for token in self._fleet.chain.tokens]
 
         def is_whole() -> bool | None:
-            rows = self._fleet.read().tokens.values()
-            return all(row[4] for row in rows if row[3]) or None
+            """The chain goes on meanwhile: pasts are fetched once they are final."""
+            stored = self._fleet.read().tokens
+            return all(stored[token][4] for token in tokens) or None
 
         def is_idle() -> bool | None:
             return self._fleet.open_runs() == 0 or None
 
+        try:
+            until(is_whole, "the past of tokens is not fetched", within_s=_WHOLE_WITHIN_S)
+        except PartFailedError as error:
+            return [str(error)]
         with self._callers.quiet(), self._fleet.chain.frozen():
             try:
-                until(is_whole, "the past of tokens is not fetched", within_s=_WHOLE_WITHIN_S)
                 until(is_idle, "analyses do not end", within_s=_WHOLE_WITHIN_S)
+                head = self._fleet.chain.node.head_number()
+                until(
+                    lambda: self._fleet.has_followed(head) or None,
+                    "the newest block is not stored",
+                    within_s=_LEVEL_WITHIN_S,
+                )
             except PartFailedError as error:
                 return [str(error)]
             stored = self._fleet.read()
-            tokens = [token.address for token in self._fleet.chain.tokens]
             return balance_differences(stored, self._fleet.chain.node, tokens)
 
     def totals(self) -> str:
