@@ -36,10 +36,12 @@ class CallerError(AssayError):
 class TokenRefusedError(CallerError):
     """The requested address is not a token that can be analysed."""
 
-    def __init__(self, *, code: RefusalCode, reason: str) -> None:
+    def __init__(self, *, code: RefusalCode, reason: str, age_s: float = 0.0) -> None:
+        """`age_s`: seconds since it was found, elsewhere; an answer may be only so old."""
         super().__init__(reason)
         self.code: RefusalCode = code
         self.reason = reason
+        self.age_s = age_s
 
 
 class InvalidAddressError(TokenRefusedError):

@@ -100,7 +100,7 @@ class AskedAnalysis:
         """
         for state in await asyncio.to_thread(self._runs.states_of, [(chain_id, token)]):
             error = error_of(state)
-            if isinstance(error, TokenRefusedError) and (state.ended_s or 0.0) < _REFUSAL_KEPT_S:
+            if isinstance(error, TokenRefusedError) and error.age_s < _REFUSAL_KEPT_S:
                 raise error
 
     async def _read(self, chain_id: int, token: Address) -> Report | None:

@@ -34,7 +34,7 @@ def error_of(state: RunState) -> Exception | None:
             code = _CODES.get(state.code)
             if code is None:  # of a newer release
                 return FailedElsewhereError(f"refused as {state.code}: {reason}")
-            return TokenRefusedError(code=code, reason=reason)
+            return TokenRefusedError(code=code, reason=reason, age_s=state.ended_s or 0.0)
         case "node_failed":
             return UpstreamError(service=state.service or "node", reason=reason)
         case _:

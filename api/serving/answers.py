@@ -228,6 +228,7 @@ class Answers:
                 keep_s = min(UNSETTLED_CACHE_S, keep_s)
         except TokenRefusedError as error:
             found = error
+            keep_s -= error.age_s
         until_s = self._deps.monotonic_s() + keep_s
         made = CachedToken(found, started_as=started_as, until_s=until_s)
         kept = self._cache.put(ask.token, made)

@@ -21,6 +21,7 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
     ),
     "test_answers": frozenset(
         {
+            "test_a_refusal_of_another_process_is_served_as_much_shorter",
             "test_a_shorter_cache_can_be_set",
             "test_an_answer_is_served_again_for_two_minutes",
             "test_callers_share_one_report_whatever_their_formats",

@@ -81,6 +81,16 @@ async def test_a_refusal_is_served_again_too(world: World, get: Get) -> None:
     assert len(world.analysis.asked) == 1
 
 
+async def test_a_refusal_of_another_process_is_served_as_much_shorter(
+    world: World, get: Get
+) -> None:
+    world.analysis.outcome = TokenRefusedError(code="not_a_contract", reason="no code", age_s=20.0)
+    for passed_s, asked in ((0, 1), (99, 1), (1, 2)):
+        world.clock.now_s += passed_s
+        assert (await get(TOKEN)).status_code == 422
+        assert len(world.analysis.asked) == asked
+
+
 async def test_a_failure_is_not(world: World, get: Get) -> None:
     world.analysis.outcome = UpstreamError(service="node", reason="gone")
     assert (await get(TOKEN)).status_code == 500

@@ -75,7 +75,12 @@ async def test_a_refusal_holds_in_every_process_for_a_while(fleet: Fleet) -> Non
     assert len(judge.chain.begun) == 1
     judge.chain.error = None
     with psycopg.connect(fleet.url) as connection:
-        connection.execute("update analysis_run set ended_at = ended_at - interval '31 s'")
+        connection.execute("update analysis_run set ended_at = ended_at - interval '20 s'")
+    with pytest.raises(TokenRefusedError) as met:
+        await fleet.api().report(SLUG, token(1))
+    assert 20 <= met.value.age_s < 30
+    with psycopg.connect(fleet.url) as connection:
+        connection.execute("update analysis_run set ended_at = ended_at - interval '11 s'")
     assert (await fleet.api().report(SLUG, token(1))).token.is_settled
 
 
