@@ -48,7 +48,7 @@ def test_a_fleet_outlasts_a_handful_of_faults() -> None:
     with whole_drill(SEED) as drill:
         for kind in (kind for kind in HANDFUL if kind in drill.kinds):
             outcome = drill.suffer(drill.draw([kind], longest_s=SHORT_S, with_minutes=False))
-            assert not outcome.differences, drill.logs()
+            assert not outcome.differences, (outcome.differences, drill.logs())
             assert outcome.following_s < FOLLOWING_WITHIN_S
         assert not drill.finish()
         spoil(drill.url)
