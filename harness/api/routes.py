@@ -69,6 +69,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}/card.png"),
     ("GET", f"/t/1/{TOKEN}/exit"),
     ("GET", f"/t/1/{TOKEN}/hooks"),
+    ("GET", f"/t/1/{TOKEN}/kin"),
     ("GET", f"/t/1/{TOKEN}/liquidity"),
     ("GET", f"/t/1/{TOKEN}/evidence-pack"),
 )

@@ -97,6 +97,11 @@ async def until_settled(scene: Scene, token: Address) -> Report:
         await asyncio.sleep(0.01)
 
 
+def as_stored(report: Report) -> Report:
+    """A report as it is read again: the shape of its code is kept for kin alone."""
+    return msgspec.structs.replace(report, shape=None)
+
+
 async def test_who_is_too_early_gets_pending_and_the_next_the_answer(
     chain: Chain, scene: Scene
 ) -> None:
@@ -140,7 +145,7 @@ async def test_an_old_report_is_made_anew_and_refresh_does_not_wait_for_age(
     token = chain.world.token("honest").address
     first = await scene.analyser.report(SLUG, token)
     scene.clock.now_s += scene.settings.refresh_after_s - 1
-    assert await scene.analyser.report(SLUG, token) == first
+    assert await scene.analyser.report(SLUG, token) == as_stored(first)
     again = await scene.analyser.report(SLUG, token, refresh=True)
     assert again.token.scanned_at_s > first.token.scanned_at_s
     scene.clock.now_s += scene.settings.refresh_after_s + 1
@@ -156,7 +161,7 @@ async def test_a_dead_node_leaves_the_last_report_standing_for_a_while_only(
     report = await scene.analyser.report(SLUG, known)
     scene.node.is_cut = True
     scene.clock.now_s += scene.settings.refresh_after_s + 1
-    assert await scene.analyser.report(SLUG, known) == report
+    assert await scene.analyser.report(SLUG, known) == as_stored(report)
     with pytest.raises(UpstreamError):
         await scene.analyser.report(SLUG, unknown)
     scene.clock.now_s += scene.settings.serve_stale_s
@@ -204,8 +209,8 @@ async def test_a_report_that_did_not_settle_is_kept_only_when_nothing_better_com
     scene.node.open.set()
     with pytest.raises(UpstreamError):
         await scene.analyser.refresh(SLUG, token)
-    assert scene.stored(token) == early
-    assert await scene.analyser.report(SLUG, token) == early
+    assert scene.stored(token) == as_stored(early)
+    assert await scene.analyser.report(SLUG, token) == as_stored(early)
 
 
 class SlowShelf(ReportStore):
@@ -236,9 +241,9 @@ async def test_nobody_waits_for_the_tables_and_none_is_judged_twice_for_them(
     next_one = asyncio.create_task(analyser.report(SLUG, token))
     await asyncio.sleep(0)
     shelf.open.set()
-    assert await next_one == first
+    assert await next_one == as_stored(first)
     assert shelf.written == 1
-    assert scene.stored(token) == first
+    assert scene.stored(token) == as_stored(first)
 
 
 class FullShelf(ReportStore):

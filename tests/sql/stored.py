@@ -20,7 +20,7 @@ Cells = tuple[object, ...]
 OF_ONE_ENGINE = frozenset(
     {
         *("analysis_run", "chain_writer", "lease", "ledger_writer", "ledger_version"),
-        *("report_change", "schema_version"),
+        *("report_change", "schema_version", "fleet_chain", "inquiry"),
         "sqlite_sequence",
     }
 )
