@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -126,8 +127,10 @@ def outside() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def place(
     tmp_path_factory: pytest.TempPathFactory, anvil_node: AnvilNode, world: World, outside: str
-) -> Place:
-    """On the chain that all tests share: nothing here changes it."""
+) -> Iterator[Place]:
+    """On the chain that all tests share, with a block of now: an old one is no chain that moves."""
+    snapshot = anvil_node.snapshot()
+    anvil_node.set_time(max(anvil_node.head_time() + 1, int(time.time())))
     folder = tmp_path_factory.mktemp("jobs")
     (configured,) = (text for kind, text in BLOCKS if kind == "toml")
     # The page has a folder of where the service was started.
@@ -139,7 +142,8 @@ def place(
         "ASSAY_STORE": str(folder / "store.duckdb"),
     }
     made = run(*("keys", "create", "--operator", "--plan", "admin", "--label", "test"), env=env)
-    return Place(world=world, folder=folder, env=env, key=made.stdout.strip())
+    yield Place(world=world, folder=folder, env=env, key=made.stdout.strip())
+    anvil_node.revert(snapshot)
 
 
 def _asked_of(token: str) -> int:

@@ -28,7 +28,7 @@ def test_no_request_fails_while_every_process_is_replaced(
             "ASSAY_CONFIG": str(tmp_path),
             "ASSAY_STORE": stack.enter_context(empty_databases.lent()),
             "ASSAY_LAKE": str(tmp_path / "lake"),
-            "ASSAY_DRAIN_S": f"{5 * PROBE_EVERY_S:g}",
+            "ASSAY_DRAIN_S": f"{15 * PROBE_EVERY_S:g}",
             "TMPDIR": str(tmp_path),
         }
         made = run("keys", "create", "--plan", "admin", "--label", "test", env=env)

@@ -5,6 +5,7 @@ on real parts and a real chain, and those that have once found something.
 """
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,15 +18,9 @@ from harness.fleet.whole_drill import FOLLOWING_WITHIN_S, whole_drill
 SEED = 1
 SHORT_S = 1.5
 
-HANDFUL: tuple[FaultKind, ...] = (
-    "kill",
-    "two leaders",
-    "link half-open",
-    "postgres killed",
-    "valkey lost",
-    "objects full",
-)
-"""One of each sort: the others differ in where and how long."""
+A_FEW: tuple[FaultKind, ...] = ("two leaders", "postgres killed")
+HANDFUL: tuple[FaultKind, ...] = ("kill", "link half-open", "valkey lost", "objects full")
+"""With the few one of each sort: the others differ in where and how long."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +39,10 @@ FOUND = msgspec.convert(
 pytestmark = [pytest.mark.fleet, pytest.mark.node]
 
 
-def test_a_fleet_outlasts_a_handful_of_faults() -> None:
+@pytest.mark.parametrize("kinds", [A_FEW, pytest.param(HANDFUL, marks=pytest.mark.exhaustive)])
+def test_a_fleet_outlasts_faults(kinds: Sequence[FaultKind]) -> None:
     with whole_drill(SEED) as drill:
-        for kind in (kind for kind in HANDFUL if kind in drill.kinds):
+        for kind in (kind for kind in kinds if kind in drill.kinds):
             outcome = drill.suffer(drill.draw([kind], longest_s=SHORT_S, with_minutes=False))
             assert not outcome.differences, (outcome.differences, drill.logs())
             assert outcome.following_s < FOLLOWING_WITHIN_S
