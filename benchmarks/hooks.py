@@ -5,25 +5,19 @@ with a hook, and one with three, in each of which three holders have positions.
 """
 
 import asyncio
-import tempfile
-from pathlib import Path
 
 import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.simulation.simulate_v1 import NotSimulated
+from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from benchmarks.quotes import ROUNDS, context_of, measure
 from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import RpcSettings
 from core.primitives import Address
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
-from demo.overlay import write_overlay
-from demo.world import build_world
 from harness.chain.v4_positions import seed_hooked
 from harness.chain.verbs import Chain as DemoChain
 
@@ -67,14 +61,9 @@ def _simulated(found: HookFindings) -> str:
 
 async def main() -> None:
     """Start the node, and print the table."""
-    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
-        world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
-        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
-        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
+    async with demo_world() as demo:
         print(describe(f"{ROUNDS} rounds"))
-        await run(chain, DemoChain(node, world, load_artifacts()), client)
-        await client.aclose()
+        await run(demo.chain, DemoChain(demo.node, demo.world, load_artifacts()), demo.client)
 
 
 if __name__ == "__main__":

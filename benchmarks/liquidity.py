@@ -5,22 +5,16 @@ and one with a pool of positions.
 """
 
 import asyncio
-import tempfile
-from pathlib import Path
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import find_liquidity
+from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from benchmarks.quotes import ROUNDS, context_of, measure, settled
 from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import RpcSettings
 from core.report import Report
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
 from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
 
 
 async def run(chain: Chain, world: World, client: RpcClient) -> None:
@@ -38,14 +32,9 @@ async def run(chain: Chain, world: World, client: RpcClient) -> None:
 
 async def main() -> None:
     """Start the node, and print the table."""
-    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
-        world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
-        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
-        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
+    async with demo_world() as demo:
         print(describe(f"{ROUNDS} rounds"))
-        await run(chain, world, client)
-        await client.aclose()
+        await run(demo.chain, demo.world, demo.client)
 
 
 if __name__ == "__main__":

@@ -5,24 +5,18 @@ Uniswap V2, and one with a pool of V4.
 """
 
 import asyncio
-import tempfile
-from pathlib import Path
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.replay.evidence_pack import EvidencePack, compress_pack, encode_pack
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import replay_pack
+from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from benchmarks.quotes import ROUNDS, context_of, measure
 from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import RpcSettings
 from core.primitives import Address
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
 from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
 
 
 async def run(chain: Chain, world: World, client: RpcClient) -> None:
@@ -53,14 +47,9 @@ async def _work(
 
 async def main() -> None:
     """Start the node, and print the table."""
-    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
-        world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
-        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
-        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
+    async with demo_world() as demo:
         print(describe(f"{ROUNDS} rounds"))
-        await run(chain, world, client)
-        await client.aclose()
+        await run(demo.chain, demo.world, demo.client)
 
 
 if __name__ == "__main__":

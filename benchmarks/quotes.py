@@ -6,10 +6,8 @@ and with ten, and checks of calls that are given and that are made here.
 
 import asyncio
 import statistics
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
@@ -18,19 +16,16 @@ from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import check_trade
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
+from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, RpcSettings
+from config.settings_model import AnalysisSettings
 from core.primitives import Address, HexBytes, RawAmount
 from core.report import Report
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.layout import ZooToken
-from demo.overlay import write_overlay
 from demo.swaps import sell_call
-from demo.world import build_world
 from harness.chain.counting import CountingNode
 from harness.chain.many_pools import seed_nine_more
 from harness.chain.verbs import Chain as DemoChain
@@ -122,14 +117,9 @@ async def _quotes(name: str, chain: Chain, client: RpcClient, token: ZooToken) -
 
 async def main() -> None:
     """Start the node, and print the table."""
-    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
-        world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
-        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
-        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
+    async with demo_world() as demo:
         print(describe(f"{ROUNDS} rounds"))
-        await run(chain, DemoChain(node, world, load_artifacts()), client)
-        await client.aclose()
+        await run(demo.chain, DemoChain(demo.node, demo.world, load_artifacts()), demo.client)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,8 @@ machine: once as it is, and once with a delay added to each round trip, as a nod
 
 import asyncio
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -17,19 +15,16 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
+from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, RpcSettings
+from config.settings_model import AnalysisSettings
 from core.errors import TokenRefusedError
 from core.primitives import Address
 from core.report import Report
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.layout import ZooToken
-from demo.overlay import write_overlay
-from demo.world import build_world
 from harness.chain.counting import CountingNode
 from harness.chain.many_pools import seed_nine_more
 from harness.chain.verbs import Chain as DemoChain
@@ -117,17 +112,12 @@ async def report(name: str, chain: Chain, tokens: Sequence[ZooToken], client: Rp
 
 async def main() -> None:
     """Print the table."""
-    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
-        world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
-        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
-        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
-        print(describe(f"{len(world.tokens)} tokens of the demo's world, {ROUNDS} rounds"))
-        await report("the world's", chain, world.tokens, client)
-        token = world.token("honest")
-        seed_nine_more(DemoChain(node, world, load_artifacts()), token)
-        await report(f"with {POOLS} pools", chain, (token,) * 10, client)
-        await client.aclose()
+    async with demo_world() as demo:
+        print(describe(f"{len(demo.world.tokens)} tokens of the demo's world, {ROUNDS} rounds"))
+        await report("the world's", demo.chain, demo.world.tokens, demo.client)
+        token = demo.world.token("honest")
+        seed_nine_more(DemoChain(demo.node, demo.world, load_artifacts()), token)
+        await report(f"with {POOLS} pools", demo.chain, (token,) * 10, demo.client)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,40 @@
+"""The demo's world on a node of this machine, with a client of it."""
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from config.chains import Chain
+from config.load import load_chains
+from config.settings_model import RpcSettings
+from core.rpc.client import RpcClient
+from demo.anvil import AnvilNode
+from demo.layout import World
+from demo.overlay import write_overlay
+from demo.world import build_world
+
+
+class DemoWorld(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked, and through what."""
+
+    node: AnvilNode
+    world: World
+    chain: Chain
+    client: RpcClient
+
+
+@asynccontextmanager
+async def demo_world() -> AsyncIterator[DemoWorld]:
+    """Start a node and build the world; both are gone at the end."""
+    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
+        world = build_world(node)
+        overlay = write_overlay(world, Path(folder))
+        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
+        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
+        try:
+            yield DemoWorld(node=node, world=world, chain=chain, client=client)
+        finally:
+            await client.aclose()
