@@ -1,5 +1,8 @@
 """A record of who judged which token and who wrote its reports, kept by triggers of the database: a
-token is judged by one process at a time, and only that one writes."""
+token is judged by one process at a time, and only that one writes.
+
+A creator that is found later is added by whoever searched, to a report that stays: not meant here.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -37,7 +40,7 @@ $$;
 create trigger drill_run after update on public.analysis_run for each row
 when (old.holder is not null and new.holder is not null and new.run is distinct from old.run)
 execute function drill.note_run();
-create trigger drill_report after insert or update on public.report_body for each row
+create trigger drill_report after insert on public.report for each row
 execute function drill.note_report();
 """
 

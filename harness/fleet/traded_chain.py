@@ -80,7 +80,7 @@ class TradedChain:
         self._dice = dice
         self._trader = Trader(node, world, seed=dice.getrandbits(32))
         self._first = node.head_number()
-        self._moving = threading.Lock()
+        self._moving = threading.RLock()
         self._ended = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="traded-chain", daemon=True)

@@ -149,16 +149,18 @@ class WholeDrill:
         with self._callers.quiet(), self._fleet.chain.frozen():
             try:
                 until(is_idle, "analyses do not end", within_s=_WHOLE_WITHIN_S)
-                head = self._fleet.chain.node.head_number()
-                until(
-                    lambda: self._fleet.has_followed(head) or None,
-                    "the newest block is not stored",
-                    within_s=_LEVEL_WITHIN_S,
-                )
+                self._until_level()
             except PartFailedError as error:
                 return [str(error)]
             stored = self._fleet.read()
             return balance_differences(stored, self._fleet.chain.node, tokens)
+
+    @contextmanager
+    def level(self) -> Iterator[None]:
+        """Have the chain stand still once all of it is stored. Raises PartFailedError."""
+        with self._fleet.chain.frozen():
+            self._until_level()
+            yield
 
     def totals(self) -> str:
         """How much was compared, in words."""
@@ -242,13 +244,8 @@ class WholeDrill:
         """What is wrong in store, lake and ledger, and with who judged."""
         fleet = self._fleet
         with self._callers.quiet(), fleet.chain.frozen():
-            head = fleet.chain.node.head_number()
             try:
-                until(
-                    lambda: fleet.has_followed(head) or None,
-                    "the newest block is not stored",
-                    within_s=_LEVEL_WITHIN_S,
-                )
+                self._until_level()
             except PartFailedError as error:
                 return [str(error)]
             found = chain_differences(fleet.read(), fleet.chain.node, fleet.chain.facts)
@@ -259,6 +256,16 @@ class WholeDrill:
             found += wrong
             self._callers.renew_trials(fleet.ledger)
         return [*found, *self._left_behind()]
+
+    def _until_level(self) -> None:
+        """Wait until the newest block of a chain that stands still is stored. Raises
+        PartFailedError."""
+        head = self._fleet.chain.node.head_number()
+        until(
+            lambda: self._fleet.has_followed(head) or None,
+            "the newest block is not stored",
+            within_s=_LEVEL_WITHIN_S,
+        )
 
     def _until_written(self) -> None:
         """Give the servers the time that they have to write what they have counted."""
