@@ -9,8 +9,9 @@ from typing import cast
 
 from eth_abi.abi import decode, encode
 from eth_abi.grammar import TupleType, parse
-from eth_hash.auto import keccak
 
+from core.abi_words import encode_words
+from core.keccak import keccak
 from core.primitives import Hash32, Selector
 
 
@@ -35,7 +36,7 @@ def call_data(signature: str, *arguments: object) -> str:
 
 
 def _encoded(signature: str, arguments: tuple[object, ...]) -> str:
-    return selector_of(signature) + encode(argument_types(signature), arguments).hex()
+    return selector_of(signature) + encode_values(argument_types(signature), arguments)
 
 
 # Simulations repeat the same calls with the same accounts.
@@ -54,7 +55,8 @@ def argument_types(signature: str) -> tuple[str, ...]:
 
 def encode_values(types: Sequence[str], values: Sequence[object]) -> str:
     """Return ABI-encoded values as hex without 0x, as constructors take them after their code."""
-    return encode(types, values).hex()
+    words = encode_words(types, values)
+    return encode(types, values).hex() if words is None else words
 
 
 def decode_values(types: str, data: str) -> tuple[object, ...]:

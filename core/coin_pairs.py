@@ -6,8 +6,7 @@ bytes each. Where a vault names tokens, a pair's id is the pool's address, then 
 hash of the vault's id of the pool and both tokens.
 """
 
-from eth_hash.auto import keccak
-
+from core.keccak import keccak
 from core.primitives import Address, Hash32
 
 FIRST_PAIR = (0, 1)

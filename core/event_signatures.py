@@ -8,8 +8,8 @@ from functools import cache
 from typing import Literal
 
 import msgspec
-from eth_hash.auto import keccak
 
+from core.keccak import keccak
 from core.primitives import Hash32
 
 _DECLARED = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)")

@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import NewType
 
 import msgspec
-from eth_hash.auto import keccak
 
 from core.errors import InvalidAddressError
+from core.keccak import keccak
 
 Address = NewType("Address", str)
 """0x and 40 lower-case hex digits. Rendered with `checksum` in output for people only."""

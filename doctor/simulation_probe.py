@@ -93,7 +93,7 @@ def build(subject: Subject, *, is_validated: bool) -> Simulation:
 
 def with_low_fees(simulation: Simulation) -> RpcRequest:
     """Return the request with transactions that pay less than the base fee."""
-    request = simulation.request()
+    request = simulation.request
     options = msgspec.json.decode(msgspec.json.encode(request.params[0]))
     for block in options["blockStateCalls"]:
         for call in block["calls"]:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from eth_hash.auto import keccak
 
 from core.arrays import ByteArray, Int64Array, Uint64Array
+from core.keccak import keccak
 from core.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, LogsBloom

@@ -7,12 +7,11 @@ outcome of the condition, or None where a deciding value is not known.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from eth_hash.auto import keccak
-
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.trade_conditions import TradeCondition
+from core.keccak import keccak
 from core.primitives import Address, Hash32, low_address, to_hash32
 
 _TRANSFER: Final = "0xa9059cbb"

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.liquidity.holdings import HISTORY_REFUSED, Part, PoolHoldings, gather, history_query
 from analysis.liquidity.position_value import Valuation
@@ -21,6 +20,7 @@ from analysis.reads.chain_reads import Handle, RequestHandle
 from analysis.reads.eth_reads import NoAnswer, Reply, decode_address, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
+from core.keccak import keccak
 from core.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 

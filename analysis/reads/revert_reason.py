@@ -5,6 +5,8 @@ by a caller, as Uniswap V4 does with errors of its hooks and currencies); ERC-60
 of the exchanges for the names of errors.
 """
 
+from functools import lru_cache
+
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
@@ -55,7 +57,12 @@ _BY_SELECTOR = {bytes.fromhex(selector_of(signature)[2:]): signature for signatu
 def decode_revert(data: bytes, message: str) -> str:
     """Return one readable line of at most 200 characters. `message` is the node's own error
     message."""
-    return _cut(_decode(data[:_LONGEST_READ], message, _MOST_WRAPPINGS))
+    return _line(data[:_LONGEST_READ], message[:_LONGEST_READ])
+
+
+@lru_cache(maxsize=1_024)  # attempts of many kinds fail alike
+def _line(data: bytes, message: str) -> str:
+    return _cut(_decode(data, message, _MOST_WRAPPINGS))
 
 
 def _decode(data: bytes, message: str, wrappings: int) -> str:

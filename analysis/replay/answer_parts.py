@@ -7,8 +7,8 @@ differently (messages of errors, gas after refunds, hashes of simulated blocks).
 from typing import Annotated, Final
 
 import msgspec
-from eth_hash.auto import keccak
 
+from core.keccak import keccak
 from core.rpc.messages import RpcAnswer, RpcFault
 
 FAILED: Final = "failed"

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.chain_memory import ChainMemory
@@ -19,6 +18,7 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.replay.allowed_requests import reason_against
 from analysis.replay.evidence_pack import EvidencePackError, Given
 from config.chains import Chain
+from core.keccak import keccak
 from core.primitives import Address, BlockRef, Hash32
 from core.report import Report
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest

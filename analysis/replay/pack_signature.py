@@ -8,7 +8,6 @@ from typing import Final
 
 import coincurve
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.replay.evidence_pack import (
     EvidencePack,
@@ -17,6 +16,7 @@ from analysis.replay.evidence_pack import (
     canonical,
 )
 from core.errors import ConfigError
+from core.keccak import keccak
 from core.primitives import Address
 from core.secret import Secret
 

@@ -62,7 +62,7 @@ async def perform(
 async def _simulate(node: Node, simulations: Sequence[Simulation]) -> list[RpcAnswer]:
     """Return the answers. A simulation that a node rejects with validation on is sent again without
     it."""
-    answers = list(await node.batch([simulation.request() for simulation in simulations]))
+    answers = list(await node.batch([simulation.request for simulation in simulations]))
     again = [
         index
         for index, (simulation, answer) in enumerate(zip(simulations, answers, strict=True))
@@ -72,7 +72,7 @@ async def _simulate(node: Node, simulations: Sequence[Simulation]) -> list[RpcAn
     ]
     if again:
         plain = [msgspec.structs.replace(simulations[index], is_validated=False) for index in again]
-        retried = await node.batch([simulation.request() for simulation in plain])
+        retried = await node.batch([simulation.request for simulation in plain])
         for index, answer in zip(again, retried, strict=True):
             answers[index] = answer
     return answers

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.reads.chain_reads import call_of
 from analysis.reads.eth_reads import Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import READ_GAS
+from core.keccak import keccak
 from core.primitives import Address, Hash32, RawAmount, to_hash32
 
 _LOWEST_MARK = 10**15

@@ -11,7 +11,6 @@ might. Of others nothing is determined.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis import probes
 from analysis.reads.answer_address import pushed_address
@@ -33,6 +32,7 @@ from analysis.static.evm.opcodes import NUMBER, OPCODES
 from analysis.token.proxy_resolution import STANDARD_SLOTS
 from core.abi import selector_of, topic_of
 from core.errors import UpstreamError
+from core.keccak import keccak
 from core.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 

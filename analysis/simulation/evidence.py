@@ -72,7 +72,7 @@ def simulation_evidence(
         block_number=simulation.pin.number,
         block_hash=simulation.pin.hash,
         scenario_version=version,
-        request=simulation.request().params,
+        request=simulation.request.params,
         played_by=result.method,
         calls=calls,
         outcome=outcome,

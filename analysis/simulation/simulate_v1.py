@@ -6,6 +6,7 @@ eth_simulateV1.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -164,7 +165,7 @@ class SimulationResult(msgspec.Struct, frozen=True):
         return None if handle is None else self[handle].word
 
 
-class Simulation(msgspec.Struct, frozen=True, kw_only=True):
+class Simulation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One whole simulation, ready to send and ready to be replayed from the evidence."""
 
     pin: BlockRef
@@ -227,10 +228,16 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
         """Return a call in the JSON-RPC format."""
         if call.gas_price_wei is not None:
             return _wire_call(call) | {"gasPrice": hex(call.gas_price_wei)}
-        return _wire_call(call) | self.disguise.fees(call.sender)
+        return _wire_call(call) | self._fees[call.sender]
 
+    @cached_property
+    def _fees(self) -> dict[Address, dict[str, str]]:
+        senders = {call.sender for _, call in self.calls()}
+        return {sender: self.disguise.fees(sender) for sender in senders}
+
+    @cached_property
     def request(self) -> RpcRequest:
-        """Return the eth_simulateV1 request."""
+        """The eth_simulateV1 request. Made once: it is sent, and shown as evidence."""
         state: list[dict[str, object]] = []
         for before, block in zip((None, *self.blocks), self.blocks, strict=False):
             if before is not None:

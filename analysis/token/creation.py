@@ -8,11 +8,11 @@ looked up beside the analyses and stored for good.
 from collections.abc import Sequence
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.reads.eth_reads import read_code
 from analysis.reads.node import Node
 from core.errors import UpstreamError
+from core.keccak import keccak
 from core.primitives import Address, Hash32, parse_address
 from core.rpc.messages import RpcFault, RpcRequest
 

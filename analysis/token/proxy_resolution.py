@@ -9,7 +9,6 @@ Bound: `_DEEPEST` implementations.
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.chain_reads import AnswerAddress, ContractRead, Handle
@@ -18,6 +17,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.dataflow.delegate_targets import Delegation
+from core.keccak import keccak
 from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of, to_hash32
 
 

@@ -19,7 +19,7 @@ from doctor.simulation_probe import build, read
 
 def _look(subject: Subject) -> Steps:
     simulation = build(subject, is_validated=False)
-    answers = yield ask(*proof_requests(subject.head.ref), simulation.request())
+    answers = yield ask(*proof_requests(subject.head.ref), simulation.request)
     traces: list[RpcAnswer] = []
     for answer in answers.all[:-1]:
         if isinstance(answer, ProbeFailure):

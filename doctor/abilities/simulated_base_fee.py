@@ -20,7 +20,7 @@ def _look(subject: Subject) -> Steps:
     fees = []
     for is_validated in (False, True):
         simulation = build(subject, is_validated=is_validated)
-        answers = yield ask(simulation.request())
+        answers = yield ask(simulation.request)
         if is_unsupported(answers[0]):
             return [UNSUPPORTED]
         fees.append(words(read(simulation, answers[0]), WRITE)[BASE_FEE])

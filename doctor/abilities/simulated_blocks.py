@@ -18,7 +18,7 @@ from doctor.simulation_probe import (
 
 def _look(subject: Subject) -> Steps:
     simulation = build(subject, is_validated=False)
-    answers = yield ask(simulation.request())
+    answers = yield ask(simulation.request)
     if is_unsupported(answers[0]):
         return [UNSUPPORTED]
     seen = words(read(simulation, answers[0]), READ)

@@ -6,7 +6,7 @@ from doctor.simulation_probe import READ, STORED, WRITE, build, read, stored_wor
 
 def _look(subject: Subject) -> Steps:
     simulation = build(subject, is_validated=False)
-    answers = yield ask(simulation.request())
+    answers = yield ask(simulation.request)
     result = read(simulation, answers[0])
     wanted = stored_word(subject.head)
     if words(result, WRITE)[STORED] != wanted:

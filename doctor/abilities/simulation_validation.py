@@ -9,7 +9,7 @@ def _look(subject: Subject) -> Steps:
     if subject.head.base_fee_wei is None:
         return [ok("the chain has no base fee to be checked")]
     free, checked = (build(subject, is_validated=is_validated) for is_validated in (False, True))
-    answers = yield ask(free.request(), checked.request(), with_low_fees(checked))
+    answers = yield ask(free.request, checked.request, with_low_fees(checked))
     if is_unsupported(answers[0]):
         return [UNSUPPORTED]
     read(free, answers[0])

@@ -5,11 +5,10 @@ Source: EIP-1014 (CREATE2). Forks pack the key or encode it; both are tried.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from eth_hash.auto import keccak
-
 from analysis.market.venues.venue_registry import venue_of
 from config.chains import Chain, Dex
 from core.abi import argument_types, encode_values
+from core.keccak import keccak
 from core.primitives import Address
 from doctor.check import Check, CheckFinding, ProbeAnswer, Steps, Subject, ok
 from doctor.contract_reads import ContractGetter, address_in, read_all

@@ -40,7 +40,7 @@ def _look(subject: Subject) -> Steps:
     if wrong is not None:
         return [wrong]
     simulation = _deposit(subject)
-    answers = yield ask(simulation.request())
+    answers = yield ask(simulation.request)
     gained = _gained(simulation, answers[0])
     if gained is None:
         seen = "decimals as configured; no deposit could be simulated"

@@ -1,10 +1,9 @@
 """Very many V4 pools beside a real one, next to empty: written into the manager's storage."""
 
-from eth_hash.auto import keccak
-
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import state_slots
 from config.chains import Chain
+from core.keccak import keccak
 from core.primitives import Hash32, HexBytes
 from core.rpc.messages import RpcRequest
 from demo.anvil import AnvilNode

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from analysis.static.token_model.trade_conditions import (
     TradeCondition,
     TradeConditions,
 )
+from core.keccak import keccak
 from core.primitives import Address, Hash32, Selector
 
 TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")

@@ -7,7 +7,6 @@ from typing import Literal
 import msgspec
 import pytest
 from eth_abi.abi import encode
-from eth_hash.auto import keccak
 
 from analysis.market.venues import pair_swap
 from analysis.market.venues.pool import Candidate
@@ -43,6 +42,7 @@ from analysis.simulation.simulate_v1 import (
 from analysis.simulation.simulation_builder import SimulationBuilder
 from config.chains import Dex
 from core.abi import topic_of
+from core.keccak import keccak
 from core.primitives import Address, BlockRef, Hash32, RawAmount
 from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.house.sources import ROOT, parsed

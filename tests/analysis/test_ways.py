@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 from eth_abi.abi import decode, encode
-from eth_hash.auto import keccak
 
 from analysis import probes
 from analysis.market import routers
@@ -35,6 +34,7 @@ from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex
 from config.pool_families import DexKind
 from core.abi import call_data, selector_of, topic_of
+from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from demo.compile import load_artifacts
 from tests.analysis.state.answers import BLOCK, address, answer_in_turn, sent

@@ -148,7 +148,7 @@ async def _run(
         storage={},
         code={route.router: route.code} if route.code else {},
     )
-    (answer,) = await node.batch([simulation.request()])
+    (answer,) = await node.batch([simulation.request])
     result = read_simulation(simulation, answer)
     assert isinstance(result, SimulationResult), result
     return result

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
-from eth_hash.auto import keccak
 
 from analysis.launchpads.verdict import UNNAMED
 from config.launchpads import CreationEvent, Launchpad, Registry
+from core.keccak import keccak
 from core.primitives import Address, RawAmount
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.rows import LaunchRow

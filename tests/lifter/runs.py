@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Final
 
 import msgspec
-from eth_hash.auto import keccak
 
+from core.keccak import keccak
 from demo.anvil import AnvilNode, quantity
 
 TOKEN: Final = "0x" + "70" * 20

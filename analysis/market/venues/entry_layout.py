@@ -9,10 +9,10 @@ IBinPoolManager, BinPoolParametersHelper.
 from collections.abc import Callable, Sequence
 
 import msgspec
-from eth_hash.auto import keccak
 
 from config.chains import Dex
 from core.abi import topic_of
+from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 
 _SPACING_BIT = 16

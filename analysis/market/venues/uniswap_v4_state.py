@@ -12,7 +12,6 @@ from functools import cached_property
 from math import sqrt
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.market.venues.entry_layout import layout_of
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
@@ -20,6 +19,7 @@ from analysis.reads.eth_reads import Log, NoAnswer, Reply, decode_logs, decode_u
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.abi import topic_of
+from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from core.rpc.messages import RpcRequest
 

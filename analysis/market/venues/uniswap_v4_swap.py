@@ -7,13 +7,13 @@ Source: v4-core IPoolManager, PoolKey, LPFeeLibrary; infinity-core ICLPoolManage
 from collections.abc import Sequence
 
 from eth_abi.abi import encode
-from eth_hash.auto import keccak
 
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved, signed
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
 from core.abi import topic_of
+from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 KEY_TYPE = "(address,address,uint24,int24,address)"

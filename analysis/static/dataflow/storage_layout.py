@@ -9,11 +9,11 @@ from functools import cache
 from typing import Final
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.static.dataflow.dependencies import DependencyAnalysis
 from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value, is_power_of_two, lowest_bit
 from config.burn import BURN_ADDRESSES
+from core.keccak import keccak
 from core.primitives import ADDRESS_MASK
 
 VariableId = tuple["VariableId", ...] | int | str

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.static.evm.opcodes import NUMBER, OPCODES
+from core.keccak import keccak
 from core.primitives import Hash32
 
 JUMPDEST = NUMBER["JUMPDEST"]

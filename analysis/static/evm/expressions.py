@@ -8,8 +8,7 @@ cut: their large arguments become `top`. All of it is *inferred*: a path need no
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from eth_hash.auto import keccak
-
+from core.keccak import keccak
 from core.primitives import ADDRESS_BITS, ADDRESS_MASK
 
 MASK: Final = 2**256 - 1

@@ -4,7 +4,6 @@ import msgspec
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
-from eth_hash.auto import keccak
 
 from analysis.replay.evidence_pack import (
     EvidencePack,
@@ -15,6 +14,7 @@ from analysis.replay.evidence_pack import (
 )
 from analysis.replay.pack_signature import find_signer, sign_pack
 from core.errors import ConfigError
+from core.keccak import keccak
 from core.primitives import Address
 from core.secret import Secret
 from tests.analysis.replay.packs import PACK

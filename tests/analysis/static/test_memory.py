@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
-from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.static.evm.expressions import FOLDED, Expr, ExprPool, Value
 from analysis.static.evm.symbolic_memory import SymbolicMemory
+from core.keccak import keccak
 
 _SIZE: Final = 512
 _INPUT: Final = bytes(range(1, 129))
