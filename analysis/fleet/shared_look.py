@@ -1,0 +1,92 @@
+"""Waiting for rows that other processes write: one look at the database for all who wait."""
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+import msgspec
+import structlog
+
+from core.errors import StoreError
+
+_LOOK_EVERY_S = 0.1
+"""Between two looks while anybody waits, if no message comes before."""
+
+_LOG = structlog.get_logger(__name__)
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Row = TypeVar("_Row")
+
+
+class _Wait(msgspec.Struct, Generic[_Key, _Row], kw_only=True, eq=False):
+    key: _Key
+    until: Callable[[_Row | None], bool]
+    found: asyncio.Future[_Row | None]
+
+
+class SharedLook(Generic[_Key, _Row]):
+    """Who waits in this process, and the task that looks for them. For one event loop."""
+
+    def __init__(self, read: Callable[[Sequence[_Key]], Mapping[_Key, _Row]], *, what: str) -> None:
+        """`read` blocks and raises StoreError; keys without a row are absent. `what`: of the rows,
+        for the log."""
+        self._read = read
+        self._what = what
+        self._waiting: set[_Wait[_Key, _Row]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+
+    async def until(self, key: _Key, is_awaited: Callable[[_Row | None], bool]) -> _Row | None:
+        """Wait until the row of a key (None: there is none) is as it should be, and return it.
+
+        However long it takes: a database that does not answer is asked again.
+        """
+        found: asyncio.Future[_Row | None] = asyncio.get_running_loop().create_future()
+        wait = _Wait(key=key, until=is_awaited, found=found)
+        self._waiting.add(wait)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+        try:
+            return await found
+        finally:
+            self._waiting.discard(wait)
+
+    def wake(self) -> None:
+        """Look at once: something was written."""
+        self._wake.set()
+
+    async def aclose(self) -> None:
+        """End the task; who still waits is cancelled."""
+        for wait in self._waiting:
+            wait.found.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    async def _look(self) -> None:
+        try:
+            is_answering = True
+            while self._waiting:
+                self._wake.clear()
+                waiting = list(self._waiting)
+                try:
+                    rows = await asyncio.to_thread(self._read, list({one.key for one in waiting}))
+                except StoreError as error:
+                    if is_answering:
+                        _LOG.error(f"{self._what} cannot be read", why=str(error))
+                    is_answering = False
+                else:
+                    is_answering = True
+                    _tell(waiting, rows)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), _LOOK_EVERY_S)
+        finally:
+            self._looking = None
+
+
+def _tell(waiting: Sequence[_Wait[_Key, _Row]], rows: Mapping[_Key, _Row]) -> None:
+    for wait in waiting:
+        row = rows.get(wait.key)
+        if not wait.found.done() and wait.until(row):
+            wait.found.set_result(row)
