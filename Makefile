@@ -55,9 +55,9 @@ test-nodes: setup $(OTHER_NODES) ## Install Hardhat 2 and 3, Ganache and tevm (7
 	$(PYTEST) -m other_nodes $(ARGS)
 
 test-fleet: setup ## Run the tests of servers, those of the serving state again on PostgreSQL, those of the API on a fleet
-	$(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS)
+	$(PYTEST) $(WORKERS) -m "fleet or second_engine or drill" $(ARGS)
 	for found in $(OTHER_POSTGRES); do \
-		ASSAY_TEST_POSTGRES=$$found $(PYTEST) $(WORKERS) -m "fleet or second_engine" $(ARGS) || exit 1; \
+		ASSAY_TEST_POSTGRES=$$found $(PYTEST) $(WORKERS) -m "fleet or second_engine or drill" $(ARGS) || exit 1; \
 	done
 
 test-package: setup ## Test wheel and image of what is there, in environments of their own; needs the registries

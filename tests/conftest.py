@@ -32,7 +32,7 @@ FIXTURES = {
 }
 """Fixtures that start a process, with the mark of the tests that use them."""
 
-ASKED_FOR = ("other_nodes", "second_engine", "exhaustive")
+ASKED_FOR = ("other_nodes", "second_engine", "drill", "exhaustive")
 """Marks of tests that run where they are named: by `make test-nodes`, `make test-fleet` and
 `make test-long`."""
 
@@ -146,7 +146,7 @@ def pytest_collection_finish() -> None:
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.register_profile(NIGHTLY, max_examples=1_000, deadline=None)
-settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("ci", max_examples=40, derandomize=True, deadline=None)
 settings.load_profile("quick")
 if os.environ.get("CI"):
     settings.load_profile("ci")

@@ -13,7 +13,7 @@ NIGHTLY = "long"
 def one_in(divisor: int) -> int:
     """The number of examples for a property whose examples are expensive; at least 3.
 
-    Of a hundred in CI and with `make test-all`, of 25 in other runs, and of a thousand by night.
+    Of forty in CI and with `make test-all`, of 25 in other runs, and of a thousand by night.
     """
     usual = settings.default
     assert usual is not None

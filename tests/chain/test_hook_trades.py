@@ -87,19 +87,24 @@ def kept_share(moved: Moved) -> float:
     return 100 * (1 - liquidity * (after - before) / -amount1)
 
 
+TAKEN = [
+    ("SizeHook", [1, 1, 30], [1, 1, 30], ([1, 1, 30], [1, 1, 30]), (True, None, False)),
+    ("LaterHook", [0, 0, 0], [0, 0, 0], ([40] * 3, [40] * 3), (False, True, False)),
+    ("SellHook", [0, 0, 0], [25] * 3, ([0] * 3, [25] * 3), (False, None, True)),
+    # The honest double: the same of everybody.
+    ("EvenHook", [2, 2, 2], [2, 2, 2], ([2] * 3, [2] * 3), (False, None, False)),
+]
+MORE_TAKEN = [
+    ("BlocksHook", [0, 0, 0], [0, 0, 0], ([35] * 3, [35] * 3), (False, True, False)),
+    ("NewcomerHook", [20] * 3, [0, 0, 0], ([20] * 3, [0] * 3), (False, None, True)),
+    # A day later is some 240 blocks later here: that it does not vary is not said.
+    ("FarBlocksHook", [0, 0, 0], [0, 0, 0], ([0] * 3, [0] * 3), (False, None, False)),
+]
+
+
 @pytest.mark.parametrize(
     ("contract", "buys", "sales", "later", "varies"),
-    [
-        ("SizeHook", [1, 1, 30], [1, 1, 30], ([1, 1, 30], [1, 1, 30]), (True, None, False)),
-        ("LaterHook", [0, 0, 0], [0, 0, 0], ([40] * 3, [40] * 3), (False, True, False)),
-        ("BlocksHook", [0, 0, 0], [0, 0, 0], ([35] * 3, [35] * 3), (False, True, False)),
-        ("SellHook", [0, 0, 0], [25] * 3, ([0] * 3, [25] * 3), (False, None, True)),
-        ("NewcomerHook", [20] * 3, [0, 0, 0], ([20] * 3, [0] * 3), (False, None, True)),
-        # A day later is some 240 blocks later here: that it does not vary is not said.
-        ("FarBlocksHook", [0, 0, 0], [0, 0, 0], ([0] * 3, [0] * 3), (False, None, False)),
-        # The honest double: the same of everybody.
-        ("EvenHook", [2, 2, 2], [2, 2, 2], ([2] * 3, [2] * 3), (False, None, False)),
-    ],
+    [*TAKEN, *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in MORE_TAKEN)],
 )
 async def test_what_a_hook_takes_is_told_by_size_side_and_time(
     chain: Chain,

@@ -7,6 +7,8 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from demo.anvil import AnvilNode
 from demo.npm_packages import PROJECT_ROOT
 from demo.overlay import write_overlay
@@ -14,6 +16,8 @@ from demo.world import build_world
 from harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, running_fleet
 from harness.parts.empty_databases import EmptyDatabases
 from tests.chain.program import run
+
+pytestmark = pytest.mark.drill
 
 
 def test_no_request_fails_while_every_process_is_replaced(

@@ -60,7 +60,8 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(path: Path) -> Iterator[tuple[str, int]]:
+@cache
+def imported(path: Path) -> tuple[tuple[str, int], ...]:
     """Absolute names a file imports, wherever in it, each with its line.
 
     `from a.b import c` gives `a.b.c`: whether c is a module is for the caller to see.
@@ -68,12 +69,12 @@ def imported(path: Path) -> Iterator[tuple[str, int]]:
     package = module_name(path).split(".")
     if path.name != "__init__.py":
         package.pop()
+    found = []
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node.lineno
+            found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             prefix = ".".join([*base, *([node.module] if node.module else [])])
-            for alias in node.names:
-                yield f"{prefix}.{alias.name}", node.lineno
+            found += [(f"{prefix}.{alias.name}", node.lineno) for alias in node.names]
+    return tuple(found)
