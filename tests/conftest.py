@@ -146,7 +146,7 @@ def pytest_collection_finish() -> None:
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.register_profile(NIGHTLY, max_examples=1_000, deadline=None)
-settings.register_profile("ci", max_examples=40, derandomize=True, deadline=None)
+settings.register_profile("ci", max_examples=30, derandomize=True, deadline=None)
 settings.load_profile("quick")
 if os.environ.get("CI"):
     settings.load_profile("ci")

@@ -13,7 +13,7 @@ NIGHTLY = "long"
 def one_in(divisor: int) -> int:
     """The number of examples for a property whose examples are expensive; at least 3.
 
-    Of forty in CI and with `make test-all`, of 25 in other runs, and of a thousand by night.
+    Of thirty in CI and with `make test-all`, of 25 in other runs, and of a thousand by night.
     """
     usual = settings.default
     assert usual is not None
@@ -23,6 +23,14 @@ def one_in(divisor: int) -> int:
 def is_night() -> bool:
     """Whether a test may try everything there is: with `make test-long`."""
     return settings.get_current_profile_name() == NIGHTLY
+
+
+def half_of(things: Iterable[str]) -> list[ParameterSet]:
+    """Parameters for a test of many alike: every second one in CI, all with `make test-long`."""
+    return [
+        pytest.param(thing, marks=pytest.mark.exhaustive if number % 2 else ())
+        for number, thing in enumerate(things)
+    ]
 
 
 def spread(combinations: Iterable[tuple[str, str]], *, one_in: int) -> list[ParameterSet]:

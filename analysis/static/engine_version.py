@@ -22,14 +22,16 @@ SOURCES: Final = (
     "config/burn.py",
     "config/toml.py",
     "core/abi.py",
+    "core/abi_words.py",
     "core/code_shape.py",
     "core/errors.py",
+    "core/keccak.py",
     "core/primitives.py",
 )
 """All project files that `analyse_code` runs. The schema of the results covers keys and types of
 `core.report` and `core.fields`; what is said about a field decides no result."""
 
-_LIBRARIES: Final = ("evmole", "pyevmasm", "eth-hash")
+_LIBRARIES: Final = ("evmole", "pyevmasm", "safe-pysha3")
 _LENGTH: Final = 16
 
 

@@ -196,6 +196,7 @@ ROWS = (
         ),
     ),
 )
+BY_CONTRACT = {row.contract: row for row in ROWS}
 
 
 class Heist:
@@ -300,14 +301,11 @@ def with_wallets(
     )
 
 
-@pytest.mark.parametrize(
-    ("contract", "wallets"), spread(product((row.contract for row in ROWS), WALLETS), one_in=2)
-)
+@pytest.mark.parametrize(("contract", "wallets"), spread(product(BY_CONTRACT, WALLETS), one_in=2))
 async def test_who_is_said_to_reach_a_wallet_really_does(
     chain: Chain, context: ChainContext, contract: str, wallets: Wallets
 ) -> None:
-    (row,) = [each for each in ROWS if each.contract == contract]
-    heist = Heist(chain, row)
+    heist = Heist(chain, row := BY_CONTRACT[contract])
     holders = [heist.holder(10), heist.holder(500)]
     token_report = await judge(with_wallets(context, wallets, holders), heist.token)
     token = token_report.token

@@ -90,11 +90,11 @@ def kept_share(moved: Moved) -> float:
 TAKEN = [
     ("SizeHook", [1, 1, 30], [1, 1, 30], ([1, 1, 30], [1, 1, 30]), (True, None, False)),
     ("LaterHook", [0, 0, 0], [0, 0, 0], ([40] * 3, [40] * 3), (False, True, False)),
-    ("SellHook", [0, 0, 0], [25] * 3, ([0] * 3, [25] * 3), (False, None, True)),
     # The honest double: the same of everybody.
     ("EvenHook", [2, 2, 2], [2, 2, 2], ([2] * 3, [2] * 3), (False, None, False)),
 ]
 MORE_TAKEN = [
+    ("SellHook", [0, 0, 0], [25] * 3, ([0] * 3, [25] * 3), (False, None, True)),
     ("BlocksHook", [0, 0, 0], [0, 0, 0], ([35] * 3, [35] * 3), (False, True, False)),
     ("NewcomerHook", [20] * 3, [0, 0, 0], ([20] * 3, [0] * 3), (False, None, True)),
     # A day later is some 240 blocks later here: that it does not vary is not said.

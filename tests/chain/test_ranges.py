@@ -1,6 +1,8 @@
 """Concentrated pools with no liquidity at the current price are traded as people trade in them: a
 swap crosses to the next tick that has some. What nobody can reach is nobody's refusal."""
 
+from itertools import product
+
 import msgspec
 import pytest
 
@@ -18,6 +20,7 @@ from tests.chain.judging import judge
 from tests.chain.oracle import real_trade
 from tests.chain.ranges import ASK, BID, DUST, LAUNCH, VENUES, Position, place
 from tests.chain.test_prediction import assert_pool_agrees, predicted
+from tests.examples import spread
 
 LIQUID_USD = 100.0
 
@@ -33,17 +36,23 @@ async def pool_of(context: ChainContext, token: ZooToken) -> PoolResultRow:
     return pool
 
 
+BEYOND = {"gap": (ASK, BID), "ask": (ASK,), "launch": (LAUNCH,)}
+"""Positions that all begin above the price."""
+
+
 @pytest.mark.parametrize("venue", VENUES)
-@pytest.mark.parametrize("contract", ["HonestToken", "SellBlockedToken", "BothTaxToken"])
-@pytest.mark.parametrize("positions", [(ASK, BID), (ASK,), (LAUNCH,)], ids=["gap", "ask", "launch"])
+@pytest.mark.parametrize(
+    ("contract", "where"),
+    spread(product(["HonestToken", "SellBlockedToken", "BothTaxToken"], BEYOND), one_in=2),
+)
 async def test_what_lies_beyond_the_price_is_bought_and_sold(
     chain: Chain,
     context: ChainContext,
     venue: VenueKey,
     contract: str,
-    positions: tuple[Position, ...],
+    where: str,
 ) -> None:
-    token = place(chain, venue, contract, positions)
+    token = place(chain, venue, contract, BEYOND[where])
     pool = await pool_of(context, token)
     real = real_trade(chain, token)
     assert real.buy_success

@@ -18,7 +18,14 @@ GIVEN_UP_WITHIN_S = 3.0
 SKEW_S = 300.0
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+IN_CI: tuple[Fault, ...] = ("kill", "pause")
+"""Of faults. The others differ in how long it takes to see them."""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(one, marks=() if one in IN_CI else pytest.mark.drill) for one in FAULTS],
+)
 def test_another_follower_takes_over(fault: Fault, empty_databases: EmptyDatabases) -> None:
     with empty_databases.lent() as url, two_followers(url, seed=FAULTS.index(fault)) as drill:
         outcome = drill.suffer(fault)

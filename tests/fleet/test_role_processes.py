@@ -82,6 +82,7 @@ def started(stack: ExitStack, fleet: Fleet, *roles: str) -> Member:
     return Member(process=process, client=client)
 
 
+@pytest.mark.drill  # tests/fleet/test_deployments.py starts each role in CI
 def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
     with ExitStack() as stack:
         follower, worker, server = (
