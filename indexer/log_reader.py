@@ -119,6 +119,23 @@ class LogReader:
     async def _query_blocks(
         self, headers: Sequence[Header], topics: Sequence[Hash32]
     ) -> list[LogColumns]:
+        found = await self._ask_blocks(headers, topics)
+        suspected = [
+            at
+            for at, (logs, header) in enumerate(zip(found, headers, strict=True))
+            if is_suspiciously_empty(logs, header, topics=topics)
+        ]
+        if suspected:
+            # A node that has the block but not yet its logs returns none. The second answer
+            # counts, as bloom filters have false positives; it may lack those of other blocks.
+            again = await self._ask_blocks([headers[at] for at in suspected], topics)
+            for at, logs in zip(suspected, again, strict=True):
+                found[at] = logs
+        return found
+
+    async def _ask_blocks(
+        self, headers: Sequence[Header], topics: Sequence[Hash32]
+    ) -> list[LogColumns]:
         requests = [
             RpcRequest("eth_getLogs", ({"blockHash": header.ref.hash, "topics": [topics]},))
             for header in headers
@@ -134,15 +151,7 @@ class LogReader:
                 found.append(logs)
             return found
 
-        found = await self._client.ask(requests, believe)
-        if any(
-            is_suspiciously_empty(logs, header, topics=topics)
-            for logs, header in zip(found, headers, strict=True)
-        ):
-            # A node that has the block but not yet its logs returns none. The second answer
-            # counts, as bloom filters have false positives.
-            found = await self._client.ask(requests, believe)
-        return found
+        return await self._client.ask(requests, believe)
 
     async def _query_range(
         self,
