@@ -83,7 +83,8 @@ class AskedWork:
         chain_id = self._chains[slug]
         if self.busy(slug) >= self._at_once:
             return
-        free = self._at_once - self._held.count(chain_id)
+        # One that was just taken is not held before its task runs.
+        free = self._at_once - max(self._held.count(chain_id), self.busy(slug))
         taken = await asyncio.to_thread(
             self._runs.take_asked,
             chain_id,
