@@ -21,7 +21,7 @@ import httpx
 import msgspec
 
 from analysis.fleet.asked_analysis import AskedAnalysis
-from analysis.fleet.run_ends import RunEnds
+from analysis.fleet.run_poller import RunPoller
 from analysis.pipeline.store_adapter import ReportStore
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
@@ -166,7 +166,7 @@ async def compare(
         closing(connect_store(url, path=folder / "files")) as store,
     ):
         runs = AnalysisRuns(statements, holder="benchmark")
-        ends = RunEnds(runs)
+        ends = RunPoller(runs)
         asked = AskedAnalysis(
             runs,
             ends,

@@ -10,7 +10,7 @@ from typing import cast
 from eth_abi.abi import decode, encode
 from eth_abi.grammar import TupleType, parse
 
-from core.abi_words import encode_words
+from core.abi_encoder import encode_words
 from core.keccak import keccak
 from core.primitives import Hash32, Selector
 

@@ -17,9 +17,9 @@ from analysis.fleet.fleet_messages import FleetMessages
 from analysis.fleet.fleet_quotes import FleetQuotes
 from analysis.fleet.guarded_shelf import GuardedShelf
 from analysis.fleet.held_runs import HeldRuns
-from analysis.fleet.inquiry_ends import InquiryEnds
+from analysis.fleet.inquiry_poller import InquiryPoller
 from analysis.fleet.inquiry_work import InquiryWork
-from analysis.fleet.run_ends import RunEnds
+from analysis.fleet.run_poller import RunPoller
 from analysis.fleet.shared_analyser import SharedAnalyser
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
@@ -42,9 +42,9 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
     statements: SingleStatements
     runs: AnalysisRuns
     held: HeldRuns
-    ends: RunEnds
+    ends: RunPoller
     inquiries: Inquiries
-    inquiry_ends: InquiryEnds
+    inquiry_ends: InquiryPoller
     messages: FleetMessages
 
     def guard(self, shelf: ReportStore) -> GuardedShelf:
@@ -142,10 +142,10 @@ def open_fleet(stack: AsyncExitStack, settings: Settings, address: PostgresAddre
     statements = stack.enter_context(closing(SingleStatements(address.url.value)))
     holder = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
     runs = AnalysisRuns(statements, holder=holder)
-    ends = RunEnds(runs)
+    ends = RunPoller(runs)
     stack.push_async_callback(ends.aclose)
     inquiries = Inquiries(statements, holder=holder)
-    inquiry_ends = InquiryEnds(inquiries)
+    inquiry_ends = InquiryPoller(inquiries)
     stack.push_async_callback(inquiry_ends.aclose)
     messages = FleetMessages(settings.redis_url)
     messages.hear("ended", lambda _chain_id, _token: ends.wake())

@@ -5,8 +5,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from analysis.fleet.run_ends import RunEnds
 from analysis.fleet.run_outcome import error_of
+from analysis.fleet.run_poller import RunPoller
 from analysis.pipeline.analyser import KnownReport
 from analysis.pipeline.report_age import is_recent, is_servable
 from config.settings_model import AnalysisSettings
@@ -36,7 +36,7 @@ class AskedAnalysis:
     def __init__(
         self,
         runs: AnalysisRuns,
-        ends: RunEnds,
+        ends: RunPoller,
         shelf: StoredReports,
         *,
         chains: Mapping[str, int],

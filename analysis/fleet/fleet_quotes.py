@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Final, TypeVar
 
-from analysis.fleet.inquiry_ends import InquiryEnds
+from analysis.fleet.inquiry_poller import InquiryPoller
 from analysis.fleet.inquiry_text import (
     ExitQuestion,
     HooksQuestion,
@@ -48,7 +48,7 @@ class FleetQuotes:
         self,
         here: Quotes,
         inquiries: Inquiries,
-        ends: InquiryEnds,
+        ends: InquiryPoller,
         *,
         chains: Mapping[str, int],
         own: Collection[str],

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from analysis.fleet.held_runs import HeldRun, HeldRuns
-from analysis.fleet.run_ends import RunEnds
 from analysis.fleet.run_outcome import end_of, error_of
+from analysis.fleet.run_poller import RunPoller
 from analysis.pipeline.analyser import Analyser, KnownReport
 from core.errors import UpstreamError
 from core.primitives import Address
@@ -24,7 +24,7 @@ class SharedAnalyser:
         analyser: Analyser,
         runs: AnalysisRuns,
         held: HeldRuns,
-        ends: RunEnds,
+        ends: RunPoller,
         *,
         chains: Mapping[str, int],
         announce: Callable[[int, Address], None] = lambda _chain_id, _address: None,

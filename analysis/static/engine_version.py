@@ -22,7 +22,7 @@ SOURCES: Final = (
     "config/burn.py",
     "config/toml.py",
     "core/abi.py",
-    "core/abi_words.py",
+    "core/abi_encoder.py",
     "core/code_shape.py",
     "core/errors.py",
     "core/keccak.py",

@@ -15,7 +15,7 @@ from analysis.fleet.fleet_messages import FleetMessages
 from analysis.fleet.guarded_shelf import GuardedShelf
 from analysis.fleet.held_runs import HeldRuns
 from analysis.fleet.inquiry_work import InquiryWork
-from analysis.fleet.run_ends import RunEnds
+from analysis.fleet.run_poller import RunPoller
 from analysis.fleet.shared_analyser import SharedAnalyser
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
@@ -196,7 +196,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
         world = FleetWorld(fleet, ledger, store)
         stack.push_async_callback(world.aclose)
         runs = AnalysisRuns(statements, holder=f"test {id(world)}")
-        held, ends = HeldRuns(runs), RunEnds(runs)
+        held, ends = HeldRuns(runs), RunPoller(runs)
         stack.push_async_callback(ends.aclose)
         settings = AnalysisSettings()
         analyser = Analyser(

@@ -57,8 +57,11 @@ def test_a_fleet_outlasts_faults(kinds: Sequence[FaultKind]) -> None:
 def spoil(url: str) -> None:
     """Take a transfer out of a store, and count calls that nobody made."""
     with psycopg.connect(url) as connection:
-        newest = "select ctid from transfer order by block_number desc limit 1"
-        assert connection.execute(f"delete from transfer where ctid in ({newest})").rowcount == 1  # noqa: S608 - ours
+        taken = connection.execute(
+            "delete from transfer where ctid in "
+            "(select ctid from transfer order by block_number desc limit 1)"
+        )
+        assert taken.rowcount == 1
         connection.execute("update usage set calls = calls + 1000 where period = 'all'")
 
 

@@ -9,7 +9,7 @@ from analysis.fleet.asked_analysis import AskedAnalysis
 from analysis.fleet.asked_work import AskedWork
 from analysis.fleet.guarded_shelf import GuardedShelf
 from analysis.fleet.held_runs import HeldRuns
-from analysis.fleet.run_ends import RunEnds
+from analysis.fleet.run_poller import RunPoller
 from analysis.fleet.shared_analyser import SharedAnalyser
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
@@ -61,7 +61,7 @@ class AnalysingProcess:
         self.chain = SlowChain(self.clock)
         self.runs = runs
         self.held = HeldRuns(runs)
-        self.ends = RunEnds(runs)
+        self.ends = RunPoller(runs)
         self.analyser = Analyser(
             {SLUG: self.chain},
             GuardedShelf(shelf, runs, self.held),
@@ -116,7 +116,7 @@ class Fleet:
     def api(self, *, settings: AnalysisSettings = SETTINGS) -> AskedAnalysis:
         """What the API of a process without nodes asks."""
         runs = self.runs()
-        ends = RunEnds(runs)
+        ends = RunPoller(runs)
         self._stack.push_async_callback(ends.aclose)
         shelf = self._shelf(settings)
         return AskedAnalysis(

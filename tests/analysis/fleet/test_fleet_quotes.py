@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from analysis.fleet.fleet_quotes import FleetQuotes
-from analysis.fleet.inquiry_ends import InquiryEnds
+from analysis.fleet.inquiry_poller import InquiryPoller
 from analysis.fleet.inquiry_work import InquiryWork
 from analysis.fleet.run_outcome import FailedElsewhereError
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
@@ -75,7 +75,7 @@ class Fleet:
     def api(self, *, within_s: float = 15.0) -> FleetQuotes:
         """A process with a node of another chain."""
         asked = self.inquiries()
-        ends = InquiryEnds(asked)
+        ends = InquiryPoller(asked)
         self._stack.push_async_callback(ends.aclose)
         return FleetQuotes(
             ScriptedQuotes(), asked, ends, chains=CHAINS, own={"bsc"}, within_s=within_s

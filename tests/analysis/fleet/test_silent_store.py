@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from analysis.fleet import asked_analysis
 from analysis.fleet.asked_analysis import AskedAnalysis
-from analysis.fleet.run_ends import RunEnds
+from analysis.fleet.run_poller import RunPoller
 from analysis.pipeline.store_adapter import ReportStore
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings
@@ -51,7 +51,7 @@ async def test_a_request_does_not_wait_for_a_statement_to_be_given_up(
         runs = AnalysisRuns(statements, holder="test")
         asked = AskedAnalysis(
             runs,
-            RunEnds(runs),
+            RunPoller(runs),
             ReportStore(store, SETTINGS),
             chains={"ethereum": 1},
             settings=SETTINGS,

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from analysis.fleet.shared_look import SharedLook
+from analysis.fleet.row_poller import RowPoller
 from sql.postgres.inquiries import Inquiries
 
 
-class InquiryEnds(SharedLook[int, bytes]):
+class InquiryPoller(RowPoller[int, bytes]):
     """Who waits for answers to inquiries. For one event loop."""
 
     def __init__(self, inquiries: Inquiries) -> None:
@@ -18,5 +18,5 @@ class InquiryEnds(SharedLook[int, bytes]):
     async def wait(self, inquiry: int) -> bytes:
         """Return the answer, however long it takes."""
         answer = await self.until(inquiry, lambda found: found is not None)
-        assert answer is not None  # noqa: S101 - what was waited for
+        assert answer is not None  # noqa: S101 - `until` ends with a row that is not None
         return answer

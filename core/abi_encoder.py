@@ -109,8 +109,7 @@ def _struct_of(parts: Sequence[Encode]) -> Encode:
         if not isinstance(value, tuple) or len(value) != len(parts):
             return None
         words = [part(field) for part, field in zip(parts, value, strict=True)]
-        known = [word for word in words if word is not None]
-        return "".join(known) if len(known) == len(words) else None
+        return _joined(words)
 
     return encode
 
@@ -119,8 +118,13 @@ def _array_of(item: Encode) -> Encode:
     def encode(value: object) -> str | None:
         if not isinstance(value, list | tuple):
             return None
-        words = [item(one) for one in value]
-        known = [word for word in words if word is not None]
-        return f"{len(value):064x}" + "".join(known) if len(known) == len(words) else None
+        words = _joined([item(one) for one in value])
+        return None if words is None else f"{len(value):064x}{words}"
 
     return encode
+
+
+def _joined(words: Sequence[str | None]) -> str | None:
+    """All words in one. None: one of them is missing."""
+    known = [word for word in words if word is not None]
+    return "".join(known) if len(known) == len(words) else None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.abi import call_data, encode_values
-from core.abi_words import encode_words
+from core.abi_encoder import encode_words
 
 Typed = tuple[str, object]
 

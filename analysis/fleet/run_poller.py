@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from analysis.fleet.shared_look import SharedLook
+from analysis.fleet.row_poller import RowPoller
 from core.primitives import Address
 from sql.postgres.analysis_runs import AnalysisRuns, RunState
 
@@ -12,7 +12,7 @@ Until = Callable[[RunState | None], bool]
 _Token = tuple[int, Address]
 
 
-class RunEnds(SharedLook[_Token, RunState]):
+class RunPoller(RowPoller[_Token, RunState]):
     """Who waits for runs of tokens. For one event loop."""
 
     def __init__(self, runs: AnalysisRuns) -> None:

@@ -19,13 +19,13 @@ _Key = TypeVar("_Key", bound=Hashable)
 _Row = TypeVar("_Row")
 
 
-class _Wait(msgspec.Struct, Generic[_Key, _Row], kw_only=True, eq=False):
+class _Waiter(msgspec.Struct, Generic[_Key, _Row], kw_only=True, eq=False):
     key: _Key
     until: Callable[[_Row | None], bool]
     found: asyncio.Future[_Row | None]
 
 
-class SharedLook(Generic[_Key, _Row]):
+class RowPoller(Generic[_Key, _Row]):
     """Who waits in this process, and the task that looks for them. For one event loop."""
 
     def __init__(self, read: Callable[[Sequence[_Key]], Mapping[_Key, _Row]], *, what: str) -> None:
@@ -33,7 +33,7 @@ class SharedLook(Generic[_Key, _Row]):
         for the log."""
         self._read = read
         self._what = what
-        self._waiting: set[_Wait[_Key, _Row]] = set()
+        self._waiting: set[_Waiter[_Key, _Row]] = set()
         self._looking: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
@@ -43,7 +43,7 @@ class SharedLook(Generic[_Key, _Row]):
         However long it takes: a database that does not answer is asked again.
         """
         found: asyncio.Future[_Row | None] = asyncio.get_running_loop().create_future()
-        wait = _Wait(key=key, until=is_awaited, found=found)
+        wait = _Waiter(key=key, until=is_awaited, found=found)
         self._waiting.add(wait)
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
@@ -85,7 +85,7 @@ class SharedLook(Generic[_Key, _Row]):
             self._looking = None
 
 
-def _tell(waiting: Sequence[_Wait[_Key, _Row]], rows: Mapping[_Key, _Row]) -> None:
+def _tell(waiting: Sequence[_Waiter[_Key, _Row]], rows: Mapping[_Key, _Row]) -> None:
     for wait in waiting:
         row = rows.get(wait.key)
         if not wait.found.done() and wait.until(row):
