@@ -8,7 +8,14 @@ PositionManager; infinity-core ICLPoolManager, infinity-periphery CLPositionMana
 
 from typing import Final
 
-from analysis.liquidity.holdings import HISTORY_REFUSED, Part, PoolHoldings, gather, history_query
+from analysis.liquidity.holdings import (
+    HISTORY_REFUSED,
+    AskRound,
+    Part,
+    PoolHoldings,
+    gather,
+    history_query,
+)
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import MODIFY_LIQUIDITY, Position
@@ -37,8 +44,11 @@ class EntryPositions:
         self._positions: dict[_Key, int] | None = None
         self._owners: dict[_Key, tuple[ReadBatch, Handle[Address | None]]] = {}
 
-    def ask_history(self, batch: ReadBatch) -> None:
-        """Add the query for changes of positions."""
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the two rounds."""
+        return self._ask_history, self._ask_owners
+
+    def _ask_history(self, batch: ReadBatch) -> None:
         query = history_query(
             self._pool,
             [MODIFY_LIQUIDITY, self._pool.key],
@@ -47,9 +57,8 @@ class EntryPositions:
         )
         self._history = batch, batch.request(query, returns=decode_logs)
 
-    def ask_positions(self, batch: ReadBatch) -> None:
-        """Add nothing, but sum the changes: the manager's events are its own. Raises
-        UpstreamError."""
+    def _sum_changes(self) -> None:
+        """Add up the manager's events, which are its own. Raises UpstreamError."""
         first, handle = self._history
         logs = first[handle]
         if logs is None:
@@ -64,8 +73,9 @@ class EntryPositions:
             found[key] = found.get(key, 0) + _signed(delta)
         self._positions = {key: held for key, held in found.items() if held > 0}
 
-    def ask_owners(self, batch: ReadBatch) -> None:
-        """Add the owners of the largest positions of the position manager."""
+    def _ask_owners(self, batch: ReadBatch) -> None:
+        """Add the owners of the largest positions of the position manager. Raises UpstreamError."""
+        self._sum_changes()
         managed = [
             key
             for key in sorted(self._positions or {}, key=self._weight, reverse=True)

@@ -2,7 +2,7 @@
 holders. The base of the readers of each pool family.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -17,10 +17,12 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """One LP balance, or one position."""
 
     amount: int
-    """LP tokens in smallest units, or the liquidity of a position."""
+    """LP tokens in smallest units, the liquidity of a position, or shares of a bin."""
     token_id: int | None = None
-    """Id of the position at the position manager. None: an LP balance, or a position that is no
-    token."""
+    """Id of the position at the position manager, or of the token of a bin's shares. None: an LP
+    balance, or a position that is no token."""
+    bin_id: int | None = None
+    """Number of the bin whose shares these are. None: the pool has no bins."""
 
 
 class LiquidityHolding(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +30,12 @@ class LiquidityHolding(msgspec.Struct, frozen=True, kw_only=True):
 
     holder: Address
     weight: float
-    """LP tokens in smallest units; for positions, their value in smallest units of the quote token
-    at the pool's price."""
+    """LP tokens in smallest units; for positions and bins, their value in smallest units of the
+    quote token at the pool's price."""
     parts: tuple[Part, ...]
+    pool_key: bytes = b""
+    """The words of the pool's key, where a withdrawal has to name them. Empty: it has not, or they
+    are not known."""
 
 
 class PoolHoldings(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,28 +49,26 @@ class PoolHoldings(msgspec.Struct, frozen=True, kw_only=True):
     """Why liquidity may be missing from the holdings. Empty: nothing is missing."""
 
 
+AskRound = Callable[[ReadBatch], None]
+"""Adds the reads of one round. Raises UpstreamError for answers of an earlier one."""
+
+
 class HoldingReads(Protocol):
-    """Reads of one pool's holdings, in three rounds. What a round adds may depend on the answers
-    of the one before."""
+    """Reads of one pool's holdings, in rounds: what one adds may depend on the answers of those
+    before it."""
 
-    def ask_history(self, batch: ReadBatch) -> None:
-        """Add the reads that name holders or positions."""
-        ...
-
-    def ask_positions(self, batch: ReadBatch) -> None:
-        """Add the reads of what those hold. Raises UpstreamError."""
-        ...
-
-    def ask_owners(self, batch: ReadBatch) -> None:
-        """Add the reads of who owns the positions. Raises UpstreamError."""
+    def rounds(self) -> Sequence[AskRound]:
+        """Return the rounds: who is named by the pool's history, then what those hold."""
         ...
 
     def read(self) -> PoolHoldings:
-        """Decode what the three rounds brought. Raises UpstreamError."""
+        """Decode what the rounds brought. Raises UpstreamError."""
         ...
 
 
-def gather(owned: Sequence[tuple[Address, float, Part]], *, total: float, gap: str) -> PoolHoldings:
+def gather(
+    owned: Sequence[tuple[Address, float, Part]], *, total: float, gap: str, pool_key: bytes = b""
+) -> PoolHoldings:
     """Return the holdings of parts, each with its holder and weight."""
     weights: dict[Address, float] = {}
     parts: dict[Address, list[Part]] = {}
@@ -75,7 +78,12 @@ def gather(owned: Sequence[tuple[Address, float, Part]], *, total: float, gap: s
     largest = sorted(weights, key=lambda holder: (-weights[holder], holder))
     return PoolHoldings(
         holdings=tuple(
-            LiquidityHolding(holder=holder, weight=weights[holder], parts=tuple(parts[holder]))
+            LiquidityHolding(
+                holder=holder,
+                weight=weights[holder],
+                parts=tuple(parts[holder]),
+                pool_key=pool_key,
+            )
             for holder in largest
             if weights[holder] > 0
         ),
@@ -85,12 +93,18 @@ def gather(owned: Sequence[tuple[Address, float, Part]], *, total: float, gap: s
 
 
 def history_query(
-    pool: Candidate, topics: Sequence[object], *, from_block: int | None, to_block: int
+    pool: Candidate,
+    topics: Sequence[object],
+    *,
+    address: Address | None = None,
+    from_block: int | None,
+    to_block: int,
 ) -> RpcRequest:
-    """Return the query for a pool's events. `from_block` None: the exchange's first, or 0."""
+    """Return the query for events since a pool began. `address`: whose; None: the pool's.
+    `from_block` None: the exchange's first, or 0."""
     first = pool.dex.from_block or 0 if from_block is None else from_block
     query = {
-        "address": pool.pool,
+        "address": address or pool.pool,
         "topics": list(topics),
         "fromBlock": hex(min(first, to_block)),
         "toBlock": hex(to_block),

@@ -9,7 +9,14 @@ UniswapV2ERC20.
 from collections.abc import Sequence
 from typing import Final
 
-from analysis.liquidity.holdings import HISTORY_REFUSED, Part, PoolHoldings, gather, history_query
+from analysis.liquidity.holdings import (
+    HISTORY_REFUSED,
+    AskRound,
+    Part,
+    PoolHoldings,
+    gather,
+    history_query,
+)
 from analysis.market.venues.pool import Candidate
 from analysis.reads.chain_reads import Handle, RequestHandle
 from analysis.reads.eth_reads import Log, decode_logs, decode_uint
@@ -44,7 +51,11 @@ class LpBalances:
         self._balances: dict[Address, tuple[ReadBatch, Handle[int | None]]] = {}
         self._unread = 0
 
-    def ask_history(self, batch: ReadBatch) -> None:
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the two rounds."""
+        return self._ask_history, self._ask_holders
+
+    def _ask_history(self, batch: ReadBatch) -> None:
         """Add the query for transfers, the supply, and the balances of the known."""
         query = history_query(
             self._pool, [_TRANSFER], from_block=self._from_block, to_block=self._to_block
@@ -53,7 +64,7 @@ class LpBalances:
         self._supply = batch.call(self._pool.pool, "totalSupply()", returns=decode_uint)
         self._ask_balances(batch, self._known)
 
-    def ask_positions(self, batch: ReadBatch) -> None:
+    def _ask_holders(self, batch: ReadBatch) -> None:
         """Add the balances of those whom the transfers leave with the most. Raises
         UpstreamError."""
         first, logs = self._history
@@ -66,9 +77,6 @@ class LpBalances:
         unknown = [holder for holder in named if holder not in self._balances]
         self._unread = max(0, len(unknown) - MOST_HOLDERS)
         self._ask_balances(batch, unknown[:MOST_HOLDERS])
-
-    def ask_owners(self, batch: ReadBatch) -> None:
-        """Add nothing: a balance names its owner."""
 
     def read(self) -> PoolHoldings:
         """Decode the balances. Raises UpstreamError."""

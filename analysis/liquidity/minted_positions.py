@@ -12,12 +12,26 @@ from typing import Final
 
 import msgspec
 
-from analysis.liquidity.holdings import HISTORY_REFUSED, Part, PoolHoldings, gather, history_query
+from analysis.liquidity.holdings import (
+    HISTORY_REFUSED,
+    AskRound,
+    Part,
+    PoolHoldings,
+    gather,
+    history_query,
+)
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import Position
 from analysis.reads.chain_reads import Handle, RequestHandle
-from analysis.reads.eth_reads import NoAnswer, Reply, decode_address, decode_uint
+from analysis.reads.eth_reads import (
+    Log,
+    NoAnswer,
+    Reply,
+    decode_address,
+    decode_receipt_logs,
+    decode_uint,
+)
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
 from core.keccak import keccak
@@ -55,15 +69,6 @@ class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
         return int(self.data[_AMOUNT_AT : _AMOUNT_AT + 64], 16)
 
 
-class _ReceiptLog(msgspec.Struct, frozen=True):
-    address: str
-    topics: tuple[str, ...]
-
-
-class _Receipt(msgspec.Struct, frozen=True):
-    logs: tuple[_ReceiptLog, ...]
-
-
 class _Token(msgspec.Struct, frozen=True, kw_only=True):
     """The reads of one token of the position manager."""
 
@@ -82,19 +87,22 @@ class MintedPositions:
         self._manager = pool.dex.position_manager
         self._from_block, self._to_block = from_block, to_block
         self._history: tuple[ReadBatch, RequestHandle[tuple[_MintLog, ...] | None]]
-        self._receipts: tuple[ReadBatch, list[RequestHandle[_Receipt | None]]]
+        self._receipts: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._others: dict[tuple[Address, int, int], Handle[int | None]] = {}
         self._tokens: dict[int, _Token] = {}
         self._gap = ""
 
-    def ask_history(self, batch: ReadBatch) -> None:
-        """Add the query for mints."""
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the three rounds."""
+        return self._ask_history, self._ask_positions, self._ask_owners
+
+    def _ask_history(self, batch: ReadBatch) -> None:
         query = history_query(
             self._pool, [_MINT], from_block=self._from_block, to_block=self._to_block
         )
         self._history = batch, batch.request(query, returns=_decode_mints)
 
-    def ask_positions(self, batch: ReadBatch) -> None:
+    def _ask_positions(self, batch: ReadBatch) -> None:
         """Add the transactions of the manager's mints, and the positions of other contracts. Raises
         UpstreamError."""
         first, handle = self._history
@@ -110,7 +118,7 @@ class MintedPositions:
             batch,
             [
                 batch.request(
-                    RpcRequest("eth_getTransactionReceipt", (one,)), returns=_decode_receipt
+                    RpcRequest("eth_getTransactionReceipt", (one,)), returns=decode_receipt_logs
                 )
                 for one in hashes[:MOST_TRANSACTIONS]
             ],
@@ -123,7 +131,7 @@ class MintedPositions:
                 self._pool.pool, "positions(bytes32)", _position_key(*key), returns=decode_uint
             )
 
-    def ask_owners(self, batch: ReadBatch) -> None:
+    def _ask_owners(self, batch: ReadBatch) -> None:
         """Add what each token holds, and its owner. Raises UpstreamError."""
         before, handles = self._receipts
         receipts = [before[handle] for handle in handles]
@@ -133,7 +141,7 @@ class MintedPositions:
             int(log.topics[1], 16)
             for receipt in receipts
             if receipt is not None
-            for log in receipt.logs
+            for log in receipt
             if log.address == self._manager and log.topics[0] in _INCREASES
         )
         if self._manager is None or not found:
@@ -210,12 +218,6 @@ def _decode_mints(answer: RpcAnswer) -> tuple[_MintLog, ...] | None:
     if isinstance(answer, RpcFault):
         return None
     return msgspec.json.decode(answer, type=tuple[_MintLog, ...])
-
-
-def _decode_receipt(answer: RpcAnswer) -> _Receipt | None:
-    if isinstance(answer, RpcFault):
-        return None
-    return msgspec.json.decode(answer, type=_Receipt | None)
 
 
 def _signed(topic: str) -> int:

@@ -19,13 +19,12 @@ from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.timed_simulation import LATE, perform_in_time, trace_in_time
 from analysis.scenarios.withdrawal import (
-    MOST_POSITIONS,
     Withdrawal,
     Withdrawn,
-    handing_over,
     read_withdrawal,
     write_withdrawal,
 )
+from analysis.scenarios.withdrawal_calls import handing_over, withdrawn_parts
 from analysis.simulation.block_schedule import SimulatedBlock, blocks_after
 from analysis.simulation.simulate_v1 import (
     CallHandle,
@@ -111,8 +110,8 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     def worth_raw(self) -> float | None:
         """Return what the positions are worth at the pool's price, in smallest units of the quote
         token. None: only some of them are withdrawn."""
-        is_whole = len(self.holding.parts) <= MOST_POSITIONS
-        return self.holding.weight if is_whole else None
+        taken = withdrawn_parts(self.pool.candidate, self.holding)
+        return self.holding.weight if len(taken) == len(self.holding.parts) else None
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,11 +226,11 @@ def _write(
 ) -> _Written | None:
     """Return one withdrawal. None: how it is done is not known. `is_bounded`: as of
     `blocks_after`."""
-    candidate, parts, holder = plan.pool.candidate, plan.holding.parts, plan.holding.holder
+    candidate, holder = plan.pool.candidate, plan.holding.holder
     disguise = first_round.disguise
     actor = disguise.account(f"{candidate.key}:withdraws") if plan.by_stranger else holder
-    withdrawal = write_withdrawal(candidate, actor, parts, disguise)
-    given = handing_over(candidate, holder, parts, actor) if plan.by_stranger else ()
+    withdrawal = write_withdrawal(candidate, actor, plan.holding, disguise)
+    given = handing_over(candidate, plan.holding, actor) if plan.by_stranger else ()
     if withdrawal is None or (plan.by_stranger and not given):
         return None
     blocks = blocks_after(

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from analysis.liquidity.find_ownership import OwnedPool, TokenParties, find_ownership
-from analysis.liquidity.holdings import Part
+from analysis.liquidity.holdings import LiquidityHolding
 from analysis.liquidity.liquidity_shares import LiquidityShares, Withdrawer
 from analysis.market.liquidity_value import Price
 from analysis.market.native_price import anchor_prices
@@ -31,12 +31,12 @@ from analysis.scenarios.exit_sale import (
 )
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.withdrawal import (
-    MOST_POSITIONS,
     Withdrawal,
     Withdrawn,
     read_withdrawal,
     write_withdrawal,
 )
+from analysis.scenarios.withdrawal_calls import withdrawn_parts
 from analysis.simulation.backends import perform
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
 from core.primitives import Address, BlockRef, RawAmount
@@ -209,13 +209,13 @@ class _Withdrawals:
         return found
 
     def _plan(self, pool: ValuedPool, owned: OwnedPool, setup: TradeSetup | None) -> _Planned | str:
-        by, parts = _largest(owned)
-        if by is None:
+        by, holding = _largest(owned)
+        if by is None or holding is None:
             return "nobody is known who can withdraw it at once"
         if setup is None:
             return "how this pool is traded is not known"
         candidate = pool.candidate
-        withdrawal = write_withdrawal(candidate, by.account, parts, self._round.disguise)
+        withdrawal = write_withdrawal(candidate, by.account, holding, self._round.disguise)
         if withdrawal is None:
             return "how this liquidity is withdrawn is not known"
         doubt = untested(setup, self._rows.get(candidate.key), self._prices)
@@ -226,7 +226,7 @@ class _Withdrawals:
         return _Planned(
             by=by,
             withdrawal=withdrawal,
-            is_part=len(parts) > MOST_POSITIONS,
+            is_part=len(withdrawn_parts(candidate, holding)) < len(holding.parts),
             before=write_exit(legs, self._seller),
             after=write_exit(legs, self._seller, before=withdrawal.calls, code=withdrawal.code),
         )
@@ -253,11 +253,11 @@ class _Withdrawals:
         )
 
 
-def _largest(owned: OwnedPool) -> tuple[Withdrawer | None, tuple[Part, ...]]:
-    """Return who holds most of what can be withdrawn without a locker, and their parts."""
-    parts = {holding.holder: holding.parts for holding in owned.holdings.holdings}
+def _largest(owned: OwnedPool) -> tuple[Withdrawer | None, LiquidityHolding | None]:
+    """Return who holds most of what can be withdrawn without a locker, and what they hold."""
+    holdings = {holding.holder: holding for holding in owned.holdings.holdings}
     for one in owned.ownership.withdrawers:
-        held = parts.get(owned.candidate.pool if one.account is None else one.account)
+        held = holdings.get(owned.candidate.pool if one.account is None else one.account)
         if held is not None and one.account not in owned.contracts:
             return one, held
-    return None, ()
+    return None, None

@@ -13,11 +13,13 @@ from core.primitives import ZERO_ADDRESS, Address
 from demo.layout import FOR_EVER, native_worth
 from harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
 from harness.chain.verbs import Chain
-from tests.chain import further_venues, test_infinity
+from tests.chain import bin_pools, further_venues, test_infinity, test_infinity_bin
+from tests.chain.bin_pools import BinPool
 from tests.chain.ranges import Position, place
 from tests.chain.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, MOST_MINED, stand
 
 _HELD = 10**19
+_MODIFY = "modifyLiquidities(bytes,uint256)"
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +28,17 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     token: Address
     manager: Address
     holder: Address
+
+    def hand_over(self, chain: Chain, receiver: Address) -> None:
+        """Give the position to somebody else."""
+        signature = "transferFrom(address,address,uint256)"
+        assert chain.send(self.holder, self.manager, signature, self.holder, receiver, 1).success
+
+    def leave(self, chain: Chain, actor: Address, receiver: Address) -> bool:
+        """Take out what the position has; return whether that went through."""
+        data = take_pair((1, _HELD), (ZERO_ADDRESS, self.token), receiver)
+        sent = chain.send(actor, self.manager, _MODIFY, data, FOR_EVER)
+        return sent.success
 
 
 def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
@@ -66,24 +79,16 @@ def really(chain: Chain, held: Held, one: TriedWithdrawal) -> tuple[bool, int, i
     actor = held.holder
     if one.by_stranger:
         actor = chain.fresh_account()
-        assert chain.send(
-            held.holder,
-            held.manager,
-            "transferFrom(address,address,uint256)",
-            held.holder,
-            actor,
-            1,
-        ).success
+        held.hand_over(chain, actor)
     if one.wait_s:
         chain.node.set_time(start + one.wait_s)
         chain.mine(min(MOST_MINED, max(1, one.block.number - 1 - chain.node.head_number())))
     receiver = chain.fresh_account(native_wei=0)
-    data = take_pair((1, _HELD), (ZERO_ADDRESS, held.token), receiver)
-    sent = chain.send(actor, held.manager, "modifyLiquidities(bytes,uint256)", data, FOR_EVER)
+    success = held.leave(chain, actor, receiver)
     coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
     tokens = chain.balance(held.token, receiver)
     chain.node.revert(snapshot)
-    return sent.success, tokens, coins
+    return success, tokens, coins
 
 
 def assert_as_real(chain: Chain, held: Held, found: LiquidityExit) -> None:
@@ -210,4 +215,46 @@ async def test_liquidity_leaves_infinity_as_its_hook_lets_it(
     found = await told(context, held, dex)
     assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
     assert found.is_refused is is_refused
+    assert_as_real(chain, held, found)
+
+
+class HeldBins(Held, frozen=True, kw_only=True):
+    """A token in a hooked pool of bins, some of whose shares are somebody's."""
+
+    bins: BinPool
+
+    def hand_over(self, chain: Chain, receiver: Address) -> None:
+        assert self.bins.hand_over(chain, self.holder, receiver).success
+
+    def leave(self, chain: Chain, actor: Address, receiver: Address) -> bool:
+        return self.bins.redeem(chain, actor, receiver).success
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_refused", "passed", "brought"),
+    [
+        ("keeps", True, [False] * 4, None),
+        ("taxes", True, [True] * 4, 0.1),
+        ("frees", None, [True] * 4, 1),
+    ],
+)
+async def test_bins_of_infinity_leave_as_their_hook_lets_them(
+    chain: Chain,
+    context: ChainContext,
+    hook: test_infinity_bin.Hook,
+    passed: list[bool],
+    *,
+    is_refused: bool | None,
+    brought: float | None,
+) -> None:
+    market = test_infinity_bin.place(chain, hook=hook, is_coin=True)
+    someone = chain.fresh_account(native_wei=100 * 10**18)
+    bins = bin_pools.open_infinity(chain, market)
+    bins.add(chain, someone)
+    held = HeldBins(token=market.token, manager=bins.tokens, holder=someone, bins=bins)
+    found = await told(context, held, market.dex)
+    assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
+    assert found.is_refused is is_refused
+    if brought is not None:
+        assert [one.brought_share for one in found.tried] == pytest.approx([brought] * 4, abs=0.01)
     assert_as_real(chain, held, found)

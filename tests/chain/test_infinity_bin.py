@@ -3,7 +3,7 @@ they are found, worth what their bins hold, and what the service says of trades 
 happens."""
 
 from math import log
-from typing import Literal
+from typing import Final, Literal
 
 import pytest
 from eth_abi.abi import encode
@@ -26,9 +26,17 @@ FEE, STEP = 2_500, 25
 BINS, GAP = 8, 3
 """Bins on each side of the price, and the empty ones from each to the next: a large buy goes
 through several."""
+MOST_FILLED = 50
+"""Bins on each side that one transaction fills."""
 BEFORE_SWAP = 1 << 6
 
-Hook = Literal["closed", "open"]
+Hook = Literal["closed", "open", "frees", "keeps", "taxes"]
+EXITS: Final = {
+    "frees": (0, 1 << 4),
+    "keeps": (1, 1 << 4),
+    "taxes": (2, 1 << 5 | 1 << 13),
+}
+"""Hooks that are asked about liquidity that leaves: their mode and permissions."""
 
 
 def place(
@@ -44,18 +52,22 @@ def place(
     gap: int = GAP,
 ) -> Market:
     """A token and its pool. `blocks`: what the token takes for its pool. `hook`: one that refuses
-    the token as payment, or nothing."""
+    the token as payment, or nothing; that liquidity leaves freely, its maker's only, or a tenth of
+    it."""
     opening = further_venues.prepare(chain, is_coin=is_coin)
     pipeline, maker = opening.pipeline, opening.maker
     vault = pipeline.deploy("InfinityVault", sender=maker)
     manager = pipeline.deploy("InfinityBinManager", vault, sender=maker)
     router = pipeline.deploy("InfinityBinRouter", vault, sender=maker)
     pipeline.call(vault, "registerApp(address)", manager, sender=maker)
-    hooks = ZERO_ADDRESS
-    if hook is not None:
-        blocked = opening.token if hook == "closed" else maker
+    hooks, permissions = ZERO_ADDRESS, 0
+    if hook in EXITS:
+        mode, permissions = EXITS[hook]
+        hooks = pipeline.deploy("InfinityBinExitHook", vault, mode, sender=maker)
+    elif hook is not None:
+        blocked, permissions = opening.token if hook == "closed" else maker, BEFORE_SWAP
         hooks = pipeline.deploy("InfinityBinHook", blocked, sender=maker)
-    parameters = STEP << 16 | (BEFORE_SWAP if hook else 0)
+    parameters = STEP << 16 | permissions
     tokens, (usual_x, usual_y) = opening.sides
     key = (*tokens, hooks, manager, FEE, parameters.to_bytes(32))
     active = 2**23 + round(log(usual_y / usual_x) / log(1 + STEP / 10_000))
@@ -63,11 +75,16 @@ def place(
     pipeline.flush()
     opening.release(contract, {"vault": vault, "manager": manager}[blocks], spender=router)
     amounts = (token_raw, quote_raw) if tokens[0] == opening.token else (quote_raw, token_raw)
-    pipeline.call(
-        *(router, f"fill({KEY},uint24,uint24,uint256,uint256)", key, bins, gap, *amounts),
-        sender=opening.owner,
-        value_wei=quote_raw if is_coin else 0,
-    )
+    for first in range(0, bins, MOST_FILLED):
+        count = min(MOST_FILLED, bins - first)
+        parts = [amount * count // bins for amount in amounts]
+        pipeline.call(
+            router,
+            f"fill({KEY},uint24,uint24,uint24,uint256,uint256)",
+            *(key, first * gap, count, gap, *parts),
+            sender=opening.owner,
+            value_wei=quote_raw * count // bins if is_coin else 0,
+        )
     pipeline.flush()
 
     def swap_data(_: Address, paid: Address, amount: int) -> tuple[Address, str]:

@@ -80,5 +80,10 @@ def _reach(candidate: Candidate, *, free: Address, mark: Address) -> Reach:
 
 # Without `router`: pairs let every contract trade, and have no owner's exceptions.
 VENUE = Venue(
-    kind="LiquidityBook", lookups=_lookups, ask_pool=BookReads, route=_route, reach=_reach
+    kind="LiquidityBook",
+    liquidity_form=lambda _: "book_bins",
+    lookups=_lookups,
+    ask_pool=BookReads,
+    route=_route,
+    reach=_reach,
 )

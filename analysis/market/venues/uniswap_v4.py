@@ -13,7 +13,13 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Reach, TradeRoute
 from analysis.market.venues.uniswap_v4_state import CreationReads, V4StateReads
 from analysis.market.venues.uniswap_v4_sweep import SweepReads
-from analysis.market.venues.venue import EntriesReading, FloorReading, PoolEntries, Venue
+from analysis.market.venues.venue import (
+    EntriesReading,
+    FloorReading,
+    LiquidityForm,
+    PoolEntries,
+    Venue,
+)
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.primitives import ZERO_ADDRESS, Address
@@ -92,10 +98,16 @@ def _reach(candidate: Candidate, *, free: Address, mark: Address) -> Reach | Non
     return probe_router.managed_reach(free, key, mark=mark, hooks=candidate.hooks)
 
 
+def _liquidity_form(dex: Dex) -> LiquidityForm | None:
+    if not _is_readable(dex):
+        return None
+    return "entry_bins" if layout_of(dex).has_bins else "entry_positions"
+
+
 # Without `router`: the forms of the real router change from release to release.
 VENUE = Venue(
     kind="AmmV4",
-    liquidity_form=lambda dex: "entry_positions" if _is_readable(dex) else None,
+    liquidity_form=_liquidity_form,
     entries=PoolEntries(
         is_readable=_is_readable,
         standard_pools=_standard_pools,

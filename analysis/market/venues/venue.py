@@ -20,9 +20,11 @@ from core.primitives import Address
 
 TierKey = Literal["fee", "tick_spacing"]
 
-LiquidityForm = Literal["lp_tokens", "minted_positions", "entry_positions"]
+LiquidityForm = Literal[
+    "lp_tokens", "minted_positions", "entry_positions", "entry_bins", "book_bins"
+]
 """As what liquidity is held: tokens of the pair; positions of a pool, most of them tokens of a
-position manager; or those of a pool that is an entry of one contract."""
+position manager; those of a pool that is an entry of one contract, or its bins; bins of a pair."""
 
 
 class PoolReading(Protocol):

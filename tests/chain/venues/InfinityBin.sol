@@ -4,7 +4,33 @@ pragma solidity ^0.8.24;
 import {FullMath} from "@uniswap/v4-core/src/libraries/FullMath.sol";
 import {IErc20, InfinityVault, PoolKey} from "./Infinity.sol";
 
+struct MintParams {
+    /// Parts of both amounts, of 1e18, from bit 88 and bit 24 on, and below them the bin.
+    bytes32[] liquidityConfigs;
+    bytes32 amountIn;
+    bytes32 salt;
+}
+
+struct BurnParams {
+    uint256[] ids;
+    uint256[] amountsToBurn;
+    bytes32 salt;
+}
+
 interface IBinHooks {
+    function beforeBurn(
+        address sender,
+        PoolKey calldata key,
+        BurnParams calldata params,
+        bytes calldata hookData
+    ) external returns (bytes4);
+    function afterBurn(
+        address sender,
+        PoolKey calldata key,
+        BurnParams calldata params,
+        int256 delta,
+        bytes calldata hookData
+    ) external returns (bytes4, int256);
     function beforeSwap(
         address sender,
         PoolKey calldata key,
@@ -16,9 +42,14 @@ interface IBinHooks {
 
 /// A manager with the interface, the events and the arithmetic of Infinity's BinPoolManager:
 /// constant-sum bins, the price of each `binStep` basis points above that of the one before. A trade
-/// goes through as many as it needs, and reverts where they end. No fee of the protocol's.
+/// goes through as many as it needs, and reverts where they end. No fee of the protocol's,
+/// and none for liquidity that changes the composition of the active bin.
 contract InfinityBinManager {
+    uint256 private constant BEFORE_BURN = 1 << 4;
+    uint256 private constant AFTER_BURN = 1 << 5;
     uint256 private constant BEFORE_SWAP = 1 << 6;
+    uint256 private constant AFTER_BURN_RETURNS_DELTA = 1 << 13;
+    uint256 private constant LEAST_SHARES = 1e3;
     uint256 private constant FEE_ONE = 1e6;
     int256 private constant PRICE_ONE = 1 << 23;
 
@@ -28,6 +59,14 @@ contract InfinityBinManager {
         uint24 lowest;
         uint24 highest;
         mapping(uint24 => uint256[2]) bins;
+        mapping(uint24 => uint256) sharesOf;
+        mapping(bytes32 => uint256) positions;
+    }
+
+    struct Added {
+        uint256[] ids;
+        bytes32[] amounts;
+        uint256[] liquidityMinted;
     }
 
     mapping(bytes32 => Pool) private pools;
@@ -45,6 +84,22 @@ contract InfinityBinManager {
         uint24 fee,
         bytes32 parameters,
         uint24 activeId
+    );
+    event Mint(
+        bytes32 indexed id,
+        address indexed sender,
+        uint256[] ids,
+        bytes32 salt,
+        bytes32[] amounts,
+        bytes32 compositionFeeAmount,
+        bytes32 feeAmountToProtocol
+    );
+    event Burn(
+        bytes32 indexed id,
+        address indexed sender,
+        uint256[] ids,
+        bytes32 salt,
+        bytes32[] amounts
     );
     event Swap(
         bytes32 indexed id,
@@ -84,7 +139,17 @@ contract InfinityBinManager {
         returns (uint128, uint128, uint256, uint256)
     {
         uint256[2] storage held = pools[id].bins[bin];
-        return (uint128(held[0]), uint128(held[1]), 0, 0);
+        uint256 price = _price(bin, uint16(uint256(poolIdToPoolKey[id].parameters) >> 16));
+        uint256 liquidity = price * held[0] + (held[1] << 128);
+        return (uint128(held[0]), uint128(held[1]), liquidity, pools[id].sharesOf[bin]);
+    }
+
+    function getPosition(bytes32 id, address owner, uint24 bin, bytes32 salt)
+        external
+        view
+        returns (uint256)
+    {
+        return pools[id].positions[keccak256(abi.encodePacked(owner, bin, salt))];
     }
 
     /// Strictly beyond `bin`; an end of the range where there is none.
@@ -101,17 +166,99 @@ contract InfinityBinManager {
         return swapForY ? type(uint24).max : 0;
     }
 
-    /// Puts an equal part of Y into every `gap`th of `count` bins from the active one downwards, and of
-    /// X upwards.
-    function fill(PoolKey calldata key, uint24 count, uint24 gap, uint256 x, uint256 y) external {
-        Pool storage pool = pools[keccak256(abi.encode(key))];
-        for (uint24 at = 0; at < count; ++at) {
-            pool.bins[pool.activeId - at * gap][1] += y / count;
-            pool.bins[pool.activeId + at * gap][0] += x / count;
+    function mint(PoolKey calldata key, MintParams calldata params, bytes calldata)
+        external
+        returns (int256 delta, Added memory added)
+    {
+        uint256 count = params.liquidityConfigs.length;
+        added = Added(new uint256[](count), new bytes32[](count), new uint256[](count));
+        bytes32 id = keccak256(abi.encode(key));
+        uint256[2] memory paid;
+        for (uint256 at = 0; at < count; ++at) {
+            (uint256 x, uint256 y) = _addTo(id, added, at, params);
+            (paid[0], paid[1]) = (paid[0] + x, paid[1] + y);
         }
-        pool.lowest = pool.activeId - (count - 1) * gap;
-        pool.highest = pool.activeId + (count - 1) * gap;
-        _settle(key, -int256(x / count * count), -int256(y / count * count));
+        emit Mint(id, msg.sender, added.ids, params.salt, added.amounts, 0, 0);
+        delta = _settle(key, -int256(paid[0]), -int256(paid[1]));
+    }
+
+    function _addTo(bytes32 id, Added memory added, uint256 at, MintParams calldata params)
+        private
+        returns (uint256 x, uint256 y)
+    {
+        uint256 config = uint256(params.liquidityConfigs[at]);
+        uint256 amounts = uint256(params.amountIn);
+        x = uint128(amounts) * uint256(uint64(config >> 88)) / 1e18;
+        y = (amounts >> 128) * uint64(config >> 24) / 1e18;
+        added.ids[at] = uint24(config);
+        added.amounts[at] = bytes32(x | y << 128);
+        added.liquidityMinted[at] = _grow(id, uint24(config), x, y, params.salt);
+    }
+
+    /// The first to bring something to a bin leaves a few shares with nobody.
+    function _grow(bytes32 id, uint24 bin, uint256 x, uint256 y, bytes32 salt)
+        private
+        returns (uint256 shares)
+    {
+        Pool storage pool = pools[id];
+        uint256[2] storage held = pool.bins[bin];
+        uint256 price = _price(bin, uint16(uint256(poolIdToPoolKey[id].parameters) >> 16));
+        shares = price * x + (y << 128);
+        if (shares == 0) return 0;
+        uint256 supply = pool.sharesOf[bin];
+        if (supply > 0) {
+            shares = FullMath.mulDiv(shares, supply, price * held[0] + (held[1] << 128));
+        }
+        pool.sharesOf[bin] = supply + shares;
+        if (supply == 0) shares -= LEAST_SHARES;
+        pool.positions[keccak256(abi.encodePacked(msg.sender, bin, salt))] += shares;
+        (held[0], held[1]) = (held[0] + x, held[1] + y);
+        if (bin < pool.lowest) pool.lowest = bin;
+        if (bin > pool.highest) pool.highest = bin;
+    }
+
+    function burn(PoolKey calldata key, BurnParams calldata params, bytes calldata hookData)
+        external
+        returns (int256)
+    {
+        uint256 permissions = uint256(key.parameters);
+        if (permissions & BEFORE_BURN != 0) {
+            IBinHooks(key.hooks).beforeBurn(msg.sender, key, params, hookData);
+        }
+        (uint256 x, uint256 y) = _shrink(key, params);
+        int256 delta = int256(x << 128 | y);
+        if (permissions & AFTER_BURN == 0) return _settle(key, int256(x), int256(y));
+        (, int256 kept) =
+            IBinHooks(key.hooks).afterBurn(msg.sender, key, params, delta, hookData);
+        if (permissions & AFTER_BURN_RETURNS_DELTA == 0) kept = 0;
+        vault.accountAppBalanceDelta(key.currency0, key.currency1, kept, key.hooks);
+        return _settle(
+            key, int256(x) - (kept >> 128), int256(y) - int256(uint256(uint128(uint256(kept))))
+        );
+    }
+
+    function _shrink(PoolKey calldata key, BurnParams calldata params)
+        private
+        returns (uint256 x, uint256 y)
+    {
+        bytes32 id = keccak256(abi.encode(key));
+        Pool storage pool = pools[id];
+        bytes32[] memory amounts = new bytes32[](params.ids.length);
+        for (uint256 at = 0; at < params.ids.length; ++at) {
+            uint24 bin = uint24(params.ids[at]);
+            uint256 burnt = params.amountsToBurn[at];
+            require(burnt > 0, "BinPool__BurnZeroAmount");
+            pool.positions[keccak256(abi.encodePacked(msg.sender, bin, params.salt))] -= burnt;
+            uint256[2] storage held = pool.bins[bin];
+            uint256 ofX = FullMath.mulDiv(held[0], burnt, pool.sharesOf[bin]);
+            uint256 ofY = FullMath.mulDiv(held[1], burnt, pool.sharesOf[bin]);
+            require(ofX + ofY > 0, "BinPool__ZeroAmountsOut");
+            pool.sharesOf[bin] -= burnt;
+            (held[0], held[1]) = (held[0] - ofX, held[1] - ofY);
+            amounts[at] = bytes32(ofX | ofY << 128);
+            (x, y) = (x + ofX, y + ofY);
+        }
+        emit Burn(id, msg.sender, params.ids, params.salt, amounts);
     }
 
     function swap(PoolKey calldata key, bool swapForY, int128 amount, bytes calldata hookData)
@@ -194,6 +341,21 @@ contract InfinityBinManager {
     }
 }
 
+/// Equal parts of Y in every `gap`th of `count` bins from `from` below the active one downwards, and
+/// of X as far upwards.
+function spread(uint24 active, uint24 from, uint24 count, uint24 gap)
+    pure
+    returns (bytes32[] memory configs)
+{
+    configs = new bytes32[](2 * uint256(count));
+    uint256 part = 1e18 / count;
+    for (uint24 at = 0; at < count; ++at) {
+        uint24 away = from + at * gap;
+        configs[at] = bytes32(part << 24 | active - away);
+        configs[count + at] = bytes32(part << 88 | active + away);
+    }
+}
+
 /// Brings liquidity and swaps for whoever calls it, as Infinity's periphery does.
 contract InfinityBinRouter {
     InfinityVault private immutable vault;
@@ -205,11 +367,21 @@ contract InfinityBinRouter {
 
     receive() external payable {}
 
-    function fill(PoolKey calldata key, uint24 count, uint24 gap, uint256 x, uint256 y)
-        external
-        payable
-    {
-        _lock(key, abi.encodeCall(InfinityBinManager.fill, (key, count, gap, x, y)));
+    /// Puts an equal part of Y into every `gap`th of `count` bins, `from` bins below the active one and
+    /// further down, and of X as far upwards.
+    function fill(
+        PoolKey calldata key,
+        uint24 from,
+        uint24 count,
+        uint24 gap,
+        uint256 x,
+        uint256 y
+    ) external payable {
+        InfinityBinManager manager = InfinityBinManager(key.poolManager);
+        (uint24 active,,) = manager.getSlot0(keccak256(abi.encode(key)));
+        MintParams memory params =
+            MintParams(spread(active, from, count, gap), bytes32(x | y << 128), 0);
+        _lock(key, abi.encodeCall(InfinityBinManager.mint, (key, params, "")));
     }
 
     /// Calls the manager with any order, as the exchange's own router can.
@@ -280,5 +452,43 @@ contract InfinityBinHook {
     {
         require((swapForY ? key.currency0 : key.currency1) != blocked, "closed");
         return (IBinHooks.beforeSwap.selector, 0, 0);
+    }
+}
+
+/// Is asked about liquidity that leaves. `mode` 0: lets it; 1: only its maker's; 2: keeps nine tenths.
+contract InfinityBinExitHook {
+    address private immutable maker = msg.sender;
+    InfinityVault private immutable vault;
+    uint256 private immutable mode;
+
+    constructor(InfinityVault vault_, uint256 mode_) {
+        (vault, mode) = (vault_, mode_);
+    }
+
+    function getHooksRegistrationBitmap() external view returns (uint16) {
+        return mode == 2 ? 1 << 5 | 1 << 13 : 1 << 4;
+    }
+
+    function beforeBurn(address, PoolKey calldata, BurnParams calldata, bytes calldata)
+        external
+        view
+        returns (bytes4)
+    {
+        require(mode != 1 || tx.origin == maker, "no way out");
+        return IBinHooks.beforeBurn.selector;
+    }
+
+    function afterBurn(
+        address,
+        PoolKey calldata key,
+        BurnParams calldata,
+        int256 delta,
+        bytes calldata
+    ) external returns (bytes4, int256) {
+        uint256 kept0 = uint256(delta >> 128) * 9 / 10;
+        uint256 kept1 = uint256(uint128(uint256(delta))) * 9 / 10;
+        vault.take(key.currency0, maker, kept0);
+        vault.take(key.currency1, maker, kept1);
+        return (IBinHooks.afterBurn.selector, int256(kept0 << 128 | kept1));
     }
 }

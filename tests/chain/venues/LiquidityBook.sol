@@ -11,7 +11,7 @@ interface IErc20 {
 
 /// A pair with the interface, the events and the arithmetic of Liquidity Book's: constant-sum bins,
 /// the price of each `step` basis points above that of the one before; a trade goes through as many
-/// as it needs, and reverts where they end. The fee does not vary here.
+/// as it needs, and reverts where they end. The fee does not vary here. Shares of bins are its tokens.
 contract BookPair {
     uint256 private constant FEE = 2e15;
     uint256 private constant ONE = 1e18;
@@ -24,6 +24,8 @@ contract BookPair {
     uint24 public getActiveId;
 
     mapping(uint24 => uint256[2]) private bins;
+    mapping(uint256 => uint256) public totalSupply;
+    mapping(address => mapping(uint256 => uint256)) public balanceOf;
     uint256[2] private reserves;
     uint256[2] private protocolFees;
     uint24 private lowest = type(uint24).max;
@@ -40,6 +42,14 @@ contract BookPair {
         bytes32 protocolFees
     );
 
+    event TransferBatch(
+        address indexed sender,
+        address indexed from,
+        address indexed to,
+        uint256[] ids,
+        uint256[] amounts
+    );
+
     constructor(address x, address y, uint24 activeId, uint16 step) {
         (getTokenX, getTokenY, getActiveId, getBinStep) = (x, y, activeId, step);
     }
@@ -48,16 +58,87 @@ contract BookPair {
         return (uint128(reserves[0] - protocolFees[0]), uint128(reserves[1] - protocolFees[1]));
     }
 
+    function getBin(uint24 id) external view returns (uint128, uint128) {
+        return (uint128(bins[id][0]), uint128(bins[id][1]));
+    }
+
     /// Puts an equal part of Y into `count` bins from the active one downwards, and of X upwards.
     function fill(uint24 count, uint256 x, uint256 y) external {
+        uint256[] memory ids = new uint256[](2 * uint256(count));
+        uint256[] memory minted = new uint256[](2 * uint256(count));
         for (uint24 at = 0; at < count; ++at) {
-            bins[getActiveId - at][1] += y / count;
-            bins[getActiveId + at][0] += x / count;
+            (ids[at], ids[count + at]) = (getActiveId - at, getActiveId + at);
+            minted[at] = _grow(getActiveId - at, 0, y / count);
+            minted[count + at] = _grow(getActiveId + at, x / count, 0);
         }
-        (lowest, highest) = (getActiveId - count + 1, getActiveId + count - 1);
+        emit TransferBatch(msg.sender, address(0), msg.sender, ids, minted);
+        if (getActiveId - count + 1 < lowest) lowest = getActiveId - count + 1;
+        if (getActiveId + count - 1 > highest) highest = getActiveId + count - 1;
         require(IErc20(getTokenX).transferFrom(msg.sender, address(this), x), "X");
         require(IErc20(getTokenY).transferFrom(msg.sender, address(this), y), "Y");
         (reserves[0], reserves[1]) = (reserves[0] + x, reserves[1] + y);
+    }
+
+    function _grow(uint24 id, uint256 x, uint256 y) private returns (uint256 shares) {
+        uint256 price = _price(id);
+        shares = price * x + (y << 128);
+        uint256 there = price * bins[id][0] + (bins[id][1] << 128);
+        if (there > 0) shares = FullMath.mulDiv(shares, totalSupply[id], there);
+        (bins[id][0], bins[id][1]) = (bins[id][0] + x, bins[id][1] + y);
+        totalSupply[id] += shares;
+        balanceOf[msg.sender][id] += shares;
+    }
+
+    function balanceOfBatch(address[] calldata accounts, uint256[] calldata ids)
+        external
+        view
+        returns (uint256[] memory balances)
+    {
+        require(accounts.length == ids.length, "LBToken__InvalidLength");
+        balances = new uint256[](ids.length);
+        for (uint256 at = 0; at < ids.length; ++at) {
+            balances[at] = balanceOf[accounts[at]][ids[at]];
+        }
+    }
+
+    function batchTransferFrom(
+        address from,
+        address to,
+        uint256[] calldata ids,
+        uint256[] calldata amounts
+    ) external {
+        require(msg.sender == from, "LBToken__SpenderNotApproved");
+        for (uint256 at = 0; at < ids.length; ++at) {
+            balanceOf[from][ids[at]] -= amounts[at];
+            balanceOf[to][ids[at]] += amounts[at];
+        }
+        emit TransferBatch(msg.sender, from, to, ids, amounts);
+    }
+
+    function burn(
+        address from,
+        address to,
+        uint256[] calldata ids,
+        uint256[] calldata amountsToBurn
+    ) external {
+        require(msg.sender == from, "LBToken__SpenderNotApproved");
+        uint256[2] memory out;
+        for (uint256 at = 0; at < ids.length; ++at) {
+            (uint256 id, uint256 burnt) = (ids[at], amountsToBurn[at]);
+            require(burnt > 0, "LBPair__ZeroAmount");
+            for (uint256 side = 0; side < 2; ++side) {
+                uint256 part =
+                    FullMath.mulDiv(bins[uint24(id)][side], burnt, totalSupply[id]);
+                bins[uint24(id)][side] -= part;
+                out[side] += part;
+            }
+            balanceOf[from][id] -= burnt;
+            totalSupply[id] -= burnt;
+        }
+        emit TransferBatch(msg.sender, from, address(0), ids, amountsToBurn);
+        (reserves[0], reserves[1]) = (reserves[0] - out[0], reserves[1] - out[1]);
+        require(out[0] == 0 || IErc20(getTokenX).transfer(to, out[0]), "X");
+        require(out[1] == 0 || IErc20(getTokenY).transfer(to, out[1]), "Y");
     }
 
     function getSwapOut(uint128 amountIn, bool swapForY)

@@ -1,0 +1,78 @@
+"""Bin holdings: who holds what part of a pool whose liquidity lies in bins of one price each.
+
+A bin's liquidity is divided into shares, and shares are held by bin: whoever redeems some gets that
+part of both of the bin's reserves. Pure: no I/O. Source: joe-v2 LBPair, infinity-core BinPool.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Final
+
+import msgspec
+
+from analysis.liquidity.holdings import Part, PoolHoldings, gather
+from analysis.market.venues.pool import PoolState
+from core.primitives import Address
+
+ShareKey = tuple[Address, int]
+"""Holder, and number of the bin."""
+
+_WHOLE: Final = 1 - 1e-9
+"""Part of the liquidity from which on all of it counts as found: a bin keeps a thousand shares."""
+
+
+class BinReserves(msgspec.Struct, frozen=True, kw_only=True):
+    """One bin."""
+
+    x: int
+    """Smallest units of the pool's first token."""
+    y: int
+    shares: int
+    """All that there are."""
+
+
+class BinValue(msgspec.Struct, frozen=True, kw_only=True):
+    """How the bins of one pool are valued."""
+
+    price: float
+    """Quote per token, in smallest units."""
+    reserves: float
+    """Value of the pool's reserves; a lower bound where they are one."""
+
+    def of(self, x: int, y: int, *, token_is_x: bool) -> float:
+        """Return the value of two amounts in smallest units of the quote token."""
+        token, quote = (x, y) if token_is_x else (y, x)
+        return quote + token * self.price
+
+
+def bin_value_of(state: PoolState) -> BinValue | None:
+    """Return how the pool's bins are valued. None: its price is not known."""
+    if not state.price or state.price == inf:
+        return None
+    reserves = state.quote_reserve_raw + state.token_reserve_raw * state.price
+    return BinValue(price=state.price, reserves=reserves)
+
+
+def gather_bins(
+    bins: Mapping[int, BinReserves],
+    held: Sequence[tuple[Address, Part]],
+    value: BinValue,
+    *,
+    token_is_x: bool,
+    gap: str = "",
+    pool_key: bytes = b"",
+) -> PoolHoldings:
+    """Return the holdings of parts of these bins. `gap`: why some may be missing; empty: no reason
+    is known beforehand. `pool_key`: as of LiquidityHolding."""
+    worth = {at: value.of(one.x, one.y, token_is_x=token_is_x) for at, one in bins.items()}
+    owned = [
+        (holder, worth[at] * part.amount / bins[at].shares, part)
+        for holder, part in held
+        if (at := part.bin_id) is not None and at in bins and bins[at].shares
+    ]
+    total = max(value.reserves, sum(worth.values()))
+    if sum(weight for _, weight, _ in owned) >= total * _WHOLE:
+        total, gap = sum(weight for _, weight, _ in owned), ""
+    else:
+        gap = gap or "not every holder is known"
+    return gather(owned, total=total, gap=gap, pool_key=pool_key)

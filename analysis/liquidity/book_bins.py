@@ -1,0 +1,127 @@
+"""Book bins: who holds the bins of a pair of Liquidity Book.
+
+Shares of bins are tokens of the pair, whose TransferBatch events name every holder. Balances, and
+what the bins hold, are then read from the pair, which a known factory deployed. Source: joe-v2
+ILBPair, ILBToken.
+"""
+
+from collections import defaultdict
+
+from analysis.liquidity.bin_holdings import BinReserves, BinValue, ShareKey, gather_bins
+from analysis.liquidity.bin_tokens import (
+    BIN_NUMBERS,
+    MOST_BINS,
+    MOST_HOLDERS,
+    TRANSFER_BATCH,
+    BinBalances,
+    decode_transfer,
+)
+from analysis.liquidity.holdings import (
+    HISTORY_REFUSED,
+    AskRound,
+    Part,
+    PoolHoldings,
+    history_query,
+)
+from analysis.market.venues.pool import Candidate
+from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.eth_reads import (
+    WORD,
+    Log,
+    NoAnswer,
+    Reply,
+    decode_address,
+    decode_logs,
+    decode_uint,
+)
+from analysis.reads.read_batch import ReadBatch
+from core.primitives import ZERO_ADDRESS, Address
+
+
+class BookBins:
+    """Reads of one pair."""
+
+    def __init__(
+        self, pool: Candidate, value: BinValue, *, from_block: int | None, to_block: int
+    ) -> None:
+        self._pool, self._value = pool, value
+        self._from_block, self._to_block = from_block, to_block
+        self._balances = BinBalances(pool.pool, int)
+        self._history: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]]
+        self._token_x: Handle[Address | None]
+        self._bins: dict[int, tuple[ReadBatch, Handle[Reply], Handle[int | None]]] = {}
+        self._gap = ""
+
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the two rounds."""
+        return self._ask_history, self._ask_balances
+
+    def _ask_history(self, batch: ReadBatch) -> None:
+        query = history_query(
+            self._pool, [TRANSFER_BATCH], from_block=self._from_block, to_block=self._to_block
+        )
+        self._history = batch, batch.request(query, returns=decode_logs)
+        self._token_x = batch.call(self._pool.pool, "getTokenX()", returns=decode_address)
+
+    def _ask_balances(self, batch: ReadBatch) -> None:
+        first, handle = self._history
+        logs = first[handle]
+        if logs is None:
+            self._gap = HISTORY_REFUSED
+        left = _shares_by_events(logs or ())
+        # Shares of all bins are counted in the worth of the pair's second token.
+        of_bin, of_holder = defaultdict[int, int](int), defaultdict[Address, int](int)
+        for (holder, at), held in left.items():
+            of_bin[at] += held
+            of_holder[holder] += held
+        bins = sorted(of_bin, key=lambda at: -of_bin[at])[:MOST_BINS]
+        holders = sorted(of_holder, key=lambda holder: (-of_holder[holder], holder))
+        if len(holders) > MOST_HOLDERS or len(of_bin) > len(bins):
+            self._gap = "small holders, or small bins, are not read"
+        pair = self._pool.pool
+        for at in bins:
+            reserves = batch.call(pair, "getBin(uint24)", at)
+            shares = batch.call(pair, "totalSupply(uint256)", at, returns=decode_uint)
+            self._bins[at] = batch, reserves, shares
+        for holder in holders[:MOST_HOLDERS]:
+            self._balances.ask(batch, holder, [at for at in bins if (holder, at) in left])
+
+    def read(self) -> PoolHoldings:
+        """Decode the holdings. Raises UpstreamError."""
+        first, _ = self._history
+        bins = {
+            at: found
+            for at, (batch, reserves, shares) in self._bins.items()
+            if (found := _decode_bin(batch[reserves], batch[shares])) is not None
+        }
+        return gather_bins(
+            bins,
+            [
+                (holder, Part(amount=held, token_id=at, bin_id=at))
+                for (holder, at), held in self._balances.read().items()
+            ],
+            self._value,
+            token_is_x=first[self._token_x] == self._pool.token,
+            gap=self._gap,
+        )
+
+
+def _decode_bin(reserves: Reply, shares: int | None) -> BinReserves | None:
+    if isinstance(reserves, NoAnswer) or len(reserves) < 2 * WORD or shares is None:
+        return None
+    x, y = (int.from_bytes(reserves[at : at + WORD]) for at in (0, WORD))
+    return BinReserves(x=x, y=y, shares=shares)
+
+
+def _shares_by_events(logs: tuple[Log, ...]) -> dict[ShareKey, int]:
+    """Return what transfers leave each account with, where that is anything."""
+    left = defaultdict[ShareKey, int](int)
+    for transfer in filter(None, map(decode_transfer, logs)):
+        for at, amount in transfer.moved:
+            left[transfer.sender, at] -= amount
+            left[transfer.receiver, at] += amount
+    return {
+        (holder, at): held
+        for (holder, at), held in left.items()
+        if held > 0 and holder != ZERO_ADDRESS and at < BIN_NUMBERS
+    }

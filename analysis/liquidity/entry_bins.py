@@ -1,0 +1,275 @@
+"""Entry bins: who holds the bins of a pool of PancakeSwap Infinity.
+
+The manager's Mint events name the contract that holds shares of bins, and a salt. The exchange's
+position manager makes tokens of its shares, whose ids are hashes of pool and bin, and mints them in
+the same transaction; who received them may pass them on. So transactions name the first holders,
+transfers away from these the next ones, and balances say what each has now. What was passed on
+again is unaccounted. Source: infinity-core IBinPoolManager; infinity-periphery BinPositionManager,
+BinFungibleToken, BinTokenLibrary.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from analysis.liquidity.bin_holdings import BinReserves, BinValue, gather_bins
+from analysis.liquidity.bin_tokens import (
+    BIN_NUMBERS,
+    MOST_BINS,
+    MOST_HOLDERS,
+    TRANSFER_BATCH,
+    BinBalances,
+    BinTransfer,
+    decode_arrays,
+    decode_transfer,
+)
+from analysis.liquidity.holdings import (
+    HISTORY_REFUSED,
+    AskRound,
+    Part,
+    PoolHoldings,
+    history_query,
+)
+from analysis.market.venues.pool import Candidate
+from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.eth_reads import (
+    WORD,
+    Log,
+    NoAnswer,
+    Reply,
+    decode_logs,
+    decode_receipt_logs,
+    decode_uint,
+)
+from analysis.reads.read_batch import ReadBatch
+from core.abi import topic_of
+from core.keccak import keccak
+from core.primitives import ZERO_ADDRESS, Address
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+
+MOST_TRANSACTIONS: Final = 40
+"""Transactions that are searched for first holders, those of the largest mints first."""
+
+MOST_OTHERS: Final = 60
+"""Shares of contracts other than the position manager that are read."""
+
+_MINT: Final = topic_of("Mint(bytes32,address,uint256[],bytes32,bytes32[],bytes32,bytes32)")
+_KEY_WORDS: Final = 6
+_HALF: Final = 128
+"""Bits of the first amount in a packed pair. Source: infinity-core PackedUint128Math."""
+
+
+class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
+    topics: tuple[str, ...]
+    data: str
+    transaction_hash: str
+
+
+class _Mint(msgspec.Struct, frozen=True, kw_only=True):
+    minter: Address
+    salt: bytes
+    amounts: tuple[tuple[int, int, int], ...]
+    """Number of the bin, and the amounts of the first and second token."""
+    transaction: str
+
+
+_Other = tuple[Address, bytes, int]
+"""Contract, salt, bin."""
+
+
+class EntryBins:
+    """Reads of one pool."""
+
+    def __init__(
+        self, pool: Candidate, value: BinValue, *, from_block: int | None, to_block: int
+    ) -> None:
+        self._pool, self._value = pool, value
+        self._from_block, self._to_block = from_block, to_block
+        self._id = bytes.fromhex(pool.key[2:])
+        self._manager = pool.dex.position_manager or ZERO_ADDRESS
+        self._balances = BinBalances(self._manager, self._token_id)
+        self._history: tuple[ReadBatch, RequestHandle[tuple[_MintLog, ...] | None], Handle[Reply]]
+        self._receipts: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
+        self._bins: dict[int, tuple[ReadBatch, Handle[Reply]]] = {}
+        self._others: dict[_Other, tuple[ReadBatch, Handle[int | None]]] = {}
+        self._passed: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]] | None = None
+        self._named: dict[Address, set[int]] = {}
+        self._gap = ""
+
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the four rounds."""
+        return self._ask_mints, self._ask_bins, self._ask_balances, self._ask_receivers
+
+    def _ask_mints(self, batch: ReadBatch) -> None:
+        query = history_query(
+            self._pool,
+            [_MINT, self._pool.key],
+            from_block=self._from_block,
+            to_block=self._to_block,
+        )
+        key = batch.call(self._pool.dex.factory, "poolIdToPoolKey(bytes32)", self._id)
+        self._history = batch, batch.request(query, returns=_decode_mint_logs), key
+
+    def _ask_bins(self, batch: ReadBatch) -> None:
+        """Add what the largest bins hold, the transactions of the position manager's mints, and
+        the shares of other contracts. Raises UpstreamError."""
+        first, handle, _ = self._history
+        logs = first[handle]
+        if logs is None:
+            self._gap = HISTORY_REFUSED
+        token_is_x = self._pool.token_is_0
+        worth = defaultdict[int, float](float)
+        mints = [mint for log in logs or () if (mint := _decode_mint(log)) is not None]
+        for mint in mints:
+            for at, x, y in mint.amounts:
+                worth[at] += self._value.of(x, y, token_is_x=token_is_x)
+        for at in sorted(worth, key=lambda at: -worth[at])[:MOST_BINS]:
+            read = batch.call(self._pool.dex.factory, "getBin(bytes32,uint24)", self._id, at)
+            self._bins[at] = batch, read
+        ordered = sorted(mints, key=lambda mint: -sum(worth[at] for at, _, _ in mint.amounts))
+        managed = [mint.transaction for mint in ordered if mint.minter == self._manager]
+        hashes = list(dict.fromkeys(managed))
+        others: dict[_Other, None] = dict.fromkeys(
+            (mint.minter, mint.salt, at)
+            for mint in ordered
+            if mint.minter != self._manager
+            for at, _, _ in mint.amounts
+            if at in self._bins
+        )
+        if len(hashes) > MOST_TRANSACTIONS or len(others) > MOST_OTHERS:
+            self._gap = "small mints are not read"
+        for minter, salt, at in list(others)[:MOST_OTHERS]:
+            signature = "getPosition(bytes32,address,uint24,bytes32)"
+            asked = self._id, minter, at, salt
+            read_share = batch.call(self._pool.dex.factory, signature, *asked, returns=decode_uint)
+            self._others[minter, salt, at] = batch, read_share
+        self._receipts = (
+            batch,
+            [
+                batch.request(
+                    RpcRequest("eth_getTransactionReceipt", (one,)), returns=decode_receipt_logs
+                )
+                for one in hashes[:MOST_TRANSACTIONS]
+            ],
+        )
+
+    def _ask_balances(self, batch: ReadBatch) -> None:
+        """Add what the first holders have, and their transfers to others. Raises UpstreamError."""
+        before, handles = self._receipts
+        receipts = [before[handle] for handle in handles]
+        if None in receipts:
+            self._gap = "the node does not give the transactions of mints"
+        logs = [log for receipt in receipts for log in receipt or ()]
+        self._named = self._receivers(logs, minted=True)
+        self._ask_named(batch, self._named)
+        if not self._named:
+            return
+        senders = ["0x" + holder[2:].rjust(2 * WORD, "0") for holder in self._named]
+        query = history_query(
+            self._pool,
+            [TRANSFER_BATCH, None, senders],
+            address=self._manager,
+            from_block=self._from_block,
+            to_block=self._to_block,
+        )
+        self._passed = batch, batch.request(query, returns=decode_logs)
+
+    def _ask_receivers(self, batch: ReadBatch) -> None:
+        """Add what those have to whom shares were passed on. Raises UpstreamError."""
+        if self._passed is None:
+            return
+        before, handle = self._passed
+        logs = before[handle]
+        if logs is None:
+            self._gap = "the node does not give all transfers of shares"
+        received = self._receivers(logs or (), minted=False)
+        fresh = {holder: bins - self._named.get(holder, set()) for holder, bins in received.items()}
+        self._ask_named(batch, {holder: bins for holder, bins in fresh.items() if bins})
+
+    def read(self) -> PoolHoldings:
+        """Decode the holdings. Raises UpstreamError."""
+        first, _, key = self._history
+        bins = {
+            at: found
+            for at, (batch, read) in self._bins.items()
+            if (found := _decode_bin(batch[read])) is not None
+        }
+        tokens = [
+            (holder, Part(amount=held, token_id=self._token_id(at), bin_id=at))
+            for (holder, at), held in self._balances.read().items()
+        ]
+        others = [
+            (minter, Part(amount=held, bin_id=at))
+            for (minter, _, at), (batch, read_share) in self._others.items()
+            if (held := batch[read_share])
+        ]
+        reply = first[key]
+        return gather_bins(
+            bins,
+            tokens + others,
+            self._value,
+            token_is_x=self._pool.token_is_0,
+            gap=self._gap,
+            pool_key=b"" if isinstance(reply, NoAnswer) else reply[: _KEY_WORDS * WORD],
+        )
+
+    def _ask_named(self, batch: ReadBatch, named: Mapping[Address, set[int]]) -> None:
+        if len(named) > MOST_HOLDERS:
+            self._gap = "small holders are not read"
+        for holder in list(named)[:MOST_HOLDERS]:
+            self._balances.ask(batch, holder, sorted(named[holder]))
+
+    def _receivers(self, logs: Sequence[Log], *, minted: bool) -> dict[Address, set[int]]:
+        """Return who received shares of this pool's bins, in the order of the logs, and of
+        which. `minted`: new ones; else such as others had."""
+        bin_of = {self._token_id(at): at for at in self._bins}
+        found: dict[Address, set[int]] = {}
+        for log in logs:
+            transfer = decode_transfer(log) if log.address == self._manager else None
+            if transfer is None or (transfer.sender == ZERO_ADDRESS) is not minted:
+                continue
+            bins = _bins_of(transfer, bin_of)
+            if bins and transfer.receiver != ZERO_ADDRESS:
+                found.setdefault(transfer.receiver, set()).update(bins)
+        return found
+
+    def _token_id(self, at: int) -> int:
+        return int.from_bytes(keccak(self._id + at.to_bytes(WORD)))
+
+
+def _bins_of(transfer: BinTransfer, bin_of: Mapping[int, int]) -> set[int]:
+    return {bin_of[token_id] for token_id, _ in transfer.moved if token_id in bin_of}
+
+
+def _decode_mint(log: _MintLog) -> _Mint | None:
+    """Return the mint. None: the data is malformed."""
+    data = bytes.fromhex(log.data.removeprefix("0x"))
+    arrays = decode_arrays(data, at=(0, 2))
+    if arrays is None or len(arrays[0]) != len(arrays[1]):
+        return None
+    mask = (1 << _HALF) - 1
+    return _Mint(
+        minter=Address("0x" + log.topics[2][-40:]),
+        salt=data[WORD : 2 * WORD],
+        amounts=tuple(
+            (at, packed & mask, packed >> _HALF)
+            for at, packed in zip(*arrays, strict=True)
+            if at < BIN_NUMBERS
+        ),
+        transaction=log.transaction_hash,
+    )
+
+
+def _decode_bin(reply: Reply) -> BinReserves | None:
+    if isinstance(reply, NoAnswer) or len(reply) < 4 * WORD:
+        return None
+    x, y, _, shares = (int.from_bytes(reply[at : at + WORD]) for at in range(0, 4 * WORD, WORD))
+    return BinReserves(x=x, y=y, shares=shares)
+
+
+def _decode_mint_logs(answer: RpcAnswer) -> tuple[_MintLog, ...] | None:
+    if isinstance(answer, RpcFault):
+        return None
+    return msgspec.json.decode(answer, type=tuple[_MintLog, ...])
