@@ -4,8 +4,8 @@ Honest tokens of many kinds, tokens whose owners use their powers, and traps com
 (tests/redteam) are launched on nodes of this machine, bought and sold for a week by ordinary
 people, indexed by the follower, and judged as of before their first trade by the command itself.
 Who was trapped is told by receipts and balances, and beside it by the command's own score. Ends
-with 1 where a token that trapped a buyer within an hour was called safe though its code shows it;
-with --liquidity-holders, where it was called safe at all.
+with 1 where a token that trapped a buyer within an hour was called safe; with --liquidity-holders
+never, where its code shows it.
 """
 
 import argparse
@@ -48,10 +48,7 @@ def render(results: Sequence[LaunchResult]) -> str:
             )
             name = f"{axis}*" if is_outside else axis
             lines.append(f"{name:<24}{span:<12}{cells}")
-    lines.append(
-        "* not in the code: who put the liquidity in took it out, of which verdicts speak with "
-        "--liquidity-holders alone"
-    )
+    lines.append("* not in the code: who put the liquidity in took it out")
     trapped = [one for one in results if one.trapped["hour"]]
     wrong = [one for one in trapped if one.is_false_safe]
     lines.append(
@@ -96,7 +93,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=100, help="launches on one chain")
     parser.add_argument("--only", default="", help="a word of the labels")
     parser.add_argument(
-        "--liquidity-holders", action="store_true", help="ask who can withdraw the liquidity"
+        "--liquidity-holders", choices=("never", "young", "always"), default="young"
     )
     parser.add_argument("--out", type=Path, help="all results as JSON")
     asked = parser.parse_args()
@@ -107,16 +104,17 @@ def main() -> None:
     results: list[LaunchResult] = []
 
     def counts(one: LaunchResult) -> bool:
-        return one.is_false_safe and (one.is_in_code or asked.liquidity_holders)
+        return one.is_false_safe and (one.is_in_code or asked.liquidity_holders != "never")
 
     for at in range(0, len(launches), asked.batch):
         with tempfile.TemporaryDirectory() as folder:
-            results += run_batch(
+            (judged,) = run_batch(
                 launches[at : at + asked.batch],
                 Path(folder),
-                asks_for_liquidity=asked.liquidity_holders,
+                asked=(asked.liquidity_holders,),
                 tell=_tell,
             )
+            results += judged
         if asked.out:
             asked.out.write_bytes(msgspec.json.encode(results))
         wrong = sum(map(counts, results))

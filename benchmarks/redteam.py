@@ -56,7 +56,7 @@ async def judge_batch(
             chain=chain,
             node=client,
             index=NoFactsIndex(),
-            settings=AnalysisSettings(),
+            settings=AnalysisSettings(liquidity_holders="never"),
             now_s=lambda: head_s,
         )
         return await judge_all(context, people, world, placed)

@@ -177,9 +177,9 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         Setting("Also play if the owner can change balances; else that check is absent"),
     ] = False
     liquidity_holders: Annotated[
-        bool,
-        Setting("Also judge who can withdraw liquidity; else liquidity_can_leave is absent"),
-    ] = False
+        Literal["never", "young", "always"],
+        Setting("Judge who can withdraw liquidity: of young pools (30 days), always or never"),
+    ] = "young"
 
 
 SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]

@@ -39,3 +39,6 @@ class Animal(msgspec.Struct, frozen=True, kw_only=True):
     pool_pct: int = 93
     """Percent of the supply put on the pool's token side."""
     renounced: bool = False
+    liquidity: Literal["burnt", "kept"] = "burnt"
+    """What becomes of it in the demo's world; see Sides.liquidity_to for venues where it cannot be
+    burnt."""

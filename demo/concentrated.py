@@ -93,11 +93,12 @@ def fill_concentrated(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sid
         return
     key: tuple[object, ...] = (ZERO_ADDRESS,) if pool.venue == "algebra" else (pool.fee,)
     key_type = "address" if pool.venue == "algebra" else "uint24"
+    receiver = sides.liquidity_to or sides.owner
     pipeline.call(
         positions_of(venues.dex_of(pool.venue)),
         f"mint((address,address,{key_type},int24,int24,"
         "uint256,uint256,uint256,uint256,address,uint256))",
-        (*tokens, *key, -outermost, outermost, *amounts, 0, 0, sides.owner, FOR_EVER),
+        (*tokens, *key, -outermost, outermost, *amounts, 0, 0, receiver, FOR_EVER),
         sender=sides.owner,
         value_wei=value_wei,
     )

@@ -57,6 +57,9 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
     owner: Address
     opener: Address | None = None
     """Who makes the pool. None: the owner."""
+    liquidity_to: Address | None = None
+    """Who gets LP tokens or the position; not on V4, where a contract keeps it, and on PancakeSwap
+    and Slipstream, where the owner does. None: the owner."""
 
 
 class ZooToken(msgspec.Struct, frozen=True, kw_only=True):

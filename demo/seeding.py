@@ -103,14 +103,14 @@ def _plan_pair(venues: Venues, venue: VenueKey, quote: Address) -> Pool:
 
 
 def _fill_pair(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
-    router = router_of(venues.dex_of(pool.venue))
+    router, receiver = router_of(venues.dex_of(pool.venue)), sides.liquidity_to or sides.owner
     is_v2 = pool.venue == "v2"
     flag, flag_type = ((), "") if is_v2 else ((pool.stable,), "bool,")
     if sides.quote == venues.wrapped_native.address:
         pipeline.call(
             router,
             f"addLiquidityETH(address,{flag_type}uint256,uint256,uint256,address,uint256)",
-            *(sides.token, *flag, sides.token_raw, 0, 0, sides.owner, FOR_EVER),
+            *(sides.token, *flag, sides.token_raw, 0, 0, receiver, FOR_EVER),
             sender=sides.owner,
             value_wei=sides.quote_raw,
         )
@@ -119,7 +119,7 @@ def _fill_pair(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> 
         router,
         f"addLiquidity(address,address,{flag_type}uint256,uint256,uint256,uint256,address,uint256)",
         *(sides.token, sides.quote, *flag, sides.token_raw, sides.quote_raw),
-        *(0, 0, sides.owner, FOR_EVER),
+        *(0, 0, receiver, FOR_EVER),
         sender=sides.owner,
     )
 

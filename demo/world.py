@@ -20,6 +20,7 @@ from demo.zoo import ZOO
 _SUPPLY_RAW = 1_000_000 * 10**18
 """Of every token of the zoo, whatever its decimals."""
 _HOLDERS = 3
+_BURN = Address(f"0x{0xDEAD:040x}")
 _TRADERS = 4
 _STABLE_SHARE_USD = 5_000_000
 """Stables for the owner and for each trader."""
@@ -126,7 +127,10 @@ class Zoo:
 
     def build(self, node: AnvilNode) -> tuple[ZooToken, ...]:
         approve_stables(self._pipeline, self._venues, self._owner)
-        placed = [self._place(animal) for animal in ZOO]
+        placed = [
+            self._place(animal, liquidity_to=_BURN if animal.liquidity == "burnt" else None)
+            for animal in ZOO
+        ]
         self._pipeline.flush()
         node.rpc_batch(
             [
@@ -143,8 +147,9 @@ class Zoo:
     def place(self, node: AnvilNode, animal: Animal, *, opener: Address) -> ZooToken:
         """Put one more token on the chain, in any venue, and wait until it stands.
 
-        A token that knows its pool gets to know the one it will have: a pair whose address follows
-        from the token's, V4's manager, else a pool that `opener` makes before the token is there.
+        Its owner keeps the liquidity. A token that knows its pool gets to know the one it will
+        have: a pair whose address follows from the token's, V4's manager, else a pool that `opener`
+        makes before the token is there.
         """
         self._pipeline.flush()
         pair = None
@@ -180,14 +185,21 @@ class Zoo:
             keeper=self._keeper if animal.extra == "keeper" else None,
         )
 
-    def _place(self, animal: Animal, pair: Address | None = None) -> tuple[Address, Pool]:
-        """`pair` None: a token that knows its pool is told the pair it will have."""
+    def _place(
+        self,
+        animal: Animal,
+        pair: Address | None = None,
+        *,
+        liquidity_to: Address | None = None,
+    ) -> tuple[Address, Pool]:
+        """`pair` None: a token that knows its pool is told the pair it will have. `liquidity_to`:
+        as of Sides."""
         token = self._create(animal, pair)
         pool = seed(
             self._pipeline,
             self._venues,
             animal.venue,
-            self._sides(animal, token),
+            msgspec.structs.replace(self._sides(animal, token), liquidity_to=liquidity_to),
             hooks=self._hook(animal),
         )
         for holder in self._holders:

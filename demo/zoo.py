@@ -375,4 +375,10 @@ ZOO: tuple[Animal, ...] = (
         contract="MeltingToken",
         extra="pair",
     ),
+    Animal(
+        key="liquidity_kept",
+        trait="its maker can withdraw the liquidity",
+        symbol="KEPT",
+        liquidity="kept",
+    ),
 )

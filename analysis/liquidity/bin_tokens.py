@@ -87,6 +87,10 @@ class BinBalances:
         handle = batch.call(self._tokens, signature, [holder] * len(ids), ids)
         self._asked.append((holder, numbers, batch, handle))
 
+    def named(self) -> Sequence[Address]:
+        """Return the accounts that were asked about."""
+        return [holder for holder, *_ in self._asked]
+
     def read(self) -> dict[tuple[Address, int], int]:
         """Decode the shares by holder and bin; what does not answer has none. Raises
         UpstreamError."""

@@ -6,6 +6,7 @@ ILBPair, ILBToken.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from analysis.liquidity.bin_holdings import BinReserves, BinValue, ShareKey, gather_bins
 from analysis.liquidity.bin_tokens import (
@@ -85,6 +86,10 @@ class BookBins:
             self._bins[at] = batch, reserves, shares
         for holder in holders[:MOST_HOLDERS]:
             self._balances.ask(batch, holder, [at for at in bins if (holder, at) in left])
+
+    def named(self) -> Sequence[Address]:
+        """Return whose balances are read."""
+        return self._balances.named()
 
     def read(self) -> PoolHoldings:
         """Decode the holdings. Raises UpstreamError."""

@@ -2,10 +2,10 @@
 
 The manager's Mint events name the contract that holds shares of bins, and a salt. The exchange's
 position manager makes tokens of its shares, whose ids are hashes of pool and bin, and mints them in
-the same transaction; who received them may pass them on. So transactions name the first holders,
-transfers away from these the next ones, and balances say what each has now. What was passed on
-again is unaccounted. Source: infinity-core IBinPoolManager; infinity-periphery BinPositionManager,
-BinFungibleToken, BinTokenLibrary.
+the same block; who received them may pass them on. So its events in those blocks name the first
+holders, transfers away from these the next ones, and balances say what each has now. What was
+passed on again is unaccounted. Source: infinity-core IBinPoolManager; infinity-periphery
+BinPositionManager, BinFungibleToken, BinTokenLibrary.
 """
 
 from collections import defaultdict
@@ -31,6 +31,7 @@ from analysis.liquidity.holdings import (
     Part,
     PoolHoldings,
     history_query,
+    log_query,
 )
 from analysis.market.venues.pool import Candidate
 from analysis.reads.chain_reads import Handle, RequestHandle
@@ -40,17 +41,16 @@ from analysis.reads.eth_reads import (
     NoAnswer,
     Reply,
     decode_logs,
-    decode_receipt_logs,
     decode_uint,
 )
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
 from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcAnswer, RpcFault
 
-MOST_TRANSACTIONS: Final = 40
-"""Transactions that are searched for first holders, those of the largest mints first."""
+MOST_BLOCKS: Final = 40
+"""Blocks that are searched for first holders, those of the largest mints first."""
 
 MOST_OTHERS: Final = 60
 """Shares of contracts other than the position manager that are read."""
@@ -64,7 +64,7 @@ _HALF: Final = 128
 class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
     topics: tuple[str, ...]
     data: str
-    transaction_hash: str
+    block_number: str
 
 
 class _Mint(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class _Mint(msgspec.Struct, frozen=True, kw_only=True):
     salt: bytes
     amounts: tuple[tuple[int, int, int], ...]
     """Number of the bin, and the amounts of the first and second token."""
-    transaction: str
+    block: int
 
 
 _Other = tuple[Address, bytes, int]
@@ -91,7 +91,7 @@ class EntryBins:
         self._manager = pool.dex.position_manager or ZERO_ADDRESS
         self._balances = BinBalances(self._manager, self._token_id)
         self._history: tuple[ReadBatch, RequestHandle[tuple[_MintLog, ...] | None], Handle[Reply]]
-        self._receipts: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
+        self._minted: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._bins: dict[int, tuple[ReadBatch, Handle[Reply]]] = {}
         self._others: dict[_Other, tuple[ReadBatch, Handle[int | None]]] = {}
         self._passed: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]] | None = None
@@ -113,8 +113,8 @@ class EntryBins:
         self._history = batch, batch.request(query, returns=_decode_mint_logs), key
 
     def _ask_bins(self, batch: ReadBatch) -> None:
-        """Add what the largest bins hold, the transactions of the position manager's mints, and
-        the shares of other contracts. Raises UpstreamError."""
+        """Add what the largest bins hold, the position manager's events in the blocks of its
+        mints, and the shares of other contracts. Raises UpstreamError."""
         first, handle, _ = self._history
         logs = first[handle]
         if logs is None:
@@ -129,8 +129,8 @@ class EntryBins:
             read = batch.call(self._pool.dex.factory, "getBin(bytes32,uint24)", self._id, at)
             self._bins[at] = batch, read
         ordered = sorted(mints, key=lambda mint: -sum(worth[at] for at, _, _ in mint.amounts))
-        managed = [mint.transaction for mint in ordered if mint.minter == self._manager]
-        hashes = list(dict.fromkeys(managed))
+        managed = (mint.block for mint in ordered if mint.minter == self._manager)
+        blocks = list(dict.fromkeys(managed))
         others: dict[_Other, None] = dict.fromkeys(
             (mint.minter, mint.salt, at)
             for mint in ordered
@@ -138,30 +138,32 @@ class EntryBins:
             for at, _, _ in mint.amounts
             if at in self._bins
         )
-        if len(hashes) > MOST_TRANSACTIONS or len(others) > MOST_OTHERS:
+        if len(blocks) > MOST_BLOCKS or len(others) > MOST_OTHERS:
             self._gap = "small mints are not read"
         for minter, salt, at in list(others)[:MOST_OTHERS]:
             signature = "getPosition(bytes32,address,uint24,bytes32)"
             asked = self._id, minter, at, salt
             read_share = batch.call(self._pool.dex.factory, signature, *asked, returns=decode_uint)
             self._others[minter, salt, at] = batch, read_share
-        self._receipts = (
+        topics = [TRANSFER_BATCH, None, "0x" + "0" * (2 * WORD)]
+        self._minted = (
             batch,
             [
                 batch.request(
-                    RpcRequest("eth_getTransactionReceipt", (one,)), returns=decode_receipt_logs
+                    log_query(self._manager, topics, from_block=at, to_block=at),
+                    returns=decode_logs,
                 )
-                for one in hashes[:MOST_TRANSACTIONS]
+                for at in blocks[:MOST_BLOCKS]
             ],
         )
 
     def _ask_balances(self, batch: ReadBatch) -> None:
         """Add what the first holders have, and their transfers to others. Raises UpstreamError."""
-        before, handles = self._receipts
-        receipts = [before[handle] for handle in handles]
-        if None in receipts:
-            self._gap = "the node does not give the transactions of mints"
-        logs = [log for receipt in receipts for log in receipt or ()]
+        before, handles = self._minted
+        minted = [before[handle] for handle in handles]
+        if None in minted:
+            self._gap = "the node does not give the events of the position manager"
+        logs = [log for each in minted for log in each or ()]
         self._named = self._receivers(logs, minted=True)
         self._ask_named(batch, self._named)
         if not self._named:
@@ -187,6 +189,10 @@ class EntryBins:
         received = self._receivers(logs or (), minted=False)
         fresh = {holder: bins - self._named.get(holder, set()) for holder, bins in received.items()}
         self._ask_named(batch, {holder: bins for holder, bins in fresh.items() if bins})
+
+    def named(self) -> Sequence[Address]:
+        """Return whose balances are read."""
+        return self._balances.named()
 
     def read(self) -> PoolHoldings:
         """Decode the holdings. Raises UpstreamError."""
@@ -258,7 +264,7 @@ def _decode_mint(log: _MintLog) -> _Mint | None:
             for at, packed in zip(*arrays, strict=True)
             if at < BIN_NUMBERS
         ),
-        transaction=log.transaction_hash,
+        block=int(log.block_number, 16),
     )
 
 

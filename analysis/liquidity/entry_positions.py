@@ -6,6 +6,7 @@ contract only the contract itself is known. Source: v4-core IPoolManager, v4-per
 PositionManager; infinity-core ICLPoolManager, infinity-periphery CLPositionManager.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from analysis.liquidity.holdings import (
@@ -19,7 +20,7 @@ from analysis.liquidity.holdings import (
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import MODIFY_LIQUIDITY, Position
-from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.chain_reads import AnswerAddress, Handle, RequestHandle
 from analysis.reads.eth_reads import Log, decode_address, decode_logs
 from analysis.reads.read_batch import ReadBatch
 from core.primitives import Address
@@ -84,6 +85,11 @@ class EntryPositions:
         for key in managed[:MOST_POSITIONS]:
             owner = batch.call(key[0], "ownerOf(uint256)", key[3], returns=decode_address)
             self._owners[key] = batch, owner
+
+    def named(self) -> Sequence[Address | AnswerAddress]:
+        """Return the owners of the manager's positions, and the other contracts."""
+        others = (key[0] for key in self._positions or {} if key not in self._owners)
+        return *(AnswerAddress(owner) for _, owner in self._owners.values()), *others
 
     def read(self) -> PoolHoldings:
         """Decode the positions. Raises UpstreamError."""

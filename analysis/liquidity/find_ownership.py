@@ -12,22 +12,18 @@ from analysis.liquidity.entry_bins import EntryBins
 from analysis.liquidity.entry_positions import EntryPositions
 from analysis.liquidity.holdings import HoldingReads, PoolHoldings
 from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
-from analysis.liquidity.locks import Lock, LockReads
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
+from analysis.liquidity.owner_reads import LiquidityHolderReads
 from analysis.liquidity.position_value import valuation_of
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
-from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
 from config.chains import Chain
 from core.primitives import Address, BlockRef
-
-_MOST_CODES = 40
-"""Holders of one pool whose code is read, largest first."""
 
 
 class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,22 +59,23 @@ async def find_ownership(
         _reader(chain, pool, state, parties, from_block=created.get(pool.key), block=block)
         for pool, state in pools
     ]
-    asked = [reader for reader in readers if reader is not None]
-    for asks in zip_longest(*(reader.rounds() for reader in asked)):
+    who = [LiquidityHolderReads(chain) for _ in readers]
+    asked = [(reader, its) for reader, its in zip(readers, who, strict=True) if reader is not None]
+    for asks in zip_longest(*(reader.rounds() for reader, _ in asked)):
         batch = ReadBatch(block.hash)
-        for ask in filter(None, asks):
-            ask(batch)
+        for ask, (reader, its) in zip(asks, asked, strict=True):
+            if ask is not None:
+                ask(batch)
+                its.ask_codes(batch, reader.named())
         await batch.send(node, capabilities)
     held = [_NOT_READ if reader is None else reader.read() for reader in readers]
     batch = ReadBatch(block.hash)
-    last = [
-        _HolderReads(batch, chain, pool, found)
-        for (pool, _), found in zip(pools, held, strict=True)
-    ]
+    for (pool, _), found, its in zip(pools, held, who, strict=True):
+        its.ask_rest(batch, pool, found)
     await batch.send(node, capabilities)
     return [
-        _owned(chain, pool, found, parties, reads, now_s=block.time_s)
-        for (pool, _), found, reads in zip(pools, held, last, strict=True)
+        _owned(chain, pool, found, parties, its, now_s=block.time_s)
+        for (pool, _), found, its in zip(pools, held, who, strict=True)
     ]
 
 
@@ -90,7 +87,7 @@ def _owned(
     pool: Candidate,
     found: PoolHoldings,
     parties: TokenParties,
-    reads: "_HolderReads",
+    reads: LiquidityHolderReads,
     *,
     now_s: int,
 ) -> OwnedPool:
@@ -137,40 +134,3 @@ def _reader(
         return None
     positions = MintedPositions if form == "minted_positions" else EntryPositions
     return positions(pool, value, from_block=from_block, to_block=block.number)
-
-
-class _HolderReads:
-    """Reads of what the holders of one pool are."""
-
-    def __init__(
-        self, batch: ReadBatch, chain: Chain, pool: Candidate, found: PoolHoldings
-    ) -> None:
-        self._batch = batch
-        form = venue_of(pool.dex).liquidity_form(pool.dex)
-        holders = [holding.holder for holding in found.holdings]
-        self._codes = {
-            holder: batch.code(holder, first_bytes=DELEGATION_BYTES)
-            for holder in holders[:_MOST_CODES]
-        }
-        # What is not read counts as a contract: it is then not said that it can be withdrawn.
-        self._unread = frozenset(holders[_MOST_CODES:])
-        self._locks = {
-            at: LockReads(batch, locker.records, at, pool.pool)
-            for locker in chain.lockers
-            if locker.records is not None and form == "lp_tokens"
-            for at in locker.contracts
-            if at in holders
-        }
-
-    def contracts(self) -> frozenset[Address]:
-        """Return the holders with code. Raises UpstreamError."""
-        coded = {
-            holder
-            for holder, code in self._codes.items()
-            if self._batch[code] and not is_delegated_account(self._batch[code])
-        }
-        return self._unread | coded
-
-    def locks(self) -> dict[Address, tuple[Lock, ...]]:
-        """Return the locks by locker. Raises UpstreamError."""
-        return {at: reads.read() for at, reads in self._locks.items()}

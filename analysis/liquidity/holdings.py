@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from analysis.market.venues.pool import Candidate
+from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
 from core.primitives import Address
 from core.rpc.messages import RpcRequest
@@ -61,6 +62,11 @@ class HoldingReads(Protocol):
         """Return the rounds: who is named by the pool's history, then what those hold."""
         ...
 
+    def named(self) -> Sequence[Address | AnswerAddress]:
+        """Return who may turn out to be a holder, those with most first, as the rounds so far name
+        them; an answer of the latest round's batch may name one."""
+        ...
+
     def read(self) -> PoolHoldings:
         """Decode what the rounds brought. Raises UpstreamError."""
         ...
@@ -103,10 +109,19 @@ def history_query(
     """Return the query for events since a pool began. `address`: whose; None: the pool's.
     `from_block` None: the exchange's first, or 0."""
     first = pool.dex.from_block or 0 if from_block is None else from_block
+    return log_query(
+        address or pool.pool, topics, from_block=min(first, to_block), to_block=to_block
+    )
+
+
+def log_query(
+    address: Address, topics: Sequence[object], *, from_block: int, to_block: int
+) -> RpcRequest:
+    """Return the query for a contract's events in some blocks."""
     query = {
-        "address": address or pool.pool,
+        "address": address,
         "topics": list(topics),
-        "fromBlock": hex(min(first, to_block)),
+        "fromBlock": hex(from_block),
         "toBlock": hex(to_block),
     }
     return RpcRequest("eth_getLogs", (query,))

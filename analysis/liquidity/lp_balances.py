@@ -15,10 +15,10 @@ from analysis.liquidity.holdings import (
     Part,
     PoolHoldings,
     gather,
-    history_query,
 )
+from analysis.liquidity.pool_history import PoolHistory
 from analysis.market.venues.pool import Candidate
-from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import Log, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
@@ -46,9 +46,10 @@ class LpBalances:
         self._pool = pool
         self._known = tuple(dict.fromkeys((*known, pool.pool)))
         self._from_block, self._to_block = from_block, to_block
-        self._history: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]]
-        self._supply: Handle[int | None]
+        self._history: PoolHistory[Log]
+        self._supply: tuple[ReadBatch, Handle[int | None]]
         self._balances: dict[Address, tuple[ReadBatch, Handle[int | None]]] = {}
+        self._named: list[Address] = []
         self._unread = 0
 
     def rounds(self) -> tuple[AskRound, ...]:
@@ -57,36 +58,47 @@ class LpBalances:
 
     def _ask_history(self, batch: ReadBatch) -> None:
         """Add the query for transfers, the supply, and the balances of the known."""
-        query = history_query(
-            self._pool, [_TRANSFER], from_block=self._from_block, to_block=self._to_block
+        self._history = PoolHistory(
+            batch,
+            self._pool,
+            [_TRANSFER],
+            from_block=self._from_block,
+            to_block=self._to_block,
+            returns=decode_logs,
         )
-        self._history = batch, batch.request(query, returns=decode_logs)
-        self._supply = batch.call(self._pool.pool, "totalSupply()", returns=decode_uint)
+        self._supply = (
+            batch,
+            batch.call(self._pool.pool, "totalSupply()", returns=decode_uint),
+        )
         self._ask_balances(batch, self._known)
 
     def _ask_holders(self, batch: ReadBatch) -> None:
         """Add the balances of those whom the transfers leave with the most. Raises
         UpstreamError."""
-        first, logs = self._history
-        transfers = first[logs]
-        left = {} if transfers is None else _balances_by_events(transfers, self._pool.pool)
-        named = sorted(
+        left = _balances_by_events(self._history.read(), self._pool.pool)
+        self._named = sorted(
             (holder for holder, amount in left.items() if amount > 0),
             key=lambda holder: -left[holder],
         )
-        unknown = [holder for holder in named if holder not in self._balances]
+        unknown = [holder for holder in self._named if holder not in self._balances]
         self._unread = max(0, len(unknown) - MOST_HOLDERS)
         self._ask_balances(batch, unknown[:MOST_HOLDERS])
 
+    def named(self) -> Sequence[Address]:
+        """Return whom transfers leave with something."""
+        return self._named
+
     def read(self) -> PoolHoldings:
         """Decode the balances. Raises UpstreamError."""
-        first, logs = self._history
-        supply = first[self._supply] or 0
+        first, handle = self._supply
+        supply = first[handle] or 0
         balances = {holder: batch[read] or 0 for holder, (batch, read) in self._balances.items()}
         gap = ""
         if sum(balances.values()) < supply:
             gap = f"{self._unread} small holders are not read" if self._unread else ""
-            gap = gap or (HISTORY_REFUSED if first[logs] is None else "not every holder is known")
+            gap = gap or (
+                "not every holder is known" if self._history.is_whole else HISTORY_REFUSED
+            )
         return gather(
             [(holder, float(held), Part(amount=held)) for holder, held in balances.items()],
             # A pair of another make may return balances beyond its supply.

@@ -1,7 +1,7 @@
 """Minted positions: who holds the positions of a pool of Uniswap V3, Algebra, Slipstream or a fork.
 
 The pool's Mint events name the holder of each position: the exchange's position manager, or a
-contract of its own. Which token of the manager a mint belongs to is in the same transaction, as the
+contract of its own. Which token of the manager a mint belongs to is in the same block, as the
 manager's IncreaseLiquidity event; what the token holds and who owns it is then read from the
 manager. The sum is compared with the pool's own liquidity in range. Source: v3-core
 IUniswapV3PoolEvents, v3-periphery INonfungiblePositionManager, and Algebra's.
@@ -18,28 +18,29 @@ from analysis.liquidity.holdings import (
     Part,
     PoolHoldings,
     gather,
-    history_query,
+    log_query,
 )
+from analysis.liquidity.pool_history import PoolHistory
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import Position
-from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.chain_reads import AnswerAddress, Handle, RequestHandle
 from analysis.reads.eth_reads import (
     Log,
     NoAnswer,
     Reply,
     decode_address,
-    decode_receipt_logs,
+    decode_logs,
     decode_uint,
 )
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
 from core.keccak import keccak
 from core.primitives import Address
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcAnswer, RpcFault
 
-MOST_TRANSACTIONS: Final = 40
-"""Transactions that are searched for token ids, those of the largest mints first."""
+MOST_BLOCKS: Final = 40
+"""Blocks that are searched for token ids, those of the largest mints first."""
 
 MOST_POSITIONS: Final = 60
 """Positions that are read, of either kind."""
@@ -57,7 +58,7 @@ _TICK_BYTES: Final = 3
 class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
     topics: tuple[str, ...]
     data: str
-    transaction_hash: str
+    block_number: str
 
     @property
     def range(self) -> tuple[Address, int, int]:
@@ -86,8 +87,8 @@ class MintedPositions:
         self._pool, self._value = pool, value
         self._manager = pool.dex.position_manager
         self._from_block, self._to_block = from_block, to_block
-        self._history: tuple[ReadBatch, RequestHandle[tuple[_MintLog, ...] | None]]
-        self._receipts: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
+        self._history: PoolHistory[_MintLog]
+        self._increases: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._others: dict[tuple[Address, int, int], Handle[int | None]] = {}
         self._tokens: dict[int, _Token] = {}
         self._gap = ""
@@ -97,30 +98,34 @@ class MintedPositions:
         return self._ask_history, self._ask_positions, self._ask_owners
 
     def _ask_history(self, batch: ReadBatch) -> None:
-        query = history_query(
-            self._pool, [_MINT], from_block=self._from_block, to_block=self._to_block
+        self._history = PoolHistory(
+            batch,
+            self._pool,
+            [_MINT],
+            from_block=self._from_block,
+            to_block=self._to_block,
+            returns=_decode_mints,
         )
-        self._history = batch, batch.request(query, returns=_decode_mints)
 
     def _ask_positions(self, batch: ReadBatch) -> None:
-        """Add the transactions of the manager's mints, and the positions of other contracts. Raises
-        UpstreamError."""
-        first, handle = self._history
-        logs = first[handle]
-        if logs is None:
+        """Add the manager's events in the blocks of its mints, and the positions of other
+        contracts. Raises UpstreamError."""
+        if not self._history.is_whole:
             self._gap = HISTORY_REFUSED
-        ordered = sorted(logs or (), key=lambda log: -log.amount)
-        managed = [log.transaction_hash for log in ordered if log.range[0] == self._manager]
-        hashes = list(dict.fromkeys(managed))
-        if len(hashes) > MOST_TRANSACTIONS:
-            self._gap = f"{len(hashes) - MOST_TRANSACTIONS} mints are not read"
-        self._receipts = (
+        ordered = sorted(self._history.read(), key=lambda log: -log.amount)
+        managed = [log.block_number for log in ordered if log.range[0] == self._manager]
+        blocks = [int(number, 16) for number in dict.fromkeys(managed)]
+        if len(blocks) > MOST_BLOCKS:
+            self._gap = f"mints in {len(blocks) - MOST_BLOCKS} blocks are not read"
+        self._increases = (
             batch,
             [
                 batch.request(
-                    RpcRequest("eth_getTransactionReceipt", (one,)), returns=decode_receipt_logs
+                    log_query(self._manager, [list(_INCREASES)], from_block=at, to_block=at),
+                    returns=decode_logs,
                 )
-                for one in hashes[:MOST_TRANSACTIONS]
+                for at in blocks[:MOST_BLOCKS]
+                if self._manager is not None
             ],
         )
         others = dict.fromkeys(log.range for log in ordered if log.range[0] != self._manager)
@@ -133,15 +138,15 @@ class MintedPositions:
 
     def _ask_owners(self, batch: ReadBatch) -> None:
         """Add what each token holds, and its owner. Raises UpstreamError."""
-        before, handles = self._receipts
-        receipts = [before[handle] for handle in handles]
-        if None in receipts:
-            self._gap = "the node does not give the transactions of mints"
+        before, handles = self._increases
+        increases = [before[handle] for handle in handles]
+        if None in increases:
+            self._gap = "the node does not give the events of the position manager"
+        # Others mint in these blocks too: what is not of this pool is left out when it is read.
         found = dict.fromkeys(
             int(log.topics[1], 16)
-            for receipt in receipts
-            if receipt is not None
-            for log in receipt
+            for logs in increases
+            for log in logs or ()
             if log.address == self._manager and log.topics[0] in _INCREASES
         )
         if self._manager is None or not found:
@@ -154,6 +159,11 @@ class MintedPositions:
                     self._manager, "ownerOf(uint256)", token_id, returns=decode_address
                 ),
             )
+
+    def named(self) -> Sequence[Address | AnswerAddress]:
+        """Return the owners of the manager's positions, and the other contracts."""
+        owners = (AnswerAddress(token.owner) for token in self._tokens.values())
+        return *owners, *(owner for owner, _, _ in self._others)
 
     def read(self) -> PoolHoldings:
         """Decode the positions. Raises UpstreamError."""
@@ -168,8 +178,8 @@ class MintedPositions:
         return gather(owned, total=max(total, self._value.reserves) if gap else total, gap=gap)
 
     def _read_tokens(self) -> Sequence[tuple[Address, Position, int | None]]:
-        first, handle = self._history
-        ranges = {log.range[1:] for log in first[handle] or () if log.range[0] == self._manager}
+        mints = self._history.read()
+        ranges = {log.range[1:] for log in mints if log.range[0] == self._manager}
         read: list[tuple[Address, Position, int | None]] = []
         for token_id, token in self._tokens.items():
             position = _decode_position(token.batch[token.position], self._pool, ranges)
@@ -179,7 +189,7 @@ class MintedPositions:
         return read
 
     def _read_others(self) -> Sequence[tuple[Address, Position, int | None]]:
-        batch, _ = self._receipts
+        batch, _ = self._increases
         return [
             (owner, Position(lower=lower, upper=upper, liquidity=held), None)
             for (owner, lower, upper), handle in self._others.items()

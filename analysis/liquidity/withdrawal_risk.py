@@ -18,6 +18,9 @@ from core.primitives import Address
 YOUNG_S: Final = 30 * 86_400
 """Age of a pool up to which all that can be withdrawn counts, and how long a lock has to last."""
 
+PoolAge = Literal["young", "old", "unknown"]
+"""Younger than YOUNG_S or not; `unknown` counts as young."""
+
 RISK_SHARE: Final = 0.5
 
 LiquidityRisk = Literal["withdrawable", "held", "unknown"]
@@ -27,25 +30,30 @@ class WeighedPool(msgspec.Struct, frozen=True, kw_only=True):
     """A pool and who holds its liquidity."""
 
     liquidity_usd: float
-    age_s: float | None
-    """None: not known, which counts as young."""
+    age: PoolAge
     ownership: LiquidityShares | None
     """None: not looked into."""
+    is_exempt: bool = False
+    """The deployment does not ask who can withdraw from a pool like this one."""
 
 
-def judge_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk:
+def judge_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk | None:
     """Return `withdrawable` where half of the value of all pools, or more, can leave that way;
-    `held` where it cannot, whatever is not known; else `unknown`. `now_s`: of the block."""
-    of_young = unknown = total_usd = 0.0
+    `held` where it cannot, whatever is not known; `unknown` where what is not known decides. None:
+    what is exempt decides. `now_s`: of the block."""
+    of_young = unknown = exempt = total_usd = 0.0
     of_holder: dict[Address | None, float] = defaultdict(float)
     for pool in pools:
         total_usd += pool.liquidity_usd
         owned = pool.ownership
+        if pool.is_exempt:
+            exempt += pool.liquidity_usd
+            continue
         if owned is None:
             unknown += pool.liquidity_usd
             continue
         unknown += pool.liquidity_usd * (owned.unknown_share + owned.unaccounted_share)
-        if pool.age_s is None or pool.age_s < YOUNG_S:
+        if pool.age != "old":
             lasting = sum(lock.share for lock in owned.locks if lock.until_s >= now_s + YOUNG_S)
             ending = max(0.0, owned.locked_share - lasting)
             of_young += pool.liquidity_usd * (owned.withdrawable_share + ending)
@@ -57,4 +65,6 @@ def judge_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk:
         return "unknown"
     if at_risk >= RISK_SHARE * total_usd:
         return "withdrawable"
-    return "unknown" if at_risk + unknown >= RISK_SHARE * total_usd else "held"
+    if at_risk + unknown >= RISK_SHARE * total_usd:
+        return "unknown"
+    return None if at_risk + unknown + exempt >= RISK_SHARE * total_usd else "held"

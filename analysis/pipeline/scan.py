@@ -9,8 +9,8 @@
 
 More are needed where the node packs no reads or simulates nothing, where a read needs much gas, for
 an unusual proxy, for V4 pools known only by creation events, once for unconfigured fees, and where
-sales are refused, to ask if the owner can sell. Up to four, one after the other, find out who holds
-the liquidity, where the deployment asks for it.
+sales are refused, to ask if the owner can sell. Who holds the liquidity takes two of a pair, three
+or four of positions, beside those of the second and third; a pool of unknown age one more.
 """
 
 from collections.abc import AsyncIterator
@@ -57,7 +57,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(
         name="liquidity",
         run=TokenScan.judge_liquidity,
-        needs=("first report",),
+        needs=_PLANNED,
         reads_node=True,
     ),
     Stage(name="owner's sale", run=TokenScan.simulate_owner_sale, needs=("sales",)),

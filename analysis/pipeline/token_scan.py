@@ -98,10 +98,7 @@ class TokenScan:
         """Read everything that needs only the token's address. Raises TokenRefusedError."""
         self.first_round = await run_first_round(self.context, self.token, self.newest, self.known)
         self.no_wallet_at_s = self.known.no_wallet_at_s
-        if self.context.settings.liquidity_holders:
-            self.pools_made = {
-                row.pool_id or row.pool: row.block_number for row in self.known.pools
-            }
+        self.pools_made = {row.pool_id or row.pool: row.block_number for row in self.known.pools}
         del self.known
 
     async def value_pools(self) -> None:
@@ -286,13 +283,10 @@ class TokenScan:
 
     async def judge_liquidity(self) -> None:
         """Find out whether much of the liquidity can leave, where the deployment asks for it."""
-        if not self.context.settings.liquidity_holders:
-            self.liquidity_risk = None
-            return
         self.liquidity_risk = await find_liquidity_risk(
             self.context,
             self.state.pools,
-            TokenParties(creator=self.facts.holdings.creator, owner=next(iter(self._owners), None)),
+            TokenParties(creator=None, owner=next(iter(self.first_round.owners), None)),
             made=self.pools_made,
             block=self.first_round.pin,
         )

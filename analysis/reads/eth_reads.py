@@ -195,16 +195,3 @@ def decode_logs(answer: RpcAnswer) -> tuple[Log, ...] | None:
     if isinstance(answer, RpcFault):
         return None
     return msgspec.json.decode(answer, type=tuple[Log, ...])
-
-
-class _Receipt(msgspec.Struct, frozen=True):
-    logs: tuple[Log, ...]
-
-
-def decode_receipt_logs(answer: RpcAnswer) -> tuple[Log, ...] | None:
-    """Decode the logs in the answer to `eth_getTransactionReceipt`. None: the node refused the
-    query, or does not know the transaction."""
-    if isinstance(answer, RpcFault):
-        return None
-    receipt = msgspec.json.decode(answer, type=_Receipt | None)
-    return None if receipt is None else receipt.logs

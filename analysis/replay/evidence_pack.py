@@ -20,7 +20,7 @@ MOST_BYTES: Final = 16 * 2**20
 """Largest file, unpacked."""
 
 MOST_CALLS: Final = 4_000
-_LEVEL: Final = 19
+_LEVEL: Final = 22
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 _Hash = Annotated[Hash32, msgspec.Meta(pattern="^0x[0-9a-f]{64}$")]

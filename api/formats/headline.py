@@ -45,6 +45,9 @@ _IMPLIED: Final[dict[str, tuple[str, ...]]] = {
 }
 """Check -> checks that add nothing once it is rendered."""
 
+_LIQUIDITY: Final = "liquidity_can_leave"
+"""A warning without whose answer nothing is safe."""
+
 _PENDING: Final = "trades are still being simulated"
 _STANDING: Final = "nothing tested stands against it"
 
@@ -55,7 +58,10 @@ def headline_of(rendered: RenderedReport) -> str:
     clauses = [*_clauses(rendered)][:_MOST_CLAUSES]
     if not clauses:
         clauses = [_untroubled(rendered)]
-        clauses += [_unanswered(rendered)] if summary.unknown_flag_count else []
+        if _LIQUIDITY in _unknown(rendered):
+            clauses.append(CHECK_WORDS[_LIQUIDITY].unknown)
+        elif summary.unknown_flag_count:
+            clauses.append(_unanswered(rendered))
     elif summary.verdict == "safe":
         clauses.append("nothing else tested stands against it")
     elif summary.verdict != "danger":
@@ -111,13 +117,18 @@ def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
     is_traded = summary.can_buy is True and summary.can_sell is True
     if is_traded and "taxed" not in clauses[0]:
         clauses = [f"you can buy and sell it, but {clauses[0]}", *clauses[1:]]
-    dangers = [flag.key for flag in summary.flags if flag.status == "unknown"]
-    unknown = next((key for key in _DANGERS if key in dangers), None)
+    open_checks = _unknown(rendered)
+    unknown = next((key for key in (*_DANGERS, _LIQUIDITY) if key in open_checks), None)
     if summary.can_buy is None and summary.can_sell is None:
         why = "" if summary.has_enough_liquidity is False else _why_untested(rendered)
         untested = f"no trade was tested{why}"
         return [*clauses[:1], _PENDING if _is_pending(rendered) else untested]
     return [*clauses, CHECK_WORDS[unknown].unknown] if unknown else clauses
+
+
+def _unknown(rendered: RenderedReport) -> frozenset[str]:
+    """Return the checks without an answer."""
+    return frozenset(flag.key for flag in rendered.summary.flags if flag.status == "unknown")
 
 
 def _untroubled(rendered: RenderedReport) -> str:

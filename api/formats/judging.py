@@ -35,7 +35,8 @@ def policy_of(settings: AnalysisSettings) -> str:
     owner = "on" if settings.owner_simulation else "off"
     return (
         f"assay {version('assay')}, checks {digest}, "
-        f"min_liquidity_usd {settings.min_liquidity_usd:g}, owner_simulation {owner}"
+        f"min_liquidity_usd {settings.min_liquidity_usd:g}, owner_simulation {owner}, "
+        f"liquidity_holders {settings.liquidity_holders}"
     )
 
 

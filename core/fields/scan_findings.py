@@ -123,6 +123,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         _field(
             meaning="Whether half of the liquidity can leave at one holder's will, or is young and "
             "neither burnt nor locked: withdrawable, held or unknown.",
-            null="the deployment does not look into it (`analysis.liquidity_holders`)",
+            null="the deployment does not look into it (`analysis.liquidity_holders`), as by "
+            "default where much of it is in pools older than thirty days",
         ),
     ] = None

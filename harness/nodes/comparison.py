@@ -11,6 +11,8 @@ _OWN = frozenset({"block_hash", "scanned_at_s", "transfer_checked_at_s"})
 """What differs between any two analyses on two chains."""
 _UNKNOWN_WITH = {"privileged_spenders": "allowance_bypass"}
 """Lists that are empty where they are not known, with the field that is None then."""
+_UNKNOWN_WORDS = {"liquidity_risk": "unknown"}
+"""Fields with a word for what is not known; None says there that nobody asked."""
 _REASONS = frozenset({"error_code", "error_message"})
 _OF_CODE = frozenset({"name", "symbol", "decimals"})
 """What the code alone says, beside the static findings."""
@@ -78,6 +80,8 @@ def _fields(known: msgspec.Struct, found: msgspec.Struct) -> Iterator[tuple[str,
 
 def _value(findings: msgspec.Struct, name: str) -> object:
     value = getattr(findings, name)
+    if value is not None and value == _UNKNOWN_WORDS.get(name):
+        return None
     if name in _UNKNOWN_WITH and getattr(findings, _UNKNOWN_WITH[name]) is None:
         return value or None
     return value

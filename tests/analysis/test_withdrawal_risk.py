@@ -5,8 +5,8 @@ import pytest
 
 from analysis.liquidity.liquidity_shares import LiquidityShares, LockedShare, Withdrawer
 from analysis.liquidity.withdrawal_risk import (
-    YOUNG_S,
     LiquidityRisk,
+    PoolAge,
     WeighedPool,
     judge_risk,
 )
@@ -43,10 +43,17 @@ def unsure(share: float) -> LiquidityShares:
 
 
 def pool(
-    ownership: LiquidityShares | None, *, usd: float = 1_000.0, days: float | None = 0.0
+    ownership: LiquidityShares | None,
+    *,
+    usd: float = 1_000.0,
+    age: PoolAge = "young",
+    is_exempt: bool = False,
 ) -> WeighedPool:
-    age_s = None if days is None else days * 86_400
-    return WeighedPool(liquidity_usd=usd, age_s=age_s, ownership=ownership)
+    return WeighedPool(liquidity_usd=usd, age=age, ownership=ownership, is_exempt=is_exempt)
+
+
+def exempt(usd: float) -> WeighedPool:
+    return pool(None, usd=usd, age="old", is_exempt=True)
 
 
 @pytest.mark.parametrize(
@@ -55,10 +62,10 @@ def pool(
         ([pool(free(1.0))], "withdrawable"),
         # The trap: spread over accounts, none of which has half.
         ([pool(free(*[0.1] * 10))], "withdrawable"),
-        ([pool(free(*[0.1] * 10), days=None)], "withdrawable"),
+        ([pool(free(*[0.1] * 10), age="unknown")], "withdrawable"),
         # Its double: a pool that people came into.
-        ([pool(free(*[0.1] * 10), days=31)], "held"),
-        ([pool(free(0.6, 0.4), days=31)], "withdrawable"),
+        ([pool(free(*[0.1] * 10), age="old")], "held"),
+        ([pool(free(0.6, 0.4), age="old")], "withdrawable"),
         ([pool(free(0.4))], "held"),
         ([pool(free())], "held"),
         # A lock that ends tomorrow locks nothing.
@@ -72,15 +79,19 @@ def pool(
         ([pool(free(), usd=900), pool(free(1.0), usd=100)], "held"),
         ([pool(free(), usd=100), pool(free(1.0), usd=900)], "withdrawable"),
         ([pool(free(), usd=100), pool(None, usd=900)], "unknown"),
+        # What a deployment does not ask about is neither held nor unknown.
+        ([exempt(1_000)], None),
+        ([exempt(600), pool(free(1.0), usd=400)], None),
+        (
+            [exempt(400), pool(free(1.0), usd=600)],
+            "withdrawable",
+        ),
+        ([exempt(400), pool(unsure(1.0), usd=600)], "unknown"),
+        ([exempt(400), pool(free(), usd=600)], "held"),
         # One holder in two older pools; two holders in two.
-        ([pool(free(0.5), days=60), pool(free(0.6), days=60)], "withdrawable"),
-        ([pool(free(0.4), days=60), pool(free(0.1, 0.7), days=60)], "held"),
+        ([pool(free(0.5), age="old"), pool(free(0.6), age="old")], "withdrawable"),
+        ([pool(free(0.4), age="old"), pool(free(0.1, 0.7), age="old")], "held"),
     ],
 )
-def test_what_can_leave(pools: list[WeighedPool], risk: LiquidityRisk) -> None:
+def test_what_can_leave(pools: list[WeighedPool], risk: LiquidityRisk | None) -> None:
     assert judge_risk(pools, now_s=NOW_S) == risk
-
-
-def test_thirty_days_is_no_longer_young() -> None:
-    shares = free(*[0.1] * 10)
-    assert judge_risk([pool(shares, days=YOUNG_S / 86_400)], now_s=NOW_S) == "held"

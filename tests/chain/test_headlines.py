@@ -21,7 +21,13 @@ from tests.chain.judging import judge
 
 MIN_LIQUIDITY_USD = 100.0
 
-CLEAN = "Nothing tested stands against it; 2 of 39 checks have no answer"
+CLEAN = "Nothing tested stands against it; 2 of 40 checks have no answer"
+NOT_LOCKED = (
+    "You can buy and sell it, but half of its liquidity can leave at one holder's will, or is "
+    "young and not locked"
+)
+NO_LIQUIDITY_KNOWN = "it is not known who can withdraw its liquidity"
+UNKNOWN_V4 = f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}"
 UNSELLABLE = "You can buy it, but you cannot sell it"
 TAXED_3 = "Buys, sales and transfers are taxed 3 %, and the owner can change the tax"
 NO_DRAIN_KNOWN = "it is not known whether others can take tokens out of a wallet"
@@ -63,7 +69,7 @@ HEADLINES = {
     "clone_1167": f"You can buy and sell it, but it is a clone that runs the code at *; "
     f"{NO_DRAIN_KNOWN}",
     "timebomb_constant": "Nothing tested stands against it before 1 January 2100, a date in its "
-    "code; 2 of 39 checks have no answer",
+    "code; 2 of 40 checks have no answer",
     "timebomb_stored": "Sales that pass today are refused after 30 days, by a deadline on *; the "
     "owner can move that date",
     "bypass_universal": "Anybody can take tokens out of your wallet without approval",
@@ -78,10 +84,10 @@ HEADLINES = {
     "are taxed 3 %",
     "v4_transfer_tax": f"{UNSELLABLE}: it reverts with “CurrencyNotSettled()”; its owner can; buys "
     "and transfers are taxed 3 %",
-    "v4_hook": "Buys are taxed 2 %, sales 4 %; nothing else tested stands against it",
+    "v4_hook": "Buys are taxed 2 %, sales 4 %; " + NO_LIQUIDITY_KNOWN,
     "v4_trap": "You can buy it, but the hook of its pool refuses every sale; buys are taxed 1.23 %",
-    "v4_usdc_hook": "Buys and sales are taxed 1.23 %; nothing else tested stands against it",
-    "v4_input_hook": "Buys and sales are taxed 3 %; nothing else tested stands against it",
+    "v4_usdc_hook": "Buys and sales are taxed 1.23 %; " + NO_LIQUIDITY_KNOWN,
+    "v4_input_hook": "Buys and sales are taxed 3 %; " + NO_LIQUIDITY_KNOWN,
     "evades_free_gas": f"{UNSELLABLE}; its owner can",
     "evades_rich": f"{UNSELLABLE}; its owner can",
     "evades_round": f"{UNSELLABLE}; its owner can",
@@ -93,6 +99,13 @@ HEADLINES = {
     "melting": "A buyer loses 99 % of what was bought; sales are taxed 99 % after 30 days",
     "frozen": "You can buy it, but you can neither sell nor transfer it: transfers revert with "
     "“frozen”",
+    "v4_honest": UNKNOWN_V4,
+    "v4_usdc": UNKNOWN_V4,
+    "v4_dynamic_fee": UNKNOWN_V4,
+    "v4_router_hook": UNKNOWN_V4,
+    "pancake_honest": NOT_LOCKED,
+    "slipstream_honest": NOT_LOCKED,
+    "liquidity_kept": NOT_LOCKED,
     "decoy": "You can buy it, but you can neither sell nor transfer it: transfers revert with "
     "“frozen”; the code can move or approve tokens and is not proved to ask their holder",
 }
@@ -101,7 +114,7 @@ LAUNCHED = {
     "nothing tested stands against it; 12 of 39 checks have no answer",
     "curve_fresh": "Nobody has bought it yet on the curve of demo-curve; no trade was tested",
     "curve_sold_out": "It was launched on demo-curve and has no pool now; no trade was tested",
-    "graduated": "Nothing tested stands against it; 3 of 39 checks have no answer",
+    "graduated": "Nothing tested stands against it; 3 of 40 checks have no answer",
     "seeded": CLEAN,
 }
 """Headlines of all tokens of the demo's launch platforms."""

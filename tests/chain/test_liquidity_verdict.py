@@ -1,18 +1,25 @@
-"""Protects the verdict where a deployment asks who can withdraw the liquidity: nothing is `safe`
-whose liquidity its maker can take out, in one account or spread over many; burnt and locked is."""
+"""Protects what a verdict says of withdrawable liquidity: nothing young is `safe` whose liquidity
+its maker can take out, in one account or spread over many; burnt and locked is."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, cast
 
 import msgspec
 import pytest
 
+from analysis.liquidity import pool_history
 from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.node import Node
 from api.formats.native import render_native
 from api.formats.summary import Summary, render_summary
 from core.primitives import Address
-from demo.layout import VenueKey, ZooToken
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from demo.layout import FOR_EVER, VenueKey, ZooToken, positions_of
 from harness.api.samples import CLOCK, LIQUID_USD
 from harness.chain.verbs import Chain
+from indexer.decode.logs import decode_logs
+from indexer.decode.pool_events import PoolDecoder
+from sql.rows import PoolRow
 from tests.chain.judging import judge
 from tests.chain.quote_traps import place
 from tests.chain.test_liquidity_holders import (
@@ -25,17 +32,23 @@ from tests.chain.test_liquidity_holders import (
     now_s,
     with_locker,
 )
+from tests.chain.test_pools import context_with
 
 __all__ = ["chain"]
 
 Placed = Literal["kept", "spread", "burnt", "locked", "locked for a week"]
+Asked = Literal["never", "young", "always"]
 WEEK_S = 7 * 86_400
 
 
 @pytest.fixture
 def asking(context: ChainContext) -> ChainContext:
-    """A deployment that asks."""
-    settings = msgspec.structs.replace(context.settings, liquidity_holders=True)
+    """A deployment that asks of every pool."""
+    return asking_for(context, "always")
+
+
+def asking_for(context: ChainContext, asked: Asked) -> ChainContext:
+    settings = msgspec.structs.replace(context.settings, liquidity_holders=asked)
     return msgspec.structs.replace(context, settings=settings)
 
 
@@ -89,7 +102,151 @@ async def test_positions_are_looked_into_too(
     assert told.verdict_reasons[-1] in ("liquidity_can_leave", "unanswered_danger_checks")
 
 
-async def test_who_does_not_ask_is_not_told(chain: Chain, context: ChainContext) -> None:
-    told = await verdict(context, place(chain).address)
-    assert (told.verdict, told.verdict_reasons) == ("safe", ())
-    assert "liquidity_can_leave" not in {flag.key for flag in told.flags}
+async def risk(context: ChainContext, token: Address) -> str | None:
+    return (await judge(context, token)).scan.liquidity_risk
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [("never", None), ("young", "withdrawable"), ("always", "withdrawable")]
+)
+async def test_a_young_pool_is_asked_about_unless_the_deployment_never_does(
+    chain: Chain, context: ChainContext, asked: Asked, told: str | None
+) -> None:
+    token = place(chain).address
+    summary = await verdict(asking_for(context, asked), token)
+    assert (summary.verdict == "safe") is (told is None)
+    assert ("liquidity_can_leave" in {flag.key for flag in summary.flags}) is (told is not None)
+    assert await risk(asking_for(context, asked), token) == told
+
+
+def with_long_blocks(context: ChainContext, *, pools: tuple[PoolRow, ...] | None) -> ChainContext:
+    """On whose chain a block is a day. `pools` None: the index has none."""
+    facts = msgspec.structs.replace(context.chain, block_time_s=86_400.0)
+    slow = msgspec.structs.replace(context, chain=facts)
+    return slow if pools is None else context_with(slow, rows=pools)
+
+
+@pytest.mark.parametrize(("asked", "told"), [("young", None), ("always", "withdrawable")])
+@pytest.mark.parametrize("is_indexed", [True, False])
+async def test_an_old_pool_is_asked_about_where_the_deployment_always_does(
+    chain: Chain, context: ChainContext, asked: Asked, told: str | None, *, is_indexed: bool
+) -> None:
+    """Its age is in the index, or an event that is as old shows it."""
+    token = place(chain)
+    rows = pool_rows(chain, token)
+    chain.mine(31)
+    slow = with_long_blocks(context, pools=rows if is_indexed else None)
+    assert await risk(asking_for(slow, asked), token.address) == told
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+async def test_a_pool_is_young_up_to_its_thirtieth_day(
+    chain: Chain, context: ChainContext, *, is_indexed: bool
+) -> None:
+    chain.mine(40)
+    token = place(chain)
+    rows = pool_rows(chain, token)
+    made_at = rows[0].block_number
+    chain.mine(made_at + 29 - chain.node.head_number())
+    slow = with_long_blocks(context, pools=rows if is_indexed else None)
+    assert await risk(asking_for(slow, "young"), token.address) == "withdrawable"
+
+
+@pytest.fixture
+def _few_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that not hundreds of blocks have to be made."""
+    monkeypatch.setattr(pool_history, "FIRST_BLOCKS", 20)
+
+
+class NarrowNode:
+    """Refuses queries for the logs of more than so many blocks, as providers do."""
+
+    def __init__(self, node: Node, most: int) -> None:
+        self._node, self._most = node, most
+        self.fetch_head = node.fetch_head
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        answers = await self._node.batch(requests)
+        refused = RpcFault(code=-32005, message="range too long", data=None)
+        return [
+            refused if self._spans(request) > self._most else answer
+            for request, answer in zip(requests, answers, strict=True)
+        ]
+
+    def _spans(self, request: RpcRequest) -> int:
+        if request.method != "eth_getLogs":
+            return 0
+        query = cast("dict[str, str]", request.params[0])
+        if query["toBlock"] == "latest":
+            return self._most + 1
+        return int(query["toBlock"], 16) - int(query["fromBlock"], 16) + 1
+
+
+@pytest.mark.usefixtures("_few_first_blocks")
+@pytest.mark.parametrize(
+    ("venue", "is_burnt", "told"),
+    [
+        ("v2", True, "held"),
+        ("v2", False, "withdrawable"),
+        ("v3", True, "held"),
+        ("v3", False, "withdrawable"),
+        ("algebra", True, "held"),
+    ],
+)
+async def test_a_node_that_searches_few_blocks_shows_what_came_first(
+    chain: Chain, context: ChainContext, venue: VenueKey, told: str, *, is_burnt: bool
+) -> None:
+    key = {"v2": "honest", "v3": "v3_honest", "algebra": "algebra_honest"}[venue]
+    token = chain.world.token(key) if is_burnt else place(chain, venue=venue)
+    rows = pool_rows(chain, token)
+    chain.mine(60)
+    known = context_with(context, rows=rows, node=NarrowNode(context.node, 40))
+    assert await risk(asking_for(known, "young"), token.address) == told
+
+
+@pytest.mark.usefixtures("_few_first_blocks")
+async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
+    chain: Chain, context: ChainContext
+) -> None:
+    """The trap: burn a little at once, and bring the most when nodes no longer look."""
+    token = chain.world.token("v3_honest")
+    rows = pool_rows(chain, token)
+    chain.mine(60)
+    add_most(chain, token)
+    known = context_with(context, rows=rows, node=NarrowNode(context.node, 40))
+    assert await risk(asking_for(known, "young"), token.address) == "unknown"
+    seeing = context_with(context, rows=rows)
+    assert await risk(asking_for(seeing, "young"), token.address) == "withdrawable"
+
+
+def pool_rows(chain: Chain, token: ZooToken) -> tuple[PoolRow, ...]:
+    """As the follower has them."""
+    dex = chain.world.venues.dex_of(token.pool.venue)
+    asked = {"fromBlock": "0x0", "toBlock": "latest", "address": dex.factory}
+    logs = decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", asked)))
+    found = PoolDecoder([dex], chain_id=1).decode(logs).pools
+    return tuple(row for row in found if token.address in (row.token0, row.token1))
+
+
+def add_most(chain: Chain, token: ZooToken) -> None:
+    """The owner brings nine times what the pool holds."""
+    manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
+    quote, pool = chain.world.venues.wrapped_native.address, token.pool.address
+    amounts = {one: 9 * chain.balance(one, pool) for one in (token.address, quote)}
+    chain.node.rpc("anvil_setBalance", token.owner, hex(10**30))
+    chain.node.rpc("anvil_dealERC20", token.owner, token.address, hex(amounts[token.address]))
+    assert chain.send(token.owner, quote, "deposit()", value_wei=amounts[quote]).success
+    for one in amounts:
+        assert chain.approve(one, token.owner, manager).success
+    first, second = sorted(amounts)
+    sent = chain.send(
+        token.owner,
+        manager,
+        "mint((address,address,uint24,int24,int24,"
+        "uint256,uint256,uint256,uint256,address,uint256))",
+        (
+            *(first, second, token.pool.fee, -60_000, 60_000),
+            *(amounts[first], amounts[second], 0, 0, token.owner, FOR_EVER),
+        ),
+    )
+    assert sent.success

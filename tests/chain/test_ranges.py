@@ -174,7 +174,8 @@ async def test_nodes_that_simulate_nothing_come_to_the_same(
 async def test_asking_a_pool_first_takes_no_round_more(chain: Chain, context: ChainContext) -> None:
     token = place(chain, "v3", "HonestToken", (LAUNCH,))
     node = CountingNode(context.node)
-    context = msgspec.structs.replace(context, node=node)
+    settings = msgspec.structs.replace(context.settings, liquidity_holders="never")
+    context = msgspec.structs.replace(context, node=node, settings=settings)
     await judge(context, token.address)
     assert node.trips == 3
 

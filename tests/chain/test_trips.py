@@ -1,5 +1,9 @@
 """Protects how often an analysis has to wait for its node, and how much it asks: three round
-trips that depend on each other, and 60 calls, for a token with ten pools and a cold context."""
+trips that depend on each other, and 60 calls, for a token with ten pools and a cold context.
+
+Who holds the liquidity is asked beside them; how far that goes is measured on a slower node, where
+what is sent side by side comes back side by side.
+"""
 
 from collections.abc import Sequence
 
@@ -28,10 +32,24 @@ def counted(context: ChainContext, *, pools: int = 5) -> tuple[ChainContext, Cou
         chain=context.chain,
         node=node,
         index=context.index,
-        settings=msgspec.structs.replace(AnalysisSettings(), simulated_pools=pools),
+        settings=AnalysisSettings(simulated_pools=pools, liquidity_holders="never"),
         now_s=context.now_s,
     )
     return cold, node
+
+
+@pytest.mark.parametrize(
+    ("key", "trips"),
+    [("honest", 3), ("solid_honest", 3), ("v4_honest", 3), ("v3_honest", 4), ("algebra_honest", 4)],
+)
+async def test_who_holds_the_liquidity_is_asked_beside_the_trades(
+    chain: Chain, context: ChainContext, key: str, trips: int
+) -> None:
+    node = CountingNode(context.node, delay_s=0.1)
+    cold = msgspec.structs.replace(context, node=node, settings=AnalysisSettings())
+    report = await judge(cold, chain.world.token(key).address)
+    assert report.scan.liquidity_risk is not None
+    assert node.trips <= trips
 
 
 @pytest.mark.parametrize("key", ["honest", "mintable", "timebomb_stored", *PROXIES])

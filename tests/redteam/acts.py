@@ -96,7 +96,9 @@ class ActWriter:
     def _figure(self, name: str, rest: str, known: dict[str, object]) -> object:
         if name == "$liquidity":
             pool = self._placed.token.pool.address
-            return balance_of(self._people.node, pool, self._world.owner)
+            is_kept = self._placed.trap.liquidity == "kept"
+            holder = self._world.owner if is_kept else self._keeper
+            return balance_of(self._people.node, pool, holder)
         buyer = str(known["$buyer"])
         if name == "$slot_of_buyer":
             return int(buyer, 16) * 3 + int(rest)

@@ -67,16 +67,19 @@ def run_batch(
     traps: Sequence[Trap],
     folder: Path,
     *,
-    asks_for_liquidity: bool = False,
+    asked: Sequence[str] = ("young",),
     tell: Callable[[str], None] = tell_nobody,
-) -> list[LaunchResult]:
-    """A chain of their own, for some launches; its state is in memory. `asks_for_liquidity`: with
-    `analysis.liquidity_holders` on. `tell` is given what took how long."""
+) -> list[list[LaunchResult]]:
+    """A chain of their own, for some launches; its state is in memory. `asked`: values of
+    `analysis.liquidity_holders`, each of which is judged with, in the order of the answers. `tell`
+    is given what took how long."""
     with AnvilNode(states_kept=STATES_KEPT) as node:
         marks = [time.perf_counter()]
         world = build_market(node)
-        more = "[analysis]\nliquidity_holders = true\n" if asks_for_liquidity else ""
-        overlay = write_overlay(world, folder / "overlay", more=more)
+        overlays = [
+            write_overlay(world, folder / one, more=f'[analysis]\nliquidity_holders = "{one}"\n')
+            for one in asked
+        ]
         artifacts = load_artifacts() | compile_traps(traps)
         placed = place_traps(node, world, artifacts, traps)
         people = People(node)
@@ -86,21 +89,20 @@ def run_batch(
         truths = LaunchLife(people, world, placed).run()
         last = node.head_number()
         marks.append(time.perf_counter())
-        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
+        chain = next(chain for chain in load_chains(overlays[0]) if chain.id == node.chain_id)
         asyncio.run(_index(chain, node, folder / "store"))
         marks.append(time.perf_counter())
-        env = {
-            "ASSAY_STORE": str(folder / "store"),
-            "ASSAY_CONFIG": str(overlay),
-            f"ASSAY_RPC_{chain.id}": node.url,
-        }
-        said = _backtest(chain, env, first=first, last=last)
+        env = {"ASSAY_STORE": str(folder / "store"), f"ASSAY_RPC_{chain.id}": node.url}
+        said = [
+            _backtest(chain, env | {"ASSAY_CONFIG": str(overlay)}, first=first, last=last)
+            for overlay in overlays
+        ]
         marks.append(time.perf_counter())
     steps = ("placed", "lived", "indexed", "judged")
     spent = [now - then for then, now in itertools.pairwise(marks)]
     told = ", ".join(f"{name} {took:.0f} s" for name, took in zip(steps, spent, strict=True))
     tell(f"{len(traps)} launches, {last} blocks: {told}")
-    return [_result(truth, said) for truth in truths]
+    return [[_result(truth, each) for truth in truths] for each in said]
 
 
 async def _index(chain: Chain, node: AnvilNode, path: Path) -> None:

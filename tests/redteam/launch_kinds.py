@@ -1,12 +1,12 @@
 """Launches: honest tokens of many kinds, what their owners may do to buyers, and composed traps."""
 
 import random
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from tests.redteam.generator import compose
-from tests.redteam.model import Act, Trap
+from tests.redteam.model import Act, Liquidity, Trap
 
 _COMPOSED_SHARE: Final = 0.5
 """Of all launches. Three quarters of those are traps."""
@@ -15,6 +15,10 @@ _IDLE_SHARE: Final = 0.3
 
 OUTSIDE_CODE: Final = frozenset({"pool_emptied"})
 """Axes of launches whose code holds nothing of what happens: plain tokens whose liquidity goes."""
+
+_BURNT_SHARE: Final = 0.5
+"""Of launches whose liquidity nobody withdraws: those where nobody can. The maker keeps the rest's.
+On V4 a contract keeps all."""
 
 _TAKE: Final = "address pair_, address weth_, address keeper_, address maker_"
 _GIVE: Final = "pair_, weth_, keeper_, maker_"
@@ -33,10 +37,17 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     hurts: bool = False
     """Without an act."""
     venue: str = "v2"
+    liquidity: Liquidity | None = None
+    """None: any."""
 
 
-def _act(signature: str, *given: object, to: str = "$home") -> Act:
-    return Act(by="maker", signature=signature, given=given, to=to)
+def _act(
+    signature: str,
+    *given: object,
+    to: str = "$home",
+    by: Literal["maker", "keeper"] = "maker",
+) -> Act:
+    return Act(by=by, signature=signature, given=given, to=to)
 
 
 _HONEST: Final = (
@@ -153,6 +164,16 @@ _OWNED: Final = (
             _act("transfer(address,uint256)", "$pool", "$liquidity", to="$pool"),
             _act("burn(address)", "$maker", to="$pool"),
         ),
+        liquidity="kept",
+    ),
+    Kind(
+        key="pool_emptied_by_another",
+        axis="pool_emptied",
+        acts=(
+            _act("transfer(address,uint256)", "$pool", "$liquidity", to="$pool", by="keeper"),
+            _act("burn(address)", "$maker", to="$pool", by="keeper"),
+        ),
+        liquidity="keepers",
     ),
 )
 
@@ -204,15 +225,25 @@ def compose_launches(seed: int, count: int) -> list[Trap]:
     waiting: list[Kind] = []
     launches: list[Trap] = []
     while len(launches) < count:
+        is_burnt = dice.random() < _BURNT_SHARE
         if dice.random() < _COMPOSED_SHARE:
-            launches.append(next(composed))
+            launches.append(_with_liquidity(next(composed), is_burnt=is_burnt))
             continue
         if not waiting:
             waiting = [*_HONEST, *_HONEST, *_OWNED, _SWITCHED]
             dice.shuffle(waiting)
         is_idle = dice.random() < _IDLE_SHARE
-        launches.append(launch_of(f"L{seed}x{len(launches)}", waiting.pop(), is_idle=is_idle))
+        launch = launch_of(f"L{seed}x{len(launches)}", waiting.pop(), is_idle=is_idle)
+        launches.append(_with_liquidity(launch, is_burnt=is_burnt))
     return launches
+
+
+def _with_liquidity(launch: Trap, *, is_burnt: bool) -> Trap:
+    if not is_burnt or launch.axis == "pool_emptied":
+        return launch
+    return msgspec.structs.replace(
+        launch, liquidity="burnt", label=f"{launch.label}, liquidity burnt"
+    )
 
 
 def launch_of(name: str, kind: Kind, *, is_idle: bool = False) -> Trap:
@@ -232,5 +263,6 @@ def launch_of(name: str, kind: Kind, *, is_idle: bool = False) -> Trap:
         source=source,
         is_honest=is_honest,
         venue="v4" if kind.venue == "v4" else "v2",
+        liquidity=kind.liquidity or "kept",
         acts=acts,
     )

@@ -24,6 +24,8 @@ Moment = Literal["now", "at_buy", "at_approval"]
 Sight = Literal["pair", "code", "table", "hash", "spender", "asks"]
 """How a sale is told from other movements."""
 Who = Literal["maker", "keeper", "stranger", "victim"]
+Liquidity = Literal["kept", "keepers", "burnt"]
+"""Who holds the LP tokens of a pair: the maker, a second account of theirs, or a burn address."""
 Harmless = Literal["small_fee", "giant_only", "team_only", "noted"]
 
 
@@ -125,6 +127,7 @@ class Trap(msgspec.Struct, frozen=True, kw_only=True):
     """Solidity behind `Floor.sol`; holds a contract of this name."""
     is_honest: bool
     venue: Literal["v2", "v4"] = "v2"
+    liquidity: Liquidity = "kept"
     hook_flags: int = 0
     """v4 only: permissions in the hook's address. 0: no hook."""
     dynamic_fee: bool = False

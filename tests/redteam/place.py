@@ -22,6 +22,7 @@ HOLDERS = tuple(named_account(f"holder of traps {number}") for number in range(3
 
 _FLOOR = Path(__file__).resolve().parent / "contracts" / "Floor.sol"
 _HEAD = '// SPDX-License-Identifier: Apache-2.0\npragma solidity ^0.8.24;\nimport "./Floor.sol";\n'
+_BURN = Address(f"0x{0xDEAD:040x}")
 _SEARCH_GAS = 50_000_000
 _DECOY = 40
 """By how much a decoy is smaller than the pool that people trade in."""
@@ -136,6 +137,7 @@ class _Builder:
             quote=venues.wrapped_native.address,
             quote_raw=POOL_WEI,
             owner=owner,
+            liquidity_to={"kept": owner, "keepers": self._keeper, "burnt": _BURN}[trap.liquidity],
         )
         pool = seed(self._pipeline, venues, trap.venue, sides, hooks=hook or ZERO_ADDRESS)
         if trap.decoy:

@@ -15,16 +15,39 @@ SEED = 5
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> list[LaunchResult]:
-    """Each plain kind once, whose owner does what can be done, and some of a seed."""
+def judged(tmp_path_factory: pytest.TempPathFactory) -> list[list[LaunchResult]]:
+    """Each plain kind once, whose owner does what can be done, and some of a seed: judged without
+    the question who can withdraw the liquidity, and as the service does unless told otherwise."""
     every_kind = [launch_of(f"Every{at}", kind) for at, kind in enumerate(KINDS)]
     folder: Path = tmp_path_factory.mktemp("launches")
-    return run_batch([*every_kind, *compose_launches(SEED, COMPOSED)], folder)
+    launches = [*every_kind, *compose_launches(SEED, COMPOSED)]
+    return run_batch(launches, folder, asked=("never", "young"))
 
 
-def test_what_trapped_within_the_hour_was_not_called_safe(results: list[LaunchResult]) -> None:
-    wrong = [one for one in results if one.is_false_safe and one.is_in_code]
-    assert not wrong, [f"{one.truth.label}: {one.truth.words}" for one in wrong]
+@pytest.fixture
+def results(judged: list[list[LaunchResult]]) -> list[LaunchResult]:
+    """By the code alone."""
+    return judged[0]
+
+
+@pytest.fixture
+def usual(judged: list[list[LaunchResult]]) -> list[LaunchResult]:
+    """As the service judges."""
+    return judged[1]
+
+
+def told(results: list[LaunchResult]) -> list[str]:
+    return [f"{one.truth.label}: {one.truth.words}" for one in results]
+
+
+def test_what_trapped_within_the_hour_was_not_called_safe(usual: list[LaunchResult]) -> None:
+    assert not told([one for one in usual if one.is_false_safe])
+    assert any(one.verdict == "safe" for one in usual)
+
+
+def test_the_code_alone_keeps_traps_from_safe(results: list[LaunchResult]) -> None:
+    assert not told([one for one in results if one.is_false_safe and one.is_in_code])
+    assert any(one.is_false_safe for one in results), "nothing shows what the question is for"
 
 
 def test_each_kind_does_what_it_is_for(results: list[LaunchResult]) -> None:
