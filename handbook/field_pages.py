@@ -162,11 +162,12 @@ _COMBINED: Final[Mapping[str, str]] = {
         "flag fires where none does."
     ),
     "liquidity_can_leave": (
-        "Where `analysis.liquidity_holders` is on: of the three deepest pools, who holds the LP "
-        "tokens or positions. Of a pool younger than thirty days, or of unknown age, all that is "
-        "neither burnt nor locked for thirty days more counts; of an older one what a single "
+        "Of the three deepest pools, who holds the LP tokens or positions. Of a pool younger than "
+        "thirty days, or of unknown age, all that is neither burnt nor locked for thirty days more "
+        "counts; of an older one, where `analysis.liquidity_holders` is `always`, what a single "
         "holder can withdraw. It fires at half of the value of all pools, and is unknown where "
-        "what is not known may make it half. See [Who holds the liquidity](../liquidity.md)."
+        "what is not known may make it half; it is absent where older pools decide. See "
+        "[Who holds the liquidity](../liquidity.md)."
     ),
     "privileged_spenders": (
         "[`privileged_spenders`](../field/privileged_spenders.md) names somebody. Unknown where "
