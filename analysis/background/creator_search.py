@@ -6,33 +6,26 @@ No report waits for it: a report is amended when its creator is known.
 import asyncio
 from collections.abc import Callable, Mapping
 
-import structlog
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-
-from analysis.background.schedule import schedule_by_chain
+from analysis.background.chain_search import ChainSearch
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.creation import ContractCreation, find_creation, find_launch
 from config.settings_model import AnalysisSettings
-from core.errors import StoreError, UpstreamError
+from core.errors import UpstreamError
 from core.judgement import Judge
 from core.primitives import Address, RawAmount
 from sql.creator_tables import Creatorless, read_creatorless, write_creator
 from sql.launch_tables import launches_of
 from sql.reports import set_creator
-from sql.rows import CreatorRow
+from sql.rows import CreatorRow, TokenRow
 from sql.store import Store
-from sql.task_queue import take_tasks
-
-_LOG = structlog.get_logger(__name__)
-
-_PAUSE_S = 3_600
-"""Seconds before a token is tried again that is too young, or whose node has no answer."""
 
 
-class Creators:
+class Creators(ChainSearch):
     """Looks up one token at a time on every chain."""
+
+    subject = "creator"
 
     def __init__(
         self,
@@ -44,41 +37,13 @@ class Creators:
         judge: Judge = lambda _: None,
     ) -> None:
         """`judge` says what the summary says of a report that now names the creator."""
+        super().__init__(contexts=contexts, store=store, settings=settings, now_s=now_s)
         self._judge = judge
-        self._contexts = contexts
-        self._store = store
-        self._settings = settings
-        self._now_s = now_s
 
-    def schedule(self, scheduler: AsyncIOScheduler) -> None:
-        """Add a job for each chain."""
-        every_s = self._settings.rounds_every_s
-        schedule_by_chain(scheduler, self.go, self._contexts, every_s=every_s, name="find creators")
-
-    async def go(self, slug: str) -> None:
-        """Look up one token of one chain. Errors are logged."""
-        context = self._contexts[slug]
-        try:
-            chosen = await asyncio.to_thread(self._take_due, context.chain.id)
-            if chosen is not None:
-                await self._look_up(context, chosen)
-        except (UpstreamError, StoreError) as error:
-            _LOG.info("creator not found out", chain=slug, why=str(error))
-
-    def _take_due(self, chain_id: int) -> Creatorless | None:
-        """Take the token that is worth most. None: none is due."""
-        now_s = int(self._now_s())
-        tasks = take_tasks(
-            self._store,
-            "creator",
-            chain_id=chain_id,
-            now_s=now_s,
-            again_s=now_s + _PAUSE_S,
-            at_most=1,
-        )
-        return read_creatorless(self._store, token_id=tasks[0].token.token_id) if tasks else None
-
-    async def _look_up(self, context: ChainContext, one: Creatorless) -> None:
+    async def _look_up(self, context: ChainContext, token: TokenRow) -> None:
+        one = await asyncio.to_thread(read_creatorless, self._store, token_id=token.token_id)
+        if one is None:
+            return
         head = await context.node.fetch_head()
         final = head.number - context.chain.finality_blocks
         found = await self._find(context, one.address, final=final) if final >= 0 else None

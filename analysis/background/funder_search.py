@@ -4,16 +4,11 @@ One account at a time for each chain, each once: no report and no request waits 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
 
-import structlog
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-
-from analysis.background.schedule import schedule_by_chain
+from analysis.background.chain_search import ChainSearch
 from analysis.pipeline.chain_context import ChainContext
 from analysis.token.funding import find_funding
-from config.settings_model import AnalysisSettings
-from core.errors import StoreError, UpstreamError
+from core.errors import UpstreamError
 from sql.creator_tables import read_creator
 from sql.funder_tables import (
     CreatedToken,
@@ -24,61 +19,16 @@ from sql.funder_tables import (
     write_funder,
 )
 from sql.rows import FunderRow, TokenRow
-from sql.store import Store
-from sql.task_queue import take_tasks
-
-_LOG = structlog.get_logger(__name__)
-
-_PAUSE_S = 3_600
-"""Seconds before an account is tried again whose first coins are not final."""
 
 _REFUSED_PAUSE_S = 86_400
-"""Seconds before it is tried again where the node did not answer, mostly for want of old states."""
+"""Seconds before an account is tried again where the node did not answer, mostly for want of old
+states."""
 
 
-class Funders:
+class Funders(ChainSearch):
     """Looks up one account at a time on every chain."""
 
-    def __init__(
-        self,
-        *,
-        contexts: Mapping[str, ChainContext],
-        store: Store,
-        settings: AnalysisSettings,
-        now_s: Callable[[], float],
-    ) -> None:
-        self._contexts = contexts
-        self._store = store
-        self._settings = settings
-        self._now_s = now_s
-
-    def schedule(self, scheduler: AsyncIOScheduler) -> None:
-        """Add a job for each chain."""
-        every_s = self._settings.rounds_every_s
-        schedule_by_chain(scheduler, self.go, self._contexts, every_s=every_s, name="find funders")
-
-    async def go(self, slug: str) -> None:
-        """Look up one account of one chain. Errors are logged."""
-        context = self._contexts[slug]
-        try:
-            token = await asyncio.to_thread(self._take_due, context.chain.id)
-            if token is not None:
-                await self._look_up(context, token)
-        except (UpstreamError, StoreError) as error:
-            _LOG.info("funder not found out", chain=slug, why=str(error))
-
-    def _take_due(self, chain_id: int) -> TokenRow | None:
-        """Take the token that is worth most. None: none is due."""
-        now_s = int(self._now_s())
-        tasks = take_tasks(
-            self._store,
-            "funder",
-            chain_id=chain_id,
-            now_s=now_s,
-            again_s=now_s + _PAUSE_S,
-            at_most=1,
-        )
-        return tasks[0].token if tasks else None
+    subject = "funder"
 
     async def _look_up(self, context: ChainContext, token: TokenRow) -> None:
         created = await asyncio.to_thread(self._unknown_creator, token)
