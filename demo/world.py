@@ -1,5 +1,7 @@
 """Builds the demo's world: anchors, venues and the zoo, on a node that starts empty."""
 
+from collections.abc import Sequence
+
 import msgspec
 from eth_utils.crypto import keccak
 
@@ -28,15 +30,17 @@ _WRAPPED_WEI = 1_000 * ETHER
 """Wrapped coins for each trader: some routers take no others."""
 
 
-def build_world(node: AnvilNode, *, on_stage: OnStage = show_nothing) -> World:
-    """Deploy everything, the same on every empty node of the same chain id.
+def build_world(
+    node: AnvilNode, *, zoo: Sequence[Animal] = ZOO, on_stage: OnStage = show_nothing
+) -> World:
+    """Deploy everything, the same on every empty node of the same chain id. `zoo`: the tokens.
 
     Raises ConfigError where the npm packages are missing, CompileError, and
     TransactionFailedError when a transaction does not go through.
     """
     pipeline, world = _open_market(node, on_stage)
     on_stage("releasing tokens")
-    tokens = Zoo(pipeline, world.venues, world.owner).build(node)
+    tokens = Zoo(pipeline, world.venues, world.owner).build(node, zoo)
     on_stage("opening launch platforms")
     launchpads, launched = build_launchpads(pipeline, world.venues, node.accounts()[-1])
     return msgspec.structs.replace(world, tokens=tokens, launchpads=launchpads, launched=launched)
@@ -125,11 +129,12 @@ class Zoo:
         self._implementation = pipeline.deploy("UpgradeableToken", sender=owner)
         self._pair_creation = pipeline.creation("UniswapV2Pair").hex()
 
-    def build(self, node: AnvilNode) -> tuple[ZooToken, ...]:
+    def build(self, node: AnvilNode, animals: Sequence[Animal]) -> tuple[ZooToken, ...]:
+        """Put the tokens on the chain, and wait until they stand."""
         approve_stables(self._pipeline, self._venues, self._owner)
         placed = [
             self._place(animal, liquidity_to=_BURN if animal.liquidity == "burnt" else None)
-            for animal in ZOO
+            for animal in animals
         ]
         self._pipeline.flush()
         node.rpc_batch(
@@ -141,7 +146,7 @@ class Zoo:
         pools = fetch_addresses(node, self._venues, placed)
         return tuple(
             self._describe(animal, token, pool)
-            for animal, (token, _), pool in zip(ZOO, placed, pools, strict=True)
+            for animal, (token, _), pool in zip(animals, placed, pools, strict=True)
         )
 
     def place(self, node: AnvilNode, animal: Animal, *, opener: Address) -> ZooToken:

@@ -139,7 +139,7 @@ class _Tally:
         )
 
     def result(self, *, gap: str) -> LiquidityShares:
-        free = sum(self._free.values())
+        free = sum(self._free.values(), 0.0)
         known = sum(holder.share for holder in self._holders)
         missing = max(0.0, 1 - known)
         if missing < _ROUNDING:

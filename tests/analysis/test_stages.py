@@ -25,8 +25,8 @@ def test_an_analysis_takes_three_round_trips() -> None:
     trips = round_trips(STAGES)
     assert [f"{at}: {', '.join(names)}" for at, names in trips.items()] == [
         "1: first round",
-        "2: buys, conditions, hooks, owner slots, clock, caps, parties, issuer",
-        "3: sales, thefts, liquidity",
+        "2: buys, conditions, hooks, owner slots, clock, caps, parties, issuer, liquidity",
+        "3: sales, thefts",
     ]
 
 

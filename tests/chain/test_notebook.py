@@ -19,6 +19,7 @@ from demo.overlay import write_overlay
 from demo.reads import balance_of, read
 from demo.trader import Trader
 from demo.world import build_world
+from demo.zoo import ZOO
 from indexer.decode.swap_events import SWAP_TOPICS
 from sql.analyst.open_store import write_open_script
 from sql.store_files import StoreFiles
@@ -35,6 +36,14 @@ QUESTIONS = (
     *("verdicts", "findings", "unknown", "trades", "first_trade"),
 )
 CANNOT_SELL = ("sell_blocked", "blacklist")
+STUDIED = {
+    *CANNOT_SELL,
+    *("honest", "buy_tax", "sell_tax", "both_tax", "transfer_tax", "mintable", "renounced"),
+    *("bypass_universal", "bypass_constant", "drain_open", "drain_keeper", "silent_refusal"),
+    *("frozen", "symbol_reverts", "v3_honest", "v4_honest", "v4_usdc", "algebra_honest"),
+    "solid_honest",
+}
+"""Tokens of the zoo on its chain: each takes a second to be judged."""
 
 Rows = list[tuple[object, ...]]
 
@@ -53,7 +62,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     """A chain of two days on which was traded and launched, followed, analysed and asked."""
     folder = tmp_path_factory.mktemp("study")
     with AnvilNode() as node:
-        world = build_world(node)
+        world = build_world(node, zoo=[one for one in ZOO if one.key in STUDIED])
         trader = Trader(node, world, seed=5)
         built = node.head_number()
         for _ in range(3):

@@ -3,6 +3,7 @@
 import pytest
 
 from core.primitives import Address
+from demo.animal import Animal
 from demo.reads import read, read_address
 from harness.chain.verbs import Chain, revert_reason
 
@@ -102,7 +103,7 @@ def test_the_pair_tells_what_the_family_tells(chain: Chain) -> None:
 
 
 def test_liquidity_can_be_taken_out_again(chain: Chain) -> None:
-    token = chain.world.token("solid_honest")
+    token = chain.place(Animal(key="own", trait="honest", symbol="OWN", venue="solid"))
     pair = token.pool.address
     shares = chain.balance(pair, token.owner)
     before = chain.balance(token.address, token.owner)

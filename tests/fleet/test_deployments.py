@@ -184,6 +184,7 @@ def drain(member: RunningMember, client: httpx.Client, path: str) -> None:
     assert answers[200] > 50
 
 
+@pytest.mark.drill
 def test_the_tryout_of_kubernetes_is_a_fleet_with_its_lake_in_s3(
     place: Place, empty_databases: EmptyDatabases
 ) -> None:

@@ -77,7 +77,13 @@ def in_files(tmp_path: Path) -> FileAddress:
     return FileAddress(tmp_path / "files")
 
 
-@pytest.mark.parametrize("least_logs", [1, 10**6], ids=["to the lake", "to the serving state"])
+@pytest.mark.parametrize(
+    "least_logs",
+    [
+        pytest.param(1, id="to the lake"),
+        pytest.param(10**6, id="to the serving state", marks=pytest.mark.second_engine),
+    ],
+)
 async def test_both_engines_hold_the_same_range(
     node: ScriptedNode,
     in_files: FileAddress,
