@@ -301,7 +301,7 @@ def with_wallets(
     )
 
 
-@pytest.mark.parametrize(("contract", "wallets"), spread(product(BY_CONTRACT, WALLETS), one_in=2))
+@pytest.mark.parametrize(("contract", "wallets"), spread(product(BY_CONTRACT, WALLETS), one_in=3))
 async def test_who_is_said_to_reach_a_wallet_really_does(
     chain: Chain, context: ChainContext, contract: str, wallets: Wallets
 ) -> None:

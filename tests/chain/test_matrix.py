@@ -45,7 +45,7 @@ def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
     return pool
 
 
-@pytest.mark.parametrize(("behaviour", "kind"), spread(CASES, one_in=5))
+@pytest.mark.parametrize(("behaviour", "kind"), spread(CASES, one_in=8))
 async def test_the_prediction_is_what_then_happens(
     chain: Chain, context: ChainContext, behaviour: str, kind: str
 ) -> None:
@@ -65,7 +65,7 @@ async def test_the_prediction_is_what_then_happens(
         assert predicted(pool.sell) is sold.success
 
 
-@pytest.mark.parametrize(("behaviour", "kind"), spread(product(WITHOUT_ROUTERS, KINDS), one_in=4))
+@pytest.mark.parametrize(("behaviour", "kind"), spread(product(WITHOUT_ROUTERS, KINDS), one_in=6))
 async def test_a_venue_without_a_router_is_judged_the_same(
     chain: Chain, context: ChainContext, behaviour: str, kind: str
 ) -> None:

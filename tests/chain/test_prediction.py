@@ -82,7 +82,7 @@ def assert_nothing_was_learnt(report: Report) -> None:
 
 @pytest.mark.parametrize(
     ("key", "back_end"),
-    [*product(JUDGED, ["simulate"]), *spread(product(JUDGED, ["traces", "calls"]), one_in=4)],
+    [*product(JUDGED, ["simulate"]), *spread(product(JUDGED, ["traces", "calls"]), one_in=8)],
     indirect=["back_end"],
 )
 async def test_the_prediction_is_what_then_happens(

@@ -43,7 +43,7 @@ BEYOND = {"gap": (ASK, BID), "ask": (ASK,), "launch": (LAUNCH,)}
 @pytest.mark.parametrize("venue", VENUES)
 @pytest.mark.parametrize(
     ("contract", "where"),
-    spread(product(["HonestToken", "SellBlockedToken", "BothTaxToken"], BEYOND), one_in=2),
+    spread(product(["HonestToken", "SellBlockedToken", "BothTaxToken"], BEYOND), one_in=3),
 )
 async def test_what_lies_beyond_the_price_is_bought_and_sold(
     chain: Chain,

@@ -8,7 +8,7 @@ import pytest
 
 from harness.fault_simulation.fault_history import run_history
 
-HISTORIES = 150
+HISTORIES = 90
 """Seeds from 0 on, in groups: a test for each would cost more than some histories."""
 AT_ONCE = 30
 

@@ -4,6 +4,7 @@ import ast
 import re
 import sqlite3
 from collections.abc import Collection, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -156,7 +157,12 @@ def named_in(path: Path) -> Iterator[re.Pattern[str]]:
 
 @pytest.mark.parametrize("name", STORE_NAMES + LEDGER_NAMES)
 def test_a_statement_is_loaded_by_somebody(name: str) -> None:
-    assert any(pattern.fullmatch(name) for path in CODE for pattern in named_in(path))
+    assert any(pattern.fullmatch(name) for pattern in _named())
+
+
+@cache
+def _named() -> frozenset[re.Pattern[str]]:
+    return frozenset(pattern for path in CODE for pattern in named_in(path))
 
 
 READS = {"fetch", "fetch_one"}

@@ -52,9 +52,9 @@ def placed_on(
 
 
 def names() -> Iterator[ParameterSet]:
-    """Of each sort of traps every third in CI, and one at least."""
+    """Of each sort of traps every fourth in CI, and one at least."""
     sorts = ((f"{trap.axis}, honest: {trap.is_honest}", trap.name) for trap in VARIANTS)
-    for found in spread(sorts, one_in=3):
+    for found in spread(sorts, one_in=4):
         name = str(found.values[-1])
         yield pytest.param(name, marks=[*found.marks, *marks(name)])
 
