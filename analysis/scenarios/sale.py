@@ -260,8 +260,9 @@ def _counts(result: SimulationResult, attempt: SaleSteps, whole: SaleSteps) -> b
 
 
 def write_sending(setup: TradeSetup, bought: Bought) -> TransferSimulation | None:
-    """Return a simulation in which the buyer transfers half after the longest wait. None: nothing
-    was bought."""
+    """Return a simulation in which the buyer transfers half after the longest wait, and should
+    that fail for its size, a hundredth of it: where each whole token costs gas, half of a large
+    purchase may need more than a block has. None: nothing was bought."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or not buyer.held[1]:
         return None
@@ -277,11 +278,19 @@ def write_sending(setup: TradeSetup, bought: Bought) -> TransferSimulation | Non
     write_buy(builder[0], setup, sender, buyer.amount_in)
     builder[1].add(balance_call(token, sender, "balance at approval"))
     builder[2].add(balance_call(token, sender, "balance at sale"))
-    steps = write_transfer(
-        builder[3], token, sender, setup.trader("friend"), wallet.amount_raw, asker=sender
+    attempts = tuple(
+        write_transfer(
+            builder[3].named(prefix),
+            token,
+            sender,
+            setup.trader("friend"),
+            RawAmount(max(1, wallet.amount_raw // share)),
+            asker=sender,
+        )
+        for prefix, share in (("", 1), ("smaller ", 100))
     )
     simulation = build_simulation(setup, builder.blocks(), payers={sender: buyer.amount_in})
-    return TransferSimulation(wallet=wallet, simulation=simulation, attempts=(steps,))
+    return TransferSimulation(wallet=wallet, simulation=simulation, attempts=attempts)
 
 
 def _orders(

@@ -17,6 +17,7 @@ from harness.chain.verbs import Chain
 from harness.clock import HandClock
 from sql.store import Store
 from tests.chain.judging import judge
+from tests.chain.quote_traps import place, with_traps
 from tests.chain.test_custody import KEEPER, with_wallets
 from tests.chain.test_scan import NoOverrides
 
@@ -96,3 +97,20 @@ async def test_who_the_code_knows_is_no_holder(
     (proof,) = [row.body for row in beside.evidence if row.key == "transfer"]
     assert plain in proof
     assert who not in proof
+
+
+@pytest.mark.parametrize(("contract", "passes"), [("PiecesToken", True), ("StuckToken", False)])
+async def test_what_only_its_size_makes_too_dear_is_no_refusal(
+    chain: Chain, context: ChainContext, contract: str, *, passes: bool
+) -> None:
+    """Where each piece costs gas, half of a large purchase does not fit into a block."""
+    token = place(with_traps(chain), contract)
+    report = await judge(context, token.address)
+    assert report.token.transfer_success is passes
+    assert report.pools is not None
+    assert {(pool.buy, pool.sell) for pool in report.pools} == {("passed", "passed")}
+    sender = chain.fresh_account()
+    assert chain.buy(token, sender).success
+    given = chain.balance(token.address, sender) // 100
+    sent = chain.transfer(token.address, sender, chain.fresh_account(), given)
+    assert sent.success is passes

