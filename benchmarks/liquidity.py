@@ -1,7 +1,7 @@
 """How long it takes to find out who holds the liquidity, and what that asks of the node.
 
-On a node of this machine, as it is and with 50 ms added to each round trip: a token with one pair,
-and one with a pool of positions.
+On a node of this machine, as it is and with 50 ms added to each round trip: tokens with one pool
+whose liquidity their maker keeps, so that a withdrawal is simulated; on V4 a contract has it.
 """
 
 import asyncio
@@ -14,14 +14,18 @@ from benchmarks.quotes import ROUNDS, context_of, measure, settled
 from config.chains import Chain
 from core.report import Report
 from core.rpc.client import RpcClient
-from demo.layout import World
+from demo.animal import Animal
+from demo.compile import load_artifacts
+from demo.layout import VenueKey
+from harness.chain.verbs import Chain as DemoChain
+
+VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4")
 
 
-async def run(chain: Chain, world: World, client: RpcClient) -> None:
+async def run(chain: Chain, demo: DemoChain, client: RpcClient) -> None:
     """Print the table."""
-    for venue in ("v2", "v3", "v4"):
-        traded = [token for token in world.tokens if token.pool.venue == venue]
-        token = next((token for token in traded if token.key == "honest"), traded[0])
+    for venue in VENUES:
+        token = demo.place(Animal(key=venue, trait="honest", symbol="KEPT", venue=venue))
         report = await settled(context_of(chain, client), token.address)
 
         async def find(context: ChainContext, report: Report = report) -> object:
@@ -34,7 +38,8 @@ async def main() -> None:
     """Start the node, and print the table."""
     async with demo_world() as demo:
         print(describe(f"{ROUNDS} rounds"))
-        await run(demo.chain, demo.world, demo.client)
+        known = DemoChain(demo.node, demo.world, load_artifacts())
+        await run(demo.chain, known, demo.client)
 
 
 if __name__ == "__main__":
