@@ -209,6 +209,9 @@ def test_hostile_tokens_end_in_a_refusal_or_an_answer(served: Served) -> None:
 
 def test_metrics_say_what_the_service_does(served: Served) -> None:
     served.ask("honest")
+    # The run ends a moment after its report is handed out.
+    settled = re.compile(r'assay_analysis_seconds_count\{[^}]*outcome="settled"[^}]*\} [1-9]')
+    until(lambda: settled.search(served.client.get("/metrics").text))
     ready = served.client.get("/ready").json()
     families = {
         family.name: family
