@@ -1,6 +1,6 @@
 """What stands where in the demo's world: its anchors, venues, tokens and accounts."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from eth_utils.crypto import keccak
@@ -44,6 +44,10 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     """AmmV4 only."""
     stable: bool = False
     """Solid only: the curve of stables."""
+
+
+BURN: Final = Address(f"0x{0xDEAD:040x}")
+"""Where liquidity goes that nobody is to have."""
 
 
 class Sides(msgspec.Struct, frozen=True, kw_only=True):

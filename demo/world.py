@@ -12,7 +12,7 @@ from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
 from demo.concentrated import open_concentrated
 from demo.launchpads import build_launchpads
-from demo.layout import Pool, Sides, Venues, World, ZooToken, named_account, native_worth
+from demo.layout import BURN, Pool, Sides, Venues, World, ZooToken, named_account, native_worth
 from demo.pipeline import Pipeline, created2_address, created_address
 from demo.seeding import PAIRS, approve_stables, fetch_addresses, seed
 from demo.stages import OnStage, show_nothing
@@ -22,7 +22,6 @@ from demo.zoo import ZOO
 _SUPPLY_RAW = 1_000_000 * 10**18
 """Of every token of the zoo, whatever its decimals."""
 _HOLDERS = 3
-_BURN = Address(f"0x{0xDEAD:040x}")
 _TRADERS = 4
 _STABLE_SHARE_USD = 5_000_000
 """Stables for the owner and for each trader."""
@@ -133,7 +132,7 @@ class Zoo:
         """Put the tokens on the chain, and wait until they stand."""
         approve_stables(self._pipeline, self._venues, self._owner)
         placed = [
-            self._place(animal, liquidity_to=_BURN if animal.liquidity == "burnt" else None)
+            self._place(animal, liquidity_to=BURN if animal.liquidity == "burnt" else None)
             for animal in animals
         ]
         self._pipeline.flush()

@@ -38,16 +38,17 @@ from analysis.reads.chain_reads import Handle, RequestHandle
 from analysis.reads.eth_reads import (
     WORD,
     Log,
+    MinedLog,
     NoAnswer,
     Reply,
     decode_logs,
+    decode_mined_logs,
     decode_uint,
 )
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
 from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address
-from core.rpc.messages import RpcAnswer, RpcFault
 
 MOST_BLOCKS: Final = 40
 """Blocks that are searched for first holders, those of the largest mints first."""
@@ -59,12 +60,6 @@ _MINT: Final = topic_of("Mint(bytes32,address,uint256[],bytes32,bytes32[],bytes3
 _KEY_WORDS: Final = 6
 _HALF: Final = 128
 """Bits of the first amount in a packed pair. Source: infinity-core PackedUint128Math."""
-
-
-class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
-    topics: tuple[str, ...]
-    data: str
-    block_number: str
 
 
 class _Mint(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +85,7 @@ class EntryBins:
         self._id = bytes.fromhex(pool.key[2:])
         self._manager = pool.dex.position_manager or ZERO_ADDRESS
         self._balances = BinBalances(self._manager, self._token_id)
-        self._history: tuple[ReadBatch, RequestHandle[tuple[_MintLog, ...] | None], Handle[Reply]]
+        self._history: tuple[ReadBatch, RequestHandle[tuple[MinedLog, ...] | None], Handle[Reply]]
         self._minted: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._bins: dict[int, tuple[ReadBatch, Handle[Reply]]] = {}
         self._others: dict[_Other, tuple[ReadBatch, Handle[int | None]]] = {}
@@ -110,7 +105,7 @@ class EntryBins:
             to_block=self._to_block,
         )
         key = batch.call(self._pool.dex.factory, "poolIdToPoolKey(bytes32)", self._id)
-        self._history = batch, batch.request(query, returns=_decode_mint_logs), key
+        self._history = batch, batch.request(query, returns=decode_mined_logs), key
 
     def _ask_bins(self, batch: ReadBatch) -> None:
         """Add what the largest bins hold, the position manager's events in the blocks of its
@@ -249,7 +244,7 @@ def _bins_of(transfer: BinTransfer, bin_of: Mapping[int, int]) -> set[int]:
     return {bin_of[token_id] for token_id, _ in transfer.moved if token_id in bin_of}
 
 
-def _decode_mint(log: _MintLog) -> _Mint | None:
+def _decode_mint(log: MinedLog) -> _Mint | None:
     """Return the mint. None: the data is malformed."""
     data = bytes.fromhex(log.data.removeprefix("0x"))
     arrays = decode_arrays(data, at=(0, 2))
@@ -273,9 +268,3 @@ def _decode_bin(reply: Reply) -> BinReserves | None:
         return None
     x, y, _, shares = (int.from_bytes(reply[at : at + WORD]) for at in range(0, 4 * WORD, WORD))
     return BinReserves(x=x, y=y, shares=shares)
-
-
-def _decode_mint_logs(answer: RpcAnswer) -> tuple[_MintLog, ...] | None:
-    if isinstance(answer, RpcFault):
-        return None
-    return msgspec.json.decode(answer, type=tuple[_MintLog, ...])

@@ -10,11 +10,11 @@ from analysis.liquidity.bin_holdings import bin_value_of
 from analysis.liquidity.book_bins import BookBins
 from analysis.liquidity.entry_bins import EntryBins
 from analysis.liquidity.entry_positions import EntryPositions
+from analysis.liquidity.holder_reads import LiquidityHolderReads
 from analysis.liquidity.holdings import HoldingReads, PoolHoldings
 from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
-from analysis.liquidity.owner_reads import LiquidityHolderReads
 from analysis.liquidity.position_value import valuation_of
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.venue_registry import venue_of

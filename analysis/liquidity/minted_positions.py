@@ -27,17 +27,18 @@ from analysis.market.venues.uniswap_v4_state import Position
 from analysis.reads.chain_reads import AnswerAddress, Handle, RequestHandle
 from analysis.reads.eth_reads import (
     Log,
+    MinedLog,
     NoAnswer,
     Reply,
     decode_address,
     decode_logs,
+    decode_mined_logs,
     decode_uint,
 )
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
 from core.keccak import keccak
 from core.primitives import Address
-from core.rpc.messages import RpcAnswer, RpcFault
 
 MOST_BLOCKS: Final = 40
 """Blocks that are searched for token ids, those of the largest mints first."""
@@ -55,19 +56,8 @@ _WORD: Final = 32
 _TICK_BYTES: Final = 3
 
 
-class _MintLog(msgspec.Struct, frozen=True, rename="camel"):
-    topics: tuple[str, ...]
-    data: str
-    block_number: str
-
-    @property
-    def range(self) -> tuple[Address, int, int]:
-        owner, lower, upper = self.topics[1:4]
-        return Address("0x" + owner[-40:]), _signed(lower), _signed(upper)
-
-    @property
-    def amount(self) -> int:
-        return int(self.data[_AMOUNT_AT : _AMOUNT_AT + 64], 16)
+_Range = tuple[Address, int, int]
+"""Holder and ticks."""
 
 
 class _Token(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,9 +77,9 @@ class MintedPositions:
         self._pool, self._value = pool, value
         self._manager = pool.dex.position_manager
         self._from_block, self._to_block = from_block, to_block
-        self._history: PoolHistory[_MintLog]
+        self._history: PoolHistory[MinedLog]
         self._increases: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
-        self._others: dict[tuple[Address, int, int], Handle[int | None]] = {}
+        self._others: dict[_Range, Handle[int | None]] = {}
         self._tokens: dict[int, _Token] = {}
         self._gap = ""
 
@@ -104,7 +94,7 @@ class MintedPositions:
             [_MINT],
             from_block=self._from_block,
             to_block=self._to_block,
-            returns=_decode_mints,
+            returns=decode_mined_logs,
         )
 
     def _ask_positions(self, batch: ReadBatch) -> None:
@@ -112,8 +102,8 @@ class MintedPositions:
         contracts. Raises UpstreamError."""
         if not self._history.is_whole:
             self._gap = HISTORY_REFUSED
-        ordered = sorted(self._history.read(), key=lambda log: -log.amount)
-        managed = [log.block_number for log in ordered if log.range[0] == self._manager]
+        ordered = sorted(self._history.read(), key=lambda log: -_amount(log))
+        managed = [log.block_number for log in ordered if _range(log)[0] == self._manager]
         blocks = [int(number, 16) for number in dict.fromkeys(managed)]
         if len(blocks) > MOST_BLOCKS:
             self._gap = f"mints in {len(blocks) - MOST_BLOCKS} blocks are not read"
@@ -128,7 +118,7 @@ class MintedPositions:
                 if self._manager is not None
             ],
         )
-        others = dict.fromkeys(log.range for log in ordered if log.range[0] != self._manager)
+        others = dict.fromkeys(_range(log) for log in ordered if _range(log)[0] != self._manager)
         if len(others) > MOST_POSITIONS:
             self._gap = f"{len(others) - MOST_POSITIONS} positions are not read"
         for key in list(others)[:MOST_POSITIONS]:
@@ -179,7 +169,7 @@ class MintedPositions:
 
     def _read_tokens(self) -> Sequence[tuple[Address, Position, int | None]]:
         mints = self._history.read()
-        ranges = {log.range[1:] for log in mints if log.range[0] == self._manager}
+        ranges = {_range(log)[1:] for log in mints if _range(log)[0] == self._manager}
         read: list[tuple[Address, Position, int | None]] = []
         for token_id, token in self._tokens.items():
             position = _decode_position(token.batch[token.position], self._pool, ranges)
@@ -224,10 +214,13 @@ def _position_key(owner: Address, lower: int, upper: int) -> bytes:
     return bytes(keccak(bytes.fromhex(owner[2:]) + b"".join(ticks)))
 
 
-def _decode_mints(answer: RpcAnswer) -> tuple[_MintLog, ...] | None:
-    if isinstance(answer, RpcFault):
-        return None
-    return msgspec.json.decode(answer, type=tuple[_MintLog, ...])
+def _range(log: MinedLog) -> _Range:
+    owner, lower, upper = log.topics[1:4]
+    return Address("0x" + owner[-40:]), _signed(lower), _signed(upper)
+
+
+def _amount(log: MinedLog) -> int:
+    return int(log.data[_AMOUNT_AT : _AMOUNT_AT + 64], 16)
 
 
 def _signed(topic: str) -> int:

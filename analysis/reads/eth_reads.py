@@ -190,6 +190,22 @@ class Log(msgspec.Struct, frozen=True):
     data: str
 
 
+class MinedLog(msgspec.Struct, frozen=True, rename="camel"):
+    """An event with the block that it is in."""
+
+    topics: tuple[str, ...]
+    data: str
+    block_number: str
+    """In hex."""
+
+
+def decode_mined_logs(answer: RpcAnswer) -> tuple[MinedLog, ...] | None:
+    """Decode the answer to `eth_getLogs`. None: the node refused the query."""
+    if isinstance(answer, RpcFault):
+        return None
+    return msgspec.json.decode(answer, type=tuple[MinedLog, ...])
+
+
 def decode_logs(answer: RpcAnswer) -> tuple[Log, ...] | None:
     """Decode the answer to `eth_getLogs`. None: the node refused the query."""
     if isinstance(answer, RpcFault):

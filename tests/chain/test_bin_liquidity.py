@@ -16,7 +16,8 @@ from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW
 from tests.chain.judging import judge
 from tests.chain.test_liquidity_holders import DEAD
 from tests.chain.test_matrix import with_dexes
-from tests.chain.test_pools import WithoutLogs, context_with
+from tests.chain.test_pools import context_with
+from tests.chain.without_logs import WithoutLogs
 
 Family = Literal["infinity", "book"]
 FAMILIES: tuple[Family, ...] = ("infinity", "book")

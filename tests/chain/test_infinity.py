@@ -20,7 +20,8 @@ from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, Market, Opening
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
-from tests.chain.test_pools import WithoutLogs, context_with
+from tests.chain.test_pools import context_with
+from tests.chain.without_logs import WithoutLogs
 
 KEY = "(address,address,address,address,uint24,bytes32)"
 FEE, SPACING, OUTERMOST = 2_500, 50, 887_250

@@ -1,19 +1,16 @@
 """Protects what a verdict says of withdrawable liquidity: nothing young is `safe` whose liquidity
 its maker can take out, in one account or spread over many; burnt and locked is."""
 
-from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 import pytest
 
 from analysis.liquidity import pool_history
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.node import Node
 from api.formats.native import render_native
 from api.formats.summary import Summary, render_summary
 from core.primitives import Address
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.layout import FOR_EVER, VenueKey, ZooToken, positions_of
 from harness.api.samples import CLOCK, LIQUID_USD
 from harness.chain.verbs import Chain
@@ -33,6 +30,7 @@ from tests.chain.test_liquidity_holders import (
     with_locker,
 )
 from tests.chain.test_pools import context_with
+from tests.chain.without_logs import WithoutLogs
 
 __all__ = ["chain"]
 
@@ -158,30 +156,6 @@ def _few_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_history, "FIRST_BLOCKS", 20)
 
 
-class NarrowNode:
-    """Refuses queries for the logs of more than so many blocks, as providers do."""
-
-    def __init__(self, node: Node, most: int) -> None:
-        self._node, self._most = node, most
-        self.fetch_head = node.fetch_head
-
-    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        answers = await self._node.batch(requests)
-        refused = RpcFault(code=-32005, message="range too long", data=None)
-        return [
-            refused if self._spans(request) > self._most else answer
-            for request, answer in zip(requests, answers, strict=True)
-        ]
-
-    def _spans(self, request: RpcRequest) -> int:
-        if request.method != "eth_getLogs":
-            return 0
-        query = cast("dict[str, str]", request.params[0])
-        if query["toBlock"] == "latest":
-            return self._most + 1
-        return int(query["toBlock"], 16) - int(query["fromBlock"], 16) + 1
-
-
 @pytest.mark.usefixtures("_few_first_blocks")
 @pytest.mark.parametrize(
     ("venue", "is_burnt", "told"),
@@ -200,7 +174,7 @@ async def test_a_node_that_searches_few_blocks_shows_what_came_first(
     token = chain.world.token(key) if is_burnt else place(chain, venue=venue)
     rows = pool_rows(chain, token)
     chain.mine(60)
-    known = context_with(context, rows=rows, node=NarrowNode(context.node, 40))
+    known = context_with(context, rows=rows, node=WithoutLogs(context.node, most_blocks=40))
     assert await risk(asking_for(known, "young"), token.address) == told
 
 
@@ -213,7 +187,7 @@ async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     rows = pool_rows(chain, token)
     chain.mine(60)
     add_most(chain, token)
-    known = context_with(context, rows=rows, node=NarrowNode(context.node, 40))
+    known = context_with(context, rows=rows, node=WithoutLogs(context.node, most_blocks=40))
     assert await risk(asking_for(known, "young"), token.address) == "unknown"
     seeing = context_with(context, rows=rows)
     assert await risk(asking_for(seeing, "young"), token.address) == "withdrawable"

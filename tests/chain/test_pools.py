@@ -22,7 +22,6 @@ from config.chains import Chain as ChainFacts
 from config.external_settings import MarketDataSettings, SourceSettings
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes
 from core.report import PoolResultRow, Report
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.concentrated import POOL_KEY, fill_concentrated, pool_key
 from demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
 from demo.pipeline import Pipeline
@@ -33,6 +32,7 @@ from harness.chain.verbs import Chain
 from sql.rows import PoolRow
 from tests.analysis.external.service import Service, running_service
 from tests.chain.judging import judge
+from tests.chain.without_logs import WithoutLogs
 
 getcontext().prec = 60
 
@@ -48,22 +48,6 @@ class Rows:
     ) -> IndexedFacts:
         factories = frozenset(dex.factory for dex in chain.dexes)
         return IndexedFacts(pools=self._rows, covered_factories=factories)
-
-
-class WithoutLogs:
-    """A node that refuses every question about logs, as public ones do for long ranges."""
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self.fetch_head = node.fetch_head
-
-    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        answers = await self._node.batch(requests)
-        refused = RpcFault(code=-32005, message="range too long", data=None)
-        return [
-            refused if request.method == "eth_getLogs" else answer
-            for request, answer in zip(requests, answers, strict=True)
-        ]
 
 
 def context_with(

@@ -10,7 +10,7 @@ from core.abi import call_data
 from core.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import Artifacts, compile_sources
-from demo.layout import Pool, Sides, World, ZooToken, named_account
+from demo.layout import BURN, Pool, Sides, World, ZooToken, named_account
 from demo.pipeline import Pipeline, created2_address
 from demo.reads import read_address
 from demo.seeding import fetch_addresses, seed
@@ -22,7 +22,6 @@ HOLDERS = tuple(named_account(f"holder of traps {number}") for number in range(3
 
 _FLOOR = Path(__file__).resolve().parent / "contracts" / "Floor.sol"
 _HEAD = '// SPDX-License-Identifier: Apache-2.0\npragma solidity ^0.8.24;\nimport "./Floor.sol";\n'
-_BURN = Address(f"0x{0xDEAD:040x}")
 _SEARCH_GAS = 50_000_000
 _DECOY = 40
 """By how much a decoy is smaller than the pool that people trade in."""
@@ -137,7 +136,7 @@ class _Builder:
             quote=venues.wrapped_native.address,
             quote_raw=POOL_WEI,
             owner=owner,
-            liquidity_to={"kept": owner, "keepers": self._keeper, "burnt": _BURN}[trap.liquidity],
+            liquidity_to={"kept": owner, "keepers": self._keeper, "burnt": BURN}[trap.liquidity],
         )
         pool = seed(self._pipeline, venues, trap.venue, sides, hooks=hook or ZERO_ADDRESS)
         if trap.decoy:

@@ -133,6 +133,26 @@ contract InfinityVault {
     }
 }
 
+/// Pays a position manager's debt of one currency for `payer`, or hands out its credit.
+function square(
+    InfinityVault vault,
+    address currency,
+    int128 delta,
+    address payer,
+    address receiver
+) {
+    if (delta > 0) vault.take(currency, receiver, uint128(delta));
+    if (delta >= 0) return;
+    uint256 due = uint256(-int256(delta));
+    vault.sync(currency);
+    if (currency == address(0)) {
+        vault.settle{value: due}();
+    } else {
+        require(IErc20(currency).transferFrom(payer, address(vault), due), "TF");
+        vault.settle();
+    }
+}
+
 /// A manager with the interface and the storage layout of Infinity's CLPoolManager. The arithmetic is
 /// Uniswap's, from the v4-core package, whose pool state has the same layout.
 contract InfinityManager {
@@ -322,8 +342,8 @@ contract InfinityRouter {
     function lockAcquired(bytes calldata data) external returns (bytes memory) {
         (PoolKey memory key, bytes memory order) = abi.decode(data, (PoolKey, bytes));
         int256 delta = _order(key.poolManager, order, key);
-        _square(key.currency0, int128(delta >> 128));
-        _square(key.currency1, int128(delta));
+        square(vault, key.currency0, int128(delta >> 128), payer, payer);
+        square(vault, key.currency1, int128(delta), payer, payer);
         return "";
     }
 
@@ -345,19 +365,6 @@ contract InfinityRouter {
         int256 owed1 =
             int256(before1) - int256(vault.reservesOfApp(manager, key.currency1));
         return (owed0 << 128) | int256(uint256(uint128(int128(owed1))));
-    }
-
-    function _square(address currency, int128 delta) private {
-        if (delta > 0) vault.take(currency, payer, uint128(delta));
-        if (delta >= 0) return;
-        uint256 due = uint256(-int256(delta));
-        vault.sync(currency);
-        if (currency == address(0)) {
-            vault.settle{value: due}();
-        } else {
-            require(IErc20(currency).transferFrom(payer, address(vault), due), "TF");
-            vault.settle();
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {FullMath} from "@uniswap/v4-core/src/libraries/FullMath.sol";
-import {IErc20, InfinityVault, PoolKey} from "./Infinity.sol";
+import {InfinityVault, PoolKey, square} from "./Infinity.sol";
 
 struct MintParams {
     /// Parts of both amounts, of 1e18, from bit 88 and bit 24 on, and below them the bin.
@@ -419,17 +419,8 @@ contract InfinityBinRouter {
 
     /// What the manager holds more is owed, and what it holds less is due.
     function _square(address manager, address currency, uint256 before) private {
-        uint256 held = vault.reservesOfApp(manager, currency);
-        if (held < before) vault.take(currency, payer, before - held);
-        if (held <= before) return;
-        uint256 due = held - before;
-        vault.sync(currency);
-        if (currency == address(0)) {
-            vault.settle{value: due}();
-        } else {
-            require(IErc20(currency).transferFrom(payer, address(vault), due), "TF");
-            vault.settle();
-        }
+        int256 delta = int256(before) - int256(vault.reservesOfApp(manager, currency));
+        square(vault, currency, int128(delta), payer, payer);
     }
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.24;
 
-import {IErc20, InfinityVault, PoolKey} from "Infinity.sol";
+import {BinTokens} from "BinTokens.sol";
+import {InfinityVault, PoolKey, square} from "Infinity.sol";
 import {BurnParams, InfinityBinManager, MintParams, spread} from "InfinityBin.sol";
 
 /// Shares of bins as tokens, by the public interface of Infinity's BinPositionManager: a token's id is
 /// the hash of pool and bin, and shares are burnt with BIN_REMOVE_LIQUIDITY and TAKE_PAIR.
-contract InfinityBinPositionManager {
+contract InfinityBinPositionManager is BinTokens {
     struct RemoveParams {
         PoolKey poolKey;
         uint128 amount0Min;
@@ -26,48 +27,12 @@ contract InfinityBinPositionManager {
     }
 
     InfinityVault public immutable vault;
-    mapping(address => mapping(uint256 => uint256)) public balanceOf;
-    mapping(uint256 => uint256) public totalSupply;
-
-    event TransferBatch(
-        address indexed sender,
-        address indexed from,
-        address indexed to,
-        uint256[] ids,
-        uint256[] amounts
-    );
 
     constructor(InfinityVault vault_) {
         vault = vault_;
     }
 
     receive() external payable {}
-
-    function balanceOfBatch(address[] calldata owners, uint256[] calldata ids)
-        external
-        view
-        returns (uint256[] memory balances)
-    {
-        require(owners.length == ids.length, "BinFungibleToken_InvalidLength");
-        balances = new uint256[](ids.length);
-        for (uint256 at = 0; at < ids.length; ++at) {
-            balances[at] = balanceOf[owners[at]][ids[at]];
-        }
-    }
-
-    function batchTransferFrom(
-        address from,
-        address to,
-        uint256[] calldata ids,
-        uint256[] calldata amounts
-    ) external {
-        require(msg.sender == from, "BinFungibleToken_SpenderNotApproved");
-        for (uint256 at = 0; at < ids.length; ++at) {
-            balanceOf[from][ids[at]] -= amounts[at];
-            balanceOf[to][ids[at]] += amounts[at];
-        }
-        emit TransferBatch(msg.sender, from, to, ids, amounts);
-    }
 
     /// Puts equal parts into bins on both sides of the price, in the name of `to`. `amounts`: of the
     /// first token in the lower half of the word, of the second in the upper one.
@@ -98,8 +63,8 @@ contract InfinityBinPositionManager {
         require(msg.sender == address(vault), "NotVault");
         Order memory order = abi.decode(data, (Order));
         int256 delta = order.isMint ? _mint(order) : _burn(order);
-        _square(order.key.currency0, int128(delta >> 128), order);
-        _square(order.key.currency1, int128(delta), order);
+        square(vault, order.key.currency0, int128(delta >> 128), order.payer, order.receiver);
+        square(vault, order.key.currency1, int128(delta), order.payer, order.receiver);
         return "";
     }
 
@@ -132,18 +97,5 @@ contract InfinityBinPositionManager {
             totalSupply[tokens[at]] -= params.amounts[at];
         }
         emit TransferBatch(order.payer, params.from, address(0), tokens, params.amounts);
-    }
-
-    function _square(address currency, int128 delta, Order memory order) private {
-        if (delta > 0) vault.take(currency, order.receiver, uint128(delta));
-        if (delta >= 0) return;
-        uint256 due = uint128(-delta);
-        vault.sync(currency);
-        if (currency == address(0)) {
-            vault.settle{value: due}();
-        } else {
-            require(IErc20(currency).transferFrom(order.payer, address(vault), due), "TF");
-            vault.settle();
-        }
     }
 }

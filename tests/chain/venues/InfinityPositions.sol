@@ -2,7 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {BalanceDelta} from "@uniswap/v4-core/src/types/BalanceDelta.sol";
-import {IErc20, InfinityManager, InfinityVault, LiquidityParams, PoolKey} from "Infinity.sol";
+import {InfinityManager, InfinityVault, LiquidityParams, PoolKey, square} from "Infinity.sol";
 
 /// Positions of Infinity (CL) as tokens, by the public interface of its CLPositionManager: the token
 /// id is the salt, and a position is decreased with CL_DECREASE_LIQUIDITY and TAKE_PAIR.
@@ -78,21 +78,8 @@ contract InfinityPositionManager {
         );
         (BalanceDelta delta,) =
             InfinityManager(one.key.poolManager).modifyLiquidity(one.key, params, "");
-        _square(one.key.currency0, delta.amount0(), change);
-        _square(one.key.currency1, delta.amount1(), change);
+        square(vault, one.key.currency0, delta.amount0(), change.payer, change.receiver);
+        square(vault, one.key.currency1, delta.amount1(), change.payer, change.receiver);
         return "";
-    }
-
-    function _square(address currency, int128 delta, Change memory change) private {
-        if (delta > 0) vault.take(currency, change.receiver, uint128(delta));
-        if (delta >= 0) return;
-        uint256 due = uint128(-delta);
-        vault.sync(currency);
-        if (currency == address(0)) {
-            vault.settle{value: due}();
-        } else {
-            require(IErc20(currency).transferFrom(change.payer, address(vault), due), "TF");
-            vault.settle();
-        }
     }
 }

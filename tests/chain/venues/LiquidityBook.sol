@@ -2,6 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {FullMath} from "@uniswap/v4-core/src/libraries/FullMath.sol";
+import {BinTokens} from "BinTokens.sol";
 
 interface IErc20 {
     function balanceOf(address owner) external view returns (uint256);
@@ -12,7 +13,7 @@ interface IErc20 {
 /// A pair with the interface, the events and the arithmetic of Liquidity Book's: constant-sum bins,
 /// the price of each `step` basis points above that of the one before; a trade goes through as many
 /// as it needs, and reverts where they end. The fee does not vary here. Shares of bins are its tokens.
-contract BookPair {
+contract BookPair is BinTokens {
     uint256 private constant FEE = 2e15;
     uint256 private constant ONE = 1e18;
     uint256 private constant PROTOCOL_BP = 1_000;
@@ -24,8 +25,6 @@ contract BookPair {
     uint24 public getActiveId;
 
     mapping(uint24 => uint256[2]) private bins;
-    mapping(uint256 => uint256) public totalSupply;
-    mapping(address => mapping(uint256 => uint256)) public balanceOf;
     uint256[2] private reserves;
     uint256[2] private protocolFees;
     uint24 private lowest = type(uint24).max;
@@ -40,14 +39,6 @@ contract BookPair {
         uint24 volatilityAccumulator,
         bytes32 totalFees,
         bytes32 protocolFees
-    );
-
-    event TransferBatch(
-        address indexed sender,
-        address indexed from,
-        address indexed to,
-        uint256[] ids,
-        uint256[] amounts
     );
 
     constructor(address x, address y, uint24 activeId, uint16 step) {
@@ -87,32 +78,6 @@ contract BookPair {
         (bins[id][0], bins[id][1]) = (bins[id][0] + x, bins[id][1] + y);
         totalSupply[id] += shares;
         balanceOf[msg.sender][id] += shares;
-    }
-
-    function balanceOfBatch(address[] calldata accounts, uint256[] calldata ids)
-        external
-        view
-        returns (uint256[] memory balances)
-    {
-        require(accounts.length == ids.length, "LBToken__InvalidLength");
-        balances = new uint256[](ids.length);
-        for (uint256 at = 0; at < ids.length; ++at) {
-            balances[at] = balanceOf[accounts[at]][ids[at]];
-        }
-    }
-
-    function batchTransferFrom(
-        address from,
-        address to,
-        uint256[] calldata ids,
-        uint256[] calldata amounts
-    ) external {
-        require(msg.sender == from, "LBToken__SpenderNotApproved");
-        for (uint256 at = 0; at < ids.length; ++at) {
-            balanceOf[from][ids[at]] -= amounts[at];
-            balanceOf[to][ids[at]] += amounts[at];
-        }
-        emit TransferBatch(msg.sender, from, to, ids, amounts);
     }
 
     function burn(
