@@ -4,11 +4,16 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from harness.parts.server_process import PartFailedError, ServerProcess, free_port, is_listening
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from harness.parts.server_process import PartFailedError, ServerProcess, free_port
 
 _LOG_FOLDER = "appendonlydir"
 """Where Valkey keeps its commands unless told otherwise."""
@@ -44,8 +49,8 @@ class ValkeyServer:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        """Start, and wait until connections are accepted. Raises PartFailedError."""
-        self._process.start(lambda: is_listening(self.port))
+        """Start, and wait until commands are answered. Raises PartFailedError."""
+        self._process.start(self._is_ready)
 
     def stop(self) -> None:
         """Stop as an operator would. Does nothing if the server is down."""
@@ -58,6 +63,15 @@ class ValkeyServer:
     def empty(self) -> None:
         """Forget everything, while it is down."""
         shutil.rmtree(self._folder / _LOG_FOLDER, ignore_errors=True)
+
+    def _is_ready(self) -> bool:
+        # While it loads what it keeps, it accepts connections and refuses every command.
+        once = Retry(NoBackoff(), 0)
+        with closing(Redis.from_url(self.url, socket_timeout=1, retry=once)) as client:
+            try:
+                return bool(client.ping())
+            except RedisError:
+                return False
 
 
 @contextmanager

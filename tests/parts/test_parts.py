@@ -56,6 +56,7 @@ def test_valkey_keeps_what_it_has_confirmed() -> None:
     with running_valkey() as server:
         with closing(redis.Redis.from_url(server.url)) as client:
             assert client.incrby("calls", 5) == 5
+            client.eval("for i = 1, 200000 do redis.call('set', i, i) end", 0)
         server.kill()
         assert not is_listening(server.port)
         server.start()
