@@ -22,10 +22,10 @@ from analysis.liquidity.holdings import (
     AskRound,
     Part,
     PoolHoldings,
-    history_query,
 )
+from analysis.liquidity.pool_history import PoolHistory
 from analysis.market.venues.pool import Candidate
-from analysis.reads.chain_reads import Handle, RequestHandle
+from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import (
     WORD,
     Log,
@@ -48,8 +48,8 @@ class BookBins:
         self._pool, self._value = pool, value
         self._from_block, self._to_block = from_block, to_block
         self._balances = BinBalances(pool.pool, int)
-        self._history: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]]
-        self._token_x: Handle[Address | None]
+        self._history: PoolHistory[Log]
+        self._token_x: tuple[ReadBatch, Handle[Address | None]]
         self._bins: dict[int, tuple[ReadBatch, Handle[Reply], Handle[int | None]]] = {}
         self._gap = ""
 
@@ -58,18 +58,21 @@ class BookBins:
         return self._ask_history, self._ask_balances
 
     def _ask_history(self, batch: ReadBatch) -> None:
-        query = history_query(
-            self._pool, [TRANSFER_BATCH], from_block=self._from_block, to_block=self._to_block
+        self._history = PoolHistory(
+            batch,
+            self._pool,
+            [TRANSFER_BATCH],
+            from_block=self._from_block,
+            to_block=self._to_block,
+            returns=decode_logs,
         )
-        self._history = batch, batch.request(query, returns=decode_logs)
-        self._token_x = batch.call(self._pool.pool, "getTokenX()", returns=decode_address)
+        token_x = batch.call(self._pool.pool, "getTokenX()", returns=decode_address)
+        self._token_x = batch, token_x
 
     def _ask_balances(self, batch: ReadBatch) -> None:
-        first, handle = self._history
-        logs = first[handle]
-        if logs is None:
+        if not self._history.is_whole:
             self._gap = HISTORY_REFUSED
-        left = _shares_by_events(logs or ())
+        left = _shares_by_events(self._history.read())
         # Shares of all bins are counted in the worth of the pair's second token.
         of_bin, of_holder = defaultdict[int, int](int), defaultdict[Address, int](int)
         for (holder, at), held in left.items():
@@ -93,7 +96,7 @@ class BookBins:
 
     def read(self) -> PoolHoldings:
         """Decode the holdings. Raises UpstreamError."""
-        first, _ = self._history
+        first, token_x = self._token_x
         bins = {
             at: found
             for at, (batch, reserves, shares) in self._bins.items()
@@ -106,7 +109,7 @@ class BookBins:
                 for (holder, at), held in self._balances.read().items()
             ],
             self._value,
-            token_is_x=first[self._token_x] == self._pool.token,
+            token_is_x=first[token_x] == self._pool.token,
             gap=self._gap,
         )
 

@@ -30,9 +30,9 @@ from analysis.liquidity.holdings import (
     AskRound,
     Part,
     PoolHoldings,
-    history_query,
     log_query,
 )
+from analysis.liquidity.pool_history import PoolHistory
 from analysis.market.venues.pool import Candidate
 from analysis.reads.chain_reads import Handle, RequestHandle
 from analysis.reads.eth_reads import (
@@ -85,11 +85,12 @@ class EntryBins:
         self._id = bytes.fromhex(pool.key[2:])
         self._manager = pool.dex.position_manager or ZERO_ADDRESS
         self._balances = BinBalances(self._manager, self._token_id)
-        self._history: tuple[ReadBatch, RequestHandle[tuple[MinedLog, ...] | None], Handle[Reply]]
+        self._history: PoolHistory[MinedLog]
+        self._key: tuple[ReadBatch, Handle[Reply]]
         self._minted: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._bins: dict[int, tuple[ReadBatch, Handle[Reply]]] = {}
         self._others: dict[_Other, tuple[ReadBatch, Handle[int | None]]] = {}
-        self._passed: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]] | None = None
+        self._passed: PoolHistory[Log] | None = None
         self._named: dict[Address, set[int]] = {}
         self._gap = ""
 
@@ -98,25 +99,26 @@ class EntryBins:
         return self._ask_mints, self._ask_bins, self._ask_balances, self._ask_receivers
 
     def _ask_mints(self, batch: ReadBatch) -> None:
-        query = history_query(
+        self._history = PoolHistory(
+            batch,
             self._pool,
             [_MINT, self._pool.key],
             from_block=self._from_block,
             to_block=self._to_block,
+            returns=decode_mined_logs,
         )
         key = batch.call(self._pool.dex.factory, "poolIdToPoolKey(bytes32)", self._id)
-        self._history = batch, batch.request(query, returns=decode_mined_logs), key
+        self._key = batch, key
 
     def _ask_bins(self, batch: ReadBatch) -> None:
         """Add what the largest bins hold, the position manager's events in the blocks of its
         mints, and the shares of other contracts. Raises UpstreamError."""
-        first, handle, _ = self._history
-        logs = first[handle]
-        if logs is None:
+        if not self._history.is_whole:
             self._gap = HISTORY_REFUSED
         token_is_x = self._pool.token_is_0
         worth = defaultdict[int, float](float)
-        mints = [mint for log in logs or () if (mint := _decode_mint(log)) is not None]
+        decoded = map(_decode_mint, self._history.read())
+        mints = [mint for mint in decoded if mint is not None]
         for mint in mints:
             for at, x, y in mint.amounts:
                 worth[at] += self._value.of(x, y, token_is_x=token_is_x)
@@ -164,24 +166,23 @@ class EntryBins:
         if not self._named:
             return
         senders = ["0x" + holder[2:].rjust(2 * WORD, "0") for holder in self._named]
-        query = history_query(
+        self._passed = PoolHistory(
+            batch,
             self._pool,
             [TRANSFER_BATCH, None, senders],
             address=self._manager,
             from_block=self._from_block,
             to_block=self._to_block,
+            returns=decode_logs,
         )
-        self._passed = batch, batch.request(query, returns=decode_logs)
 
     def _ask_receivers(self, batch: ReadBatch) -> None:
         """Add what those have to whom shares were passed on. Raises UpstreamError."""
         if self._passed is None:
             return
-        before, handle = self._passed
-        logs = before[handle]
-        if logs is None:
+        if not self._passed.is_whole:
             self._gap = "the node does not give all transfers of shares"
-        received = self._receivers(logs or (), minted=False)
+        received = self._receivers(self._passed.read(), minted=False)
         fresh = {holder: bins - self._named.get(holder, set()) for holder, bins in received.items()}
         self._ask_named(batch, {holder: bins for holder, bins in fresh.items() if bins})
 
@@ -191,7 +192,7 @@ class EntryBins:
 
     def read(self) -> PoolHoldings:
         """Decode the holdings. Raises UpstreamError."""
-        first, _, key = self._history
+        first, key = self._key
         bins = {
             at: found
             for at, (batch, read) in self._bins.items()

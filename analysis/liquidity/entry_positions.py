@@ -2,12 +2,15 @@
 
 The manager's ModifyLiquidity events name the contract that holds each position and its salt. The
 exchange's position manager uses the token id as salt, and says who owns the token; of any other
-contract only the contract itself is known. Source: v4-core IPoolManager, v4-periphery
+contract only the contract itself is known. Where a node gives the first events alone, the manager's
+positions among them are read as they are now. Source: v4-core IPoolManager, v4-periphery
 PositionManager; infinity-core ICLPoolManager, infinity-periphery CLPositionManager.
 """
 
 from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
@@ -15,13 +18,13 @@ from analysis.liquidity.holdings import (
     Part,
     PoolHoldings,
     gather,
-    history_query,
 )
+from analysis.liquidity.pool_history import PoolHistory
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import MODIFY_LIQUIDITY, Position
-from analysis.reads.chain_reads import AnswerAddress, Handle, RequestHandle
-from analysis.reads.eth_reads import Log, decode_address, decode_logs
+from analysis.reads.chain_reads import AnswerAddress, Handle
+from analysis.reads.eth_reads import Log, decode_address, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from core.primitives import Address
 
@@ -30,7 +33,16 @@ MOST_POSITIONS: Final = 60
 
 _WORD_DIGITS: Final = 64
 _Key = tuple[Address, int, int, int]
-"""LiquidityHolding contract, ticks, salt."""
+"""Contract that holds the position, ticks, salt."""
+
+
+class _Token(msgspec.Struct, frozen=True, kw_only=True):
+    """The reads of one token of the position manager."""
+
+    batch: ReadBatch
+    owner: Handle[Address | None]
+    liquidity: Handle[int | None] | None
+    """None: events tell it."""
 
 
 class EntryPositions:
@@ -41,66 +53,57 @@ class EntryPositions:
     ) -> None:
         self._pool, self._value = pool, value
         self._from_block, self._to_block = from_block, to_block
-        self._history: tuple[ReadBatch, RequestHandle[tuple[Log, ...] | None]]
-        self._positions: dict[_Key, int] | None = None
-        self._owners: dict[_Key, tuple[ReadBatch, Handle[Address | None]]] = {}
+        self._history: PoolHistory[Log]
+        self._positions: dict[_Key, int] = {}
+        """Liquidity of each position, as far as the events were searched."""
+        self._tokens: dict[_Key, _Token] = {}
 
     def rounds(self) -> tuple[AskRound, ...]:
         """Return the two rounds."""
         return self._ask_history, self._ask_owners
 
     def _ask_history(self, batch: ReadBatch) -> None:
-        query = history_query(
+        self._history = PoolHistory(
+            batch,
             self._pool,
             [MODIFY_LIQUIDITY, self._pool.key],
             from_block=self._from_block,
             to_block=self._to_block,
+            returns=decode_logs,
         )
-        self._history = batch, batch.request(query, returns=decode_logs)
-
-    def _sum_changes(self) -> None:
-        """Add up the manager's events, which are its own. Raises UpstreamError."""
-        first, handle = self._history
-        logs = first[handle]
-        if logs is None:
-            return
-        found: dict[_Key, int] = {}
-        for log in logs:
-            lower, upper, delta, salt = (
-                int(log.data[at : at + _WORD_DIGITS], 16)
-                for at in range(2, 2 + 4 * _WORD_DIGITS, _WORD_DIGITS)
-            )
-            key = Address("0x" + log.topics[2][-40:]), _signed(lower), _signed(upper), salt
-            found[key] = found.get(key, 0) + _signed(delta)
-        self._positions = {key: held for key, held in found.items() if held > 0}
 
     def _ask_owners(self, batch: ReadBatch) -> None:
         """Add the owners of the largest positions of the position manager. Raises UpstreamError."""
-        self._sum_changes()
-        managed = [
-            key
-            for key in sorted(self._positions or {}, key=self._weight, reverse=True)
-            if key[0] == self._pool.dex.position_manager
-        ]
+        self._positions = _sum_changes(self._history.read())
+        largest = sorted(self._positions, key=self._weight, reverse=True)
+        managed = [key for key in largest if key[0] == self._pool.dex.position_manager]
         for key in managed[:MOST_POSITIONS]:
-            owner = batch.call(key[0], "ownerOf(uint256)", key[3], returns=decode_address)
-            self._owners[key] = batch, owner
+            manager, token_id = key[0], key[3]
+            owner = batch.call(manager, "ownerOf(uint256)", token_id, returns=decode_address)
+            liquidity = None
+            if not self._history.is_whole:
+                # Later events, which the node does not give, may have taken some.
+                liquidity = batch.call(
+                    manager, "getPositionLiquidity(uint256)", token_id, returns=decode_uint
+                )
+            self._tokens[key] = _Token(batch=batch, owner=owner, liquidity=liquidity)
 
     def named(self) -> Sequence[Address | AnswerAddress]:
         """Return the owners of the manager's positions, and the other contracts."""
-        others = (key[0] for key in self._positions or {} if key not in self._owners)
-        return *(AnswerAddress(owner) for _, owner in self._owners.values()), *others
+        owners = (AnswerAddress(token.owner) for token in self._tokens.values())
+        others = (key[0] for key in self._positions if key not in self._tokens)
+        return *owners, *others
 
     def read(self) -> PoolHoldings:
         """Decode the positions. Raises UpstreamError."""
-        if self._positions is None:
-            return PoolHoldings(total=self._value.reserves, gap=HISTORY_REFUSED)
+        if not self._history.is_whole:
+            return self._read_part()
         owned, unread = [], 0
         for key, held in self._positions.items():
             part, holder = Part(amount=held), key[0]
             if holder == self._pool.dex.position_manager:
-                batch, owner = self._owners.get(key, (None, None))
-                found = None if batch is None or owner is None else batch[owner]
+                token = self._tokens.get(key)
+                found = None if token is None else token.batch[token.owner]
                 if found is None:
                     unread += 1
                     continue
@@ -111,11 +114,37 @@ class EntryPositions:
         if unread:
             gap = f"the owners of {unread} positions are not read"
         if not self._value.is_whole(every):
-            total, gap = max(total, self._value.reserves), "the pool's events do not add up"
+            total, gap = self._value.least_total(every), "the pool's events do not add up"
         return gather(owned, total=total, gap=gap)
 
+    def _read_part(self) -> PoolHoldings:
+        """Return what the manager's positions have now of which the first events tell."""
+        owned, every = [], []
+        for key, token in self._tokens.items():
+            owner = token.batch[token.owner]
+            held = 0 if token.liquidity is None else token.batch[token.liquidity] or 0
+            if owner is not None and held:
+                position = _position(key, held)
+                every.append(position)
+                part = Part(amount=held, token_id=key[3])
+                owned.append((owner, self._value.of([position]), part))
+        return gather(owned, total=self._value.least_total(every), gap=HISTORY_REFUSED)
+
     def _weight(self, key: _Key) -> float:
-        return self._value.of([_position(key, (self._positions or {})[key])])
+        return self._value.of([_position(key, self._positions[key])])
+
+
+def _sum_changes(logs: Sequence[Log]) -> dict[_Key, int]:
+    """Return what events of the manager, which are its own, leave of each position."""
+    found: dict[_Key, int] = {}
+    for log in logs:
+        lower, upper, delta, salt = (
+            int(log.data[at : at + _WORD_DIGITS], 16)
+            for at in range(2, 2 + 4 * _WORD_DIGITS, _WORD_DIGITS)
+        )
+        key = Address("0x" + log.topics[2][-40:]), _signed(lower), _signed(upper), salt
+        found[key] = found.get(key, 0) + _signed(delta)
+    return {key: held for key, held in found.items() if held > 0}
 
 
 def _position(key: _Key, held: int) -> Position:

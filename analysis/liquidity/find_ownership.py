@@ -1,4 +1,4 @@
-"""Finds who holds the liquidity of several pools at one block, in five round trips at most for
+"""Finds who holds the liquidity of several pools at one block, in six round trips at most for
 all."""
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from analysis.liquidity.book_bins import BookBins
 from analysis.liquidity.entry_bins import EntryBins
 from analysis.liquidity.entry_positions import EntryPositions
 from analysis.liquidity.holder_reads import LiquidityHolderReads
-from analysis.liquidity.holdings import HoldingReads, PoolHoldings
+from analysis.liquidity.holdings import AskRound, HoldingReads, PoolHoldings
 from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
@@ -61,22 +61,50 @@ async def find_ownership(
     ]
     who = [LiquidityHolderReads(chain) for _ in readers]
     asked = [(reader, its) for reader, its in zip(readers, who, strict=True) if reader is not None]
-    for asks in zip_longest(*(reader.rounds() for reader, _ in asked)):
-        batch = ReadBatch(block.hash)
-        for ask, (reader, its) in zip(asks, asked, strict=True):
-            if ask is not None:
-                ask(batch)
-                its.ask_codes(batch, reader.named())
-        await batch.send(node, capabilities)
+    await _ask(
+        [[_with_codes(ask, *each) for ask in each[0].rounds()] for each in asked],
+        block,
+        node,
+        capabilities,
+    )
     held = [_NOT_READ if reader is None else reader.read() for reader in readers]
-    batch = ReadBatch(block.hash)
-    for (pool, _), found, its in zip(pools, held, who, strict=True):
-        its.ask_rest(batch, pool, found)
-    await batch.send(node, capabilities)
+    more = [
+        rounds
+        for (pool, _), found, its in zip(pools, held, who, strict=True)
+        for rounds in its.ask_more(
+            pool, found, from_block=created.get(pool.key), to_block=block.number
+        )
+    ]
+    await _ask(more, block, node, capabilities)
     return [
         _owned(chain, pool, found, parties, its, now_s=block.time_s)
         for (pool, _), found, its in zip(pools, held, who, strict=True)
     ]
+
+
+def _with_codes(ask: AskRound, reader: HoldingReads, its: LiquidityHolderReads) -> AskRound:
+    """Return a round that asks for the code of whom it has named, too."""
+
+    def both(batch: ReadBatch) -> None:
+        ask(batch)
+        its.ask_codes(batch, reader.named())
+
+    return both
+
+
+async def _ask(
+    rounds: Sequence[Sequence[AskRound]],
+    block: BlockRef,
+    node: Node,
+    capabilities: NodeCapabilities,
+) -> None:
+    """Send the rounds of several readers, those of each in turn."""
+    for asks in zip_longest(*rounds):
+        batch = ReadBatch(block.hash)
+        for ask in asks:
+            if ask is not None:
+                ask(batch)
+        await batch.send(node, capabilities)
 
 
 _NOT_READ = PoolHoldings(gap="the holders of pools of this kind are not read")

@@ -6,10 +6,10 @@ Code is asked for as soon as somebody is named, so that it takes no round trip o
 from collections.abc import Sequence
 from typing import Final
 
-from analysis.liquidity.holdings import PoolHoldings
+from analysis.liquidity.holdings import AskRound, PoolHoldings
+from analysis.liquidity.lock_readers import lock_reads
 from analysis.liquidity.locks import Lock, LockReads
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
@@ -25,7 +25,7 @@ class LiquidityHolderReads:
     """Reads of one pool's holders."""
 
     def __init__(self, chain: Chain) -> None:
-        self._chain = chain
+        self._records = {at: one.records for one in chain.lockers for at in one.contracts}
         self._codes: dict[Address | AnswerAddress, tuple[ReadBatch, Handle[bytes]]] = {}
         self._unread: frozenset[Address] = frozenset()
         self._locks: dict[Address, LockReads] = {}
@@ -36,22 +36,30 @@ class LiquidityHolderReads:
             if len(self._codes) < MOST_CODES and holder not in (*self._codes, *BURN_ADDRESSES):
                 self._codes[holder] = batch, batch.code(holder, first_bytes=DELEGATION_BYTES)
 
-    def ask_rest(self, batch: ReadBatch, pool: Candidate, found: PoolHoldings) -> None:
-        """Add the code of holders that nothing named before, and the locks in known lockers.
-        Raises UpstreamError."""
+    def ask_more(
+        self, pool: Candidate, found: PoolHoldings, *, from_block: int | None, to_block: int
+    ) -> Sequence[Sequence[AskRound]]:
+        """Return the rounds of each of the reads that what was found needs: the code of holders
+        that nothing named before, and the locks of each known locker. `from_block`: as of
+        `history_query`."""
+        for holding in found.holdings:
+            reads = lock_reads(
+                self._records.get(holding.holder),
+                *(pool, holding),
+                from_block=from_block,
+                to_block=to_block,
+            )
+            if reads is not None:
+                self._locks[holding.holder] = reads
         holders = [holding.holder for holding in found.holdings]
+        of_locks = [reads.rounds() for reads in self._locks.values()]
+        return [lambda batch: self._ask_rest(batch, holders)], *of_locks
+
+    def _ask_rest(self, batch: ReadBatch, holders: Sequence[Address]) -> None:
         known = set(self._by_holder())
         self.ask_codes(batch, [holder for holder in holders if holder not in known])
         # What is not read counts as a contract: it is then not said that it can be withdrawn.
         self._unread = frozenset(holders) - known - self._codes.keys() - BURN_ADDRESSES
-        if venue_of(pool.dex).liquidity_form(pool.dex) == "lp_tokens":
-            self._locks = {
-                at: LockReads(batch, locker.records, at, pool.pool)
-                for locker in self._chain.lockers
-                if locker.records is not None
-                for at in locker.contracts
-                if at in holders
-            }
 
     def contracts(self) -> frozenset[Address]:
         """Return the holders with code. Raises UpstreamError."""
@@ -63,8 +71,11 @@ class LiquidityHolderReads:
         return self._unread | coded
 
     def locks(self) -> dict[Address, tuple[Lock, ...]]:
-        """Return the locks by locker. Raises UpstreamError."""
-        return {at: reads.read() for at, reads in self._locks.items()}
+        """Return the locks by locker, soonest first. Raises UpstreamError."""
+        return {
+            at: tuple(sorted(reads.read(), key=lambda lock: lock.until_s))
+            for at, reads in self._locks.items()
+        }
 
     def _by_holder(self) -> dict[Address, tuple[ReadBatch, Handle[bytes]]]:
         """Return the reads of code by whose it is; an answer that named nobody has none."""

@@ -24,6 +24,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     balance, or a position that is no token."""
     bin_id: int | None = None
     """Number of the bin whose shares these are. None: the pool has no bins."""
+    weight: float = 0.0
+    """What it adds to LiquidityHolding.weight, which `gather` fills in."""
 
 
 class LiquidityHolding(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +82,7 @@ def gather(
     parts: dict[Address, list[Part]] = {}
     for holder, weight, part in owned:
         weights[holder] = weights.get(holder, 0.0) + weight
-        parts.setdefault(holder, []).append(part)
+        parts.setdefault(holder, []).append(msgspec.structs.replace(part, weight=weight))
     largest = sorted(weights, key=lambda holder: (-weights[holder], holder))
     return PoolHoldings(
         holdings=tuple(

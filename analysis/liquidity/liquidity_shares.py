@@ -46,7 +46,8 @@ class LockedShare(msgspec.Struct, frozen=True, kw_only=True):
     share: float
     until_s: int
     locker: Address
-    owner: Address
+    owner: Address | None
+    """Who can withdraw it then. None: nobody, ever."""
 
 
 class HolderShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,11 +179,11 @@ class _Tally:
         left, locked, free = holding.weight, 0.0, 0.0
         # Locks that end last are believed last: records beyond the balance lock nothing.
         for lock in self._parties.locks.get(holding.holder, ()):
-            amount = min(float(lock.amount), left)
-            left -= amount
-            if amount <= 0:
+            weight = min(lock.weight, left)
+            left -= weight
+            if weight <= 0:
                 continue
-            part = amount / self._total
+            part = weight / self._total
             if lock.until_s <= self._now_s:
                 free += part
                 self._take(lock.owner, part)

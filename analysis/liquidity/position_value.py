@@ -33,13 +33,27 @@ class Valuation(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_whole(self, positions: list[Position]) -> bool:
         """True if the positions make up the pool's liquidity in range."""
+        sums = self._in_range(positions)
+        return any(isclose(each, self.in_range, rel_tol=_NEAR) for each in sums)
+
+    def least_total(self, positions: list[Position]) -> float:
+        """Return the least that all of the pool's liquidity is worth, where these positions are a
+        part of it: its reserves, which may be a lower bound themselves, or what makes up its
+        liquidity in range. inf: none of these positions is in range."""
+        found = self.of(positions)
+        in_range = min(self._in_range(positions))
+        if in_range >= self.in_range:
+            return max(found, self.reserves)
+        return max(found * self.in_range / in_range, self.reserves) if in_range else inf
+
+    def _in_range(self, positions: list[Position]) -> list[int]:
+        """Return the sum of liquidity in range. On the boundary of a tick rounding decides what is,
+        so it is read on both sides as well."""
         tick = 2 * log(self.root) / log(_TICK_BASE)
-        # On a boundary the tick's rounding decides, so both readings are accepted.
-        sums = [
+        return [
             sum(one.liquidity for one in positions if one.lower <= at < one.upper)
             for at in (tick - _HALF_TICK, tick, tick + _HALF_TICK)
         ]
-        return any(isclose(each, self.in_range, rel_tol=_NEAR) for each in sums)
 
 
 _HALF_TICK = 0.01

@@ -58,9 +58,9 @@ def headline_of(rendered: RenderedReport) -> str:
     clauses = [*_clauses(rendered)][:_MOST_CLAUSES]
     if not clauses:
         clauses = [_untroubled(rendered)]
-        if _LIQUIDITY in _unknown(rendered):
-            clauses.append(CHECK_WORDS[_LIQUIDITY].unknown)
-        elif summary.unknown_flag_count:
+        told = [_LIQUIDITY] if _LIQUIDITY in _unknown(rendered) else []
+        clauses += [CHECK_WORDS[key].unknown for key in told]
+        if summary.unknown_flag_count > len(told):
             clauses.append(_unanswered(rendered))
     elif summary.verdict == "safe":
         clauses.append("nothing else tested stands against it")

@@ -49,8 +49,8 @@ class LiquidityLock(Shape, frozen=True, kw_only=True):
     """Unix seconds from which any part of it can be withdrawn."""
     locker: str
     """Address of the locker."""
-    owner: str
-    """Who can withdraw it then."""
+    owner: str | None
+    """Who can withdraw it then. None: nobody, ever."""
 
 
 class LiquidityWithdrawer(Shape, frozen=True, kw_only=True):
@@ -228,7 +228,7 @@ def _lock(one: LockedShare) -> LiquidityLock:
         share=one.share,
         until=one.until_s,
         locker=checksum(one.locker),
-        owner=checksum(one.owner),
+        owner=None if one.owner is None else checksum(one.owner),
     )
 
 

@@ -18,7 +18,7 @@ amounts = st.integers(0, 10**30)
 locks = st.builds(
     Lock,
     owner=st.sampled_from((CREATOR, PERSON)),
-    amount=amounts,
+    weight=st.builds(float, amounts),
     until_s=st.integers(NOW_S - 100, NOW_S + 100),
 )
 
@@ -59,7 +59,7 @@ def test_shares_add_up_and_only_records_lock(
     assert all(0 <= part <= 1 + 1e-9 for part in parts)
     assert abs(sum(parts) - 1) < 1e-6
     assert abs(shares.burnt_share - held.get(BURN, 0) / total) < 1e-9
-    recorded = sum(lock.amount for lock in records if lock.until_s > NOW_S)
+    recorded = sum(lock.weight for lock in records if lock.until_s > NOW_S)
     assert shares.locked_share <= min(recorded, held.get(LOCKER, 0)) / total + 1e-9
     assert abs(sum(lock.share for lock in shares.locks) - shares.locked_share) < 1e-9
     # What a contract without records holds is never said to be withdrawable, nor locked.
@@ -69,7 +69,7 @@ def test_shares_add_up_and_only_records_lock(
 
 
 def test_a_lock_that_has_ended_is_its_owners() -> None:
-    ended = Lock(owner=PERSON, amount=60, until_s=NOW_S)
+    ended = Lock(owner=PERSON, weight=60.0, until_s=NOW_S)
     shares = judged({LOCKER: 60, CREATOR: 40}, [ended], 0)
     assert (shares.locked_share, shares.withdrawable_share) == (0.0, 1.0)
     assert [(one.account, one.share) for one in shares.withdrawers] == [

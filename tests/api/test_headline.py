@@ -54,6 +54,11 @@ CASES: tuple[tuple[dict[str, object], str], ...] = (
         "Nothing tested stands against it; 1 of 39 checks has no answer; "
         "the analysis is still under way",
     ),
+    (
+        {"liquidity_risk": "unknown"},
+        "Nothing tested stands against it; it is not known who can withdraw its liquidity; "
+        "2 of 40 checks have no answer",
+    ),
     ({"pools": ()}, "It has no pool; no trade was tested"),
     (
         {"pools": (make_pool(buy="pending", sell="pending", buy_tax=None, sell_tax=None),)},

@@ -14,7 +14,7 @@ from tests.chain import bin_pools, further_venues, test_infinity_bin, test_liqui
 from tests.chain.bin_pools import BinPool
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW
 from tests.chain.judging import judge
-from tests.chain.test_liquidity_holders import DEAD
+from tests.chain.locker_scene import DEAD
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
 from tests.chain.without_logs import WithoutLogs

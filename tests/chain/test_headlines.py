@@ -27,7 +27,9 @@ NOT_LOCKED = (
     "young and not locked"
 )
 NO_LIQUIDITY_KNOWN = "it is not known who can withdraw its liquidity"
-UNKNOWN_V4 = f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}"
+UNKNOWN_V4 = (
+    f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}; 3 of 40 checks have no answer"
+)
 UNSELLABLE = "You can buy it, but you cannot sell it"
 TAXED_3 = "Buys, sales and transfers are taxed 3 %, and the owner can change the tax"
 NO_DRAIN_KNOWN = "it is not known whether others can take tokens out of a wallet"

@@ -11,8 +11,8 @@ from api.formats.liquidity_format import liquidity_answer
 from demo.layout import VenueKey
 from harness.chain.verbs import Chain
 from tests.chain.judging import judge
+from tests.chain.locker_scene import DEAD, give_lp, lp_balance
 from tests.chain.quote_traps import place
-from tests.chain.test_liquidity_holders import DEAD, give_lp, lp_balance
 
 Held = Literal["by its maker", "burnt", "by a contract"]
 

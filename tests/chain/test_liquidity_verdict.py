@@ -6,7 +6,6 @@ from typing import Literal
 import msgspec
 import pytest
 
-from analysis.liquidity import pool_history
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.summary import Summary, render_summary
@@ -14,25 +13,25 @@ from core.primitives import Address
 from demo.layout import FOR_EVER, VenueKey, ZooToken, positions_of
 from harness.api.samples import CLOCK, LIQUID_USD
 from harness.chain.verbs import Chain
-from indexer.decode.logs import decode_logs
-from indexer.decode.pool_events import PoolDecoder
 from sql.rows import PoolRow
 from tests.chain.judging import judge
-from tests.chain.quote_traps import place
-from tests.chain.test_liquidity_holders import (
+from tests.chain.locker_scene import (
     DEAD,
     YEAR_S,
     chain,
+    few_first_blocks,
     give_lp,
     lock,
     lp_balance,
     now_s,
+    pool_rows,
     with_locker,
 )
+from tests.chain.quote_traps import place
 from tests.chain.test_pools import context_with
 from tests.chain.without_logs import WithoutLogs
 
-__all__ = ["chain"]
+__all__ = ["chain", "few_first_blocks"]
 
 Placed = Literal["kept", "spread", "burnt", "locked", "locked for a week"]
 Asked = Literal["never", "young", "always"]
@@ -150,13 +149,7 @@ async def test_a_pool_is_young_up_to_its_thirtieth_day(
     assert await risk(asking_for(slow, "young"), token.address) == "withdrawable"
 
 
-@pytest.fixture
-def _few_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that not hundreds of blocks have to be made."""
-    monkeypatch.setattr(pool_history, "FIRST_BLOCKS", 20)
-
-
-@pytest.mark.usefixtures("_few_first_blocks")
+@pytest.mark.usefixtures("few_first_blocks")
 @pytest.mark.parametrize(
     ("venue", "is_burnt", "told"),
     [
@@ -178,7 +171,7 @@ async def test_a_node_that_searches_few_blocks_shows_what_came_first(
     assert await risk(asking_for(known, "young"), token.address) == told
 
 
-@pytest.mark.usefixtures("_few_first_blocks")
+@pytest.mark.usefixtures("few_first_blocks")
 async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     chain: Chain, context: ChainContext
 ) -> None:
@@ -191,15 +184,6 @@ async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     assert await risk(asking_for(known, "young"), token.address) == "unknown"
     seeing = context_with(context, rows=rows)
     assert await risk(asking_for(seeing, "young"), token.address) == "withdrawable"
-
-
-def pool_rows(chain: Chain, token: ZooToken) -> tuple[PoolRow, ...]:
-    """As the follower has them."""
-    dex = chain.world.venues.dex_of(token.pool.venue)
-    asked = {"fromBlock": "0x0", "toBlock": "latest", "address": dex.factory}
-    logs = decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", asked)))
-    found = PoolDecoder([dex], chain_id=1).decode(logs).pools
-    return tuple(row for row in found if token.address in (row.token0, row.token1))
 
 
 def add_most(chain: Chain, token: ZooToken) -> None:

@@ -130,6 +130,7 @@ def test_an_overlay_replaces_scalars_and_keeps_the_rest(ethereum: Path) -> None:
 
 def test_the_known_lockers_of_a_chain_are_named(ethereum: Path) -> None:
     assert set(by_slug(None).locker_names.values()) == {
+        "Clanker",
         "PinkLock",
         "Team Finance",
         "UNCX Liquidity Locker V2",

@@ -88,3 +88,112 @@ contract OpenLocker is DatedLocker {
         require(ILpToken(lp).transfer(msg.sender, amount));
     }
 }
+
+interface IPositions {
+    struct Decrease {
+        uint256 tokenId;
+        uint128 liquidity;
+        uint256 amount0Min;
+        uint256 amount1Min;
+        uint256 deadline;
+    }
+
+    struct Collect {
+        uint256 tokenId;
+        address recipient;
+        uint128 amount0Max;
+        uint128 amount1Max;
+    }
+
+    function positions(uint256 id)
+        external
+        view
+        returns (uint96, address, address, address, uint24, int24, int24, uint128, uint256, uint256, uint128, uint128);
+    function transferFrom(address from, address to, uint256 id) external;
+    function collect(Collect calldata asked) external returns (uint256, uint256);
+}
+
+/// Keeps positions until a date, with the records of UNCX's lockers for Uniswap V3.
+contract PositionLocker {
+    struct Lock {
+        uint256 id;
+        address manager;
+        address pool;
+        uint256 tokenId;
+        address owner;
+        address pendingOwner;
+        address collector;
+        address collectTo;
+        uint256 unlockDate;
+        uint16 country;
+        uint256 fee;
+    }
+
+    struct Position {
+        uint96 nonce;
+        address operator;
+        address token0;
+        address token1;
+        uint24 fee;
+        int24 lower;
+        int24 upper;
+        uint128 liquidity;
+        uint256 growth0;
+        uint256 growth1;
+        uint128 owed0;
+        uint128 owed1;
+    }
+
+    event onLock(
+        uint256 id,
+        address manager,
+        uint256 tokenId,
+        address owner,
+        address collector,
+        address collectTo,
+        uint256 unlockDate,
+        uint16 country,
+        uint256 fee,
+        address pool,
+        Position position
+    );
+
+    Lock[] internal locks;
+
+    function lock(address manager, uint256 tokenId, address owner, uint256 until) external {
+        IPositions(manager).transferFrom(msg.sender, address(this), tokenId);
+        uint256 id = locks.length;
+        locks.push(
+            Lock(id, manager, address(0), tokenId, owner, address(0), owner, owner, until, 0, 0)
+        );
+        Position memory held;
+        (,, held.token0, held.token1, held.fee, held.lower, held.upper, held.liquidity,,,,) =
+            IPositions(manager).positions(tokenId);
+        emit onLock(id, manager, tokenId, owner, owner, owner, until, 0, 0, address(0), held);
+    }
+
+    function getLock(uint256 id) external view returns (Lock memory) {
+        return locks[id];
+    }
+
+    function relock(uint256 id, uint256 until) external {
+        require(msg.sender == locks[id].owner && until > locks[id].unlockDate);
+        locks[id].unlockDate = until;
+    }
+
+    function withdraw(uint256 id, address to) external {
+        Lock memory kept = locks[id];
+        require(msg.sender == kept.owner && kept.unlockDate < block.timestamp, "NOT YET");
+        delete locks[id];
+        IPositions(kept.manager).transferFrom(address(this), to, kept.tokenId);
+    }
+}
+
+/// Collects the fees of the positions that it is sent, and cannot do anything else with them.
+contract KeepingLocker {
+    function collectFees(address manager, uint256 id, address to) external {
+        IPositions(manager).collect(
+            IPositions.Collect(id, to, type(uint128).max, type(uint128).max)
+        );
+    }
+}

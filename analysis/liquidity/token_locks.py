@@ -1,0 +1,107 @@
+"""Token locks: until when lockers keep the LP tokens of one pair, by their own records.
+
+Sources: UNCX's UniswapV2Locker (getNumLocksForToken, tokenLocks), PinkLock and PinkLock02
+(getLocksForToken), whose locks differ in shape.
+"""
+
+from typing import Final
+
+from eth_abi.exceptions import DecodingError
+
+from analysis.liquidity.holdings import AskRound
+from analysis.liquidity.locks import NEVER_S, Lock
+from analysis.reads.chain_reads import Handle
+from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_address
+from analysis.reads.read_batch import ReadBatch
+from core.abi import decode_values
+from core.primitives import Address
+
+MOST_LOCKS: Final = 20
+"""Locks of one token in one locker that are read."""
+
+_UNCX_WORDS: Final = 6
+_UNCX_AMOUNT, _UNCX_UNTIL, _UNCX_OWNER = 1, 3, 5
+_PINKLOCK_1: Final = "((uint256,address,address,uint256,uint256,uint256)[])"
+_PINKLOCK_2: Final = (
+    "((uint256,address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,string)[])"
+)
+
+
+class UncxTokenLocks:
+    """Reads of one token's locks in one of UNCX's lockers for pairs."""
+
+    def __init__(self, locker: Address, token: Address) -> None:
+        self._locker, self._token = locker, token
+        self._replies: tuple[ReadBatch, list[Handle[Reply]]]
+
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the one round."""
+        return (self._ask_locks,)
+
+    def _ask_locks(self, batch: ReadBatch) -> None:
+        call = "tokenLocks(address,uint256)"
+        replies = [batch.call(self._locker, call, self._token, at) for at in range(MOST_LOCKS)]
+        self._replies = batch, replies
+
+    def read(self) -> tuple[Lock, ...]:
+        """Decode the locks: a place beyond the last one reverts. Raises UpstreamError."""
+        batch, replies = self._replies
+        locks = (_uncx_lock(batch[reply]) for reply in replies)
+        return tuple(lock for lock in locks if lock is not None)
+
+
+class PinkLocks:
+    """Reads of one token's locks in one PinkLock."""
+
+    def __init__(self, locker: Address, token: Address) -> None:
+        self._locker, self._token = locker, token
+        self._reply: tuple[ReadBatch, Handle[Reply]]
+
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the one round."""
+        return (self._ask_locks,)
+
+    def _ask_locks(self, batch: ReadBatch) -> None:
+        # The last index is included, and cut to the last there is.
+        call = "getLocksForToken(address,uint256,uint256)"
+        self._reply = batch, batch.call(self._locker, call, self._token, 0, MOST_LOCKS - 1)
+
+    def read(self) -> tuple[Lock, ...]:
+        """Decode the locks. A vesting lock counts as free whole when its first part is. Raises
+        UpstreamError."""
+        batch, handle = self._reply
+        reply = batch[handle]
+        if isinstance(reply, NoAnswer):
+            return ()
+        for types in (_PINKLOCK_2, _PINKLOCK_1):
+            try:
+                (rows,) = decode_values(types, "0x" + reply.hex())
+            except (DecodingError, ValueError, OverflowError):
+                continue
+            locks = [_pinklock(row) for row in _rows(rows) if str(row[1]).lower() == self._token]
+            if len(locks) == len(_rows(rows)):
+                return tuple(locks)
+        return ()
+
+
+def _uncx_lock(reply: Reply) -> Lock | None:
+    owner = decode_address(reply, at=_UNCX_OWNER)
+    if isinstance(reply, NoAnswer) or owner is None or len(reply) < _UNCX_WORDS * WORD:
+        return None
+    words = [int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply), WORD)]
+    until_s = min(words[_UNCX_UNTIL], NEVER_S)
+    return Lock(owner=owner, weight=float(words[_UNCX_AMOUNT]), until_s=until_s)
+
+
+def _rows(rows: object) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in rows] if isinstance(rows, tuple | list) else []
+
+
+def _pinklock(row: tuple[object, ...]) -> Lock:
+    amount, until = int(str(row[3])), int(str(row[5]))
+    unlocked = int(str(row[9])) if len(row) > _UNCX_WORDS else 0
+    return Lock(
+        owner=Address(str(row[2]).lower()),
+        weight=float(max(0, amount - unlocked)),
+        until_s=min(until, NEVER_S),
+    )
