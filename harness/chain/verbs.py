@@ -190,9 +190,15 @@ class Chain:
         """Mine blocks, each one second after the last."""
         self.node.mine(blocks)
 
-    def wait(self, seconds: int) -> None:
-        """Let this much time pass on the chain, with the blocks that belong to it."""
-        self.node.mine(seconds)
+    def wait(self, seconds: int, *, blocks: int | None = None) -> None:
+        """Let this much time pass on the chain, with the blocks that belong to it, or with so many,
+        fewer, as for each the node hashes all of its state."""
+        if blocks is None:
+            self.node.mine(seconds)
+            return
+        until_s = self.node.head_time() + seconds
+        self.node.mine(blocks - 1)
+        self.node.set_time(until_s)
 
     def reorg(self, depth: int) -> None:
         """Replace the newest blocks by as many empty ones."""

@@ -15,10 +15,19 @@ BEFORE_REMOVE = 1 << 9
 AFTER_REMOVE_TAKES = 1 << 8 | 1 << 0
 """Permissions in a hook's address. Source: v4-core Hooks."""
 
-MOST_MINED = 320
-"""Blocks that are waited for in a real transaction: no hook of `venues` counts further."""
+_COUNTING = ("BlocksHook", "FarBlocksHook", "CountingExitHook")
+"""Hooks that count blocks: none beyond 300."""
+
+_MOST_MINED = 320
+_FEW_MINED = 3
 
 _BOTH_SIDES = Position(lower=-100, upper=100)
+
+
+def mine_before(chain: Chain, number: int, *, hook: str) -> None:
+    """Mine up to the block before this one, as far as a hook can tell. `hook`: its contract."""
+    most = _MOST_MINED if hook in _COUNTING else _FEW_MINED
+    chain.mine(min(most, max(1, number - 1 - chain.node.head_number())))
 
 
 def stand(chain: Chain, contract: str, *arguments: object, permissions: int) -> Address:

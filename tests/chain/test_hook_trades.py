@@ -13,7 +13,7 @@ from core.primitives import Address
 from demo.layout import ZooToken
 from harness.chain.verbs import Chain, Moved
 from tests.chain.ranges import LAUNCH, Position, place
-from tests.chain.taxing_hooks import BEFORE_SWAP, MOST_MINED, place_fee_set, place_taxed, stand
+from tests.chain.taxing_hooks import BEFORE_SWAP, mine_before, place_fee_set, place_taxed, stand
 
 _DAY_S = 86_400
 _SWAP = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
@@ -39,8 +39,16 @@ def taxes(found: MeasuredTrades, side: str, wait_s: int = 0) -> list[float | Non
     ]
 
 
-def really(chain: Chain, token: ZooToken, trade: SizedTrade, found: MeasuredTrades) -> Moved:
-    """What a transaction of that size moves, in the block that was simulated."""
+def really(
+    chain: Chain,
+    token: ZooToken,
+    trade: SizedTrade,
+    found: MeasuredTrades,
+    *,
+    hook: str = "",
+) -> Moved:
+    """What a transaction of that size moves, in the block that was simulated. `hook`: its contract;
+    empty: one that counts no blocks."""
     assert trade.block is not None
     snapshot = chain.node.snapshot()
     trader, start = chain.fresh_account(), chain.node.head_time()
@@ -51,10 +59,9 @@ def really(chain: Chain, token: ZooToken, trade: SizedTrade, found: MeasuredTrad
     )
     if trade.side == "sell":
         assert chain.buy(token, trader, paid).success
-    due = trade.block.number - 1 - chain.node.head_number()
     if trade.wait_s:
         chain.node.set_time(start + trade.wait_s)
-    chain.mine(min(MOST_MINED, max(1, due)))
+    mine_before(chain, trade.block.number, hook=hook)
     is_sale = trade.side == "sell"
     moved = chain.sell(token, trader) if is_sale else chain.buy(token, trader, paid)
     chain.node.revert(snapshot)
@@ -126,7 +133,8 @@ async def test_what_a_hook_takes_is_told_by_size_side_and_time(
     assert len(found.trades) == 18
     for trade in found.trades:
         assert isinstance(trade.outcome, Passed)
-        real = lost_share(really(chain, token, trade, found), is_buy=trade.side == "buy")
+        moved = really(chain, token, trade, found, hook=contract)
+        real = lost_share(moved, is_buy=trade.side == "buy")
         assert trade.outcome.tax == pytest.approx(real, abs=0.01), trade
 
 
@@ -150,7 +158,7 @@ async def test_where_the_node_traces_calls_all_blocks_of_a_day_are_waited_for(
     assert found.varies_by_time is varies
     for trade in (found.trades[2], found.trades[-1]):
         assert trade.wait_s == _DAY_S
-        moved = really(chain, token, trade, found)
+        moved = really(chain, token, trade, found, hook=contract)
         real = lost_share(moved, is_buy=trade.side == "buy")
         assert isinstance(trade.outcome, Passed)
         assert trade.outcome.tax == pytest.approx(real, abs=0.01), trade

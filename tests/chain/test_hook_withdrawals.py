@@ -16,7 +16,7 @@ from harness.chain.verbs import Chain
 from tests.chain import bin_pools, further_venues, test_infinity, test_infinity_bin
 from tests.chain.bin_pools import BinPool
 from tests.chain.ranges import Position, place
-from tests.chain.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, MOST_MINED, stand
+from tests.chain.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, mine_before, stand
 
 _HELD = 10**19
 _MODIFY = "modifyLiquidities(bytes,uint256)"
@@ -73,7 +73,7 @@ async def told(
     return pool.leaving
 
 
-def really(chain: Chain, held: Held, one: TriedWithdrawal) -> tuple[bool, int, int]:
+def really(chain: Chain, held: Held, one: TriedWithdrawal, *, hook: str) -> tuple[bool, int, int]:
     """Whether the transaction passed, and the tokens and coins that it brought."""
     snapshot, start = chain.node.snapshot(), chain.node.head_time()
     actor = held.holder
@@ -82,7 +82,7 @@ def really(chain: Chain, held: Held, one: TriedWithdrawal) -> tuple[bool, int, i
         held.hand_over(chain, actor)
     if one.wait_s:
         chain.node.set_time(start + one.wait_s)
-        chain.mine(min(MOST_MINED, max(1, one.block.number - 1 - chain.node.head_number())))
+        mine_before(chain, one.block.number, hook=hook)
     receiver = chain.fresh_account(native_wei=0)
     success = held.leave(chain, actor, receiver)
     coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
@@ -91,7 +91,8 @@ def really(chain: Chain, held: Held, one: TriedWithdrawal) -> tuple[bool, int, i
     return success, tokens, coins
 
 
-def assert_as_real(chain: Chain, held: Held, found: LiquidityExit) -> None:
+def assert_as_real(chain: Chain, held: Held, found: LiquidityExit, *, hook: str = "") -> None:
+    """`hook`: its contract; empty: one that counts no blocks."""
     assert [(one.by_stranger, one.wait_s) for one in found.tried] == [
         (False, 0),
         (False, 86_400),
@@ -99,7 +100,7 @@ def assert_as_real(chain: Chain, held: Held, found: LiquidityExit) -> None:
         (True, 86_400),
     ]
     for one in found.tried:
-        success, tokens, coins = really(chain, held, one)
+        success, tokens, coins = really(chain, held, one, hook=hook)
         assert isinstance(one.withdrawn.outcome, Passed if success else Refused), one
         if success:
             assert (one.withdrawn.token_raw, one.withdrawn.quote_raw) == (tokens, coins)
@@ -142,7 +143,7 @@ async def test_where_the_node_traces_calls_all_blocks_of_a_day_are_waited_for(
     passed = [isinstance(one.withdrawn.outcome, Passed) for one in found.tried]
     assert passed == [True, not is_refused] * 2
     assert found.is_refused is is_refused
-    assert_as_real(chain, held, found)
+    assert_as_real(chain, held, found, hook=contract)
 
 
 async def test_that_its_owner_can_leave_says_nothing_of_others(
