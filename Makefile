@@ -29,7 +29,7 @@ OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard ha
 # Debian's, where it is installed: the oldest that is supported.
 OTHER_POSTGRES = $(patsubst %/bin/postgres,%,$(wildcard /usr/lib/postgresql/15/bin/postgres))
 
-.PHONY: help setup demo serve test test-all test-long test-fleet test-package test-nodes wheel check fix bench docs examples pictures lock
+.PHONY: help setup demo serve types test test-all test-long test-fleet test-package test-nodes wheel check fix bench docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,8 +69,11 @@ wheel: setup ## Build the wheel into dist/
 check: setup ## What CI runs: lint, format, types, tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	@$(MAKE) --no-print-directory --jobs 2 types test-all
+
+# Beside the tests: while their first contracts are compiled, a core is idle.
+types: setup
 	$(BIN)/mypy
-	$(PYTEST) $(WORKERS) $(EXAMPLES)
 
 fix: setup ## Mend what ruff can mend, then format
 	$(BIN)/ruff check --fix-only
@@ -115,7 +118,7 @@ $(PROJECT): $(PACKAGES) pyproject.toml
 	$(BIN)/pip install $(QUIET) --no-index --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(NODE): package.json package-lock.json | $(PACKAGES)
+$(NODE): package.json package-lock.json | $(if $(shell command -v npm),,$(PACKAGES))
 	$(NPM) ci
 	@touch $@
 
