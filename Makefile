@@ -72,7 +72,7 @@ check: setup ## What CI runs: lint, format, types, tests
 	@$(MAKE) --no-print-directory --jobs 2 types test-all
 
 # Beside the tests: while their first contracts are compiled, a core is idle.
-types: setup
+types: setup ## Check the types
 	$(BIN)/mypy
 
 fix: setup ## Mend what ruff can mend, then format
