@@ -80,10 +80,10 @@ class Permit2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The universal router that uses it. None: not known."""
 
 
-LockRecords = Literal["uncx_v2", "pinklock", "uncx_v3", "never_released"]
+LockRecords = Literal["uncx_v2", "pinklock", "team_finance", "uncx_v3", "never_released"]
 """How it is known until when a locker's contracts keep what they hold: a reader each in
-`analysis/liquidity/lock_readers.py`. uncx_v2 and pinklock: LP tokens. uncx_v3: positions.
-never_released: positions, by code without a way to give them back."""
+`analysis/liquidity/lock_readers.py`. uncx_v2, pinklock and team_finance: LP tokens. uncx_v3:
+positions. never_released: positions, by code without a way to give them back."""
 
 
 class Locker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from eth_abi.grammar import TupleType, parse
 
 from core.abi_encoder import encode_words
 from core.keccak import keccak
-from core.primitives import Hash32, Selector
+from core.primitives import Address, Hash32, Selector
 
 
 @cache
@@ -25,6 +25,11 @@ def selector_of(signature: str) -> Selector:
 def topic_of(signature: str) -> Hash32:
     """Return topic 0 of the event `Name(type,...)`."""
     return Hash32("0x" + keccak(signature.encode()).hex())
+
+
+def address_word(address: Address) -> str:
+    """Return an address as a word in hex, as topics and slots have it."""
+    return "0x" + address[2:].rjust(64, "0")
 
 
 def call_data(signature: str, *arguments: object) -> str:

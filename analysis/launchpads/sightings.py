@@ -11,6 +11,7 @@ import msgspec
 
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import CreationEvent, Launchpad
+from core.abi import address_word
 from core.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.rows import LaunchRow
@@ -125,7 +126,7 @@ def _logs_request(search: LogSearch, token: Address, *, to_block: int | None) ->
     skipped: list[None] = [None] * (search.topic - 1)
     where = {
         "address": sorted({contract for pad, _ in search.told for contract in pad.contracts}),
-        "topics": [topics, *skipped, _as_topic(token)],
+        "topics": [topics, *skipped, address_word(token)],
         "fromBlock": hex(search.from_block),
         "toBlock": "latest" if to_block is None else hex(to_block),
     }
@@ -145,8 +146,4 @@ def _is_of(event: CreationEvent, log: _Log, *, topic: int, token: Address) -> bo
     form = event.form
     count = len(log.topics)
     has_topics = count > topic if form is None else count == form.topics
-    return has_topics and (log.topics[0], log.topics[topic]) == (event.topic, _as_topic(token))
-
-
-def _as_topic(token: Address) -> str:
-    return "0x" + token[2:].rjust(64, "0")
+    return has_topics and (log.topics[0], log.topics[topic]) == (event.topic, address_word(token))

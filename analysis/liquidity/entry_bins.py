@@ -46,7 +46,7 @@ from analysis.reads.eth_reads import (
     decode_uint,
 )
 from analysis.reads.read_batch import ReadBatch
-from core.abi import topic_of
+from core.abi import address_word, topic_of
 from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address
 
@@ -165,7 +165,7 @@ class EntryBins:
         self._ask_named(batch, self._named)
         if not self._named:
             return
-        senders = ["0x" + holder[2:].rjust(2 * WORD, "0") for holder in self._named]
+        senders = [address_word(holder) for holder in self._named]
         self._passed = PoolHistory(
             batch,
             self._pool,

@@ -3,7 +3,7 @@
 from analysis.liquidity.holdings import LiquidityHolding
 from analysis.liquidity.locks import LockReads
 from analysis.liquidity.position_locks import KeptPositions, UncxPositionLocks
-from analysis.liquidity.token_locks import PinkLocks, UncxTokenLocks
+from analysis.liquidity.token_locks import PinkLocks, TeamFinanceLocks, UncxTokenLocks
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.venue_registry import venue_of
 from config.chains import LockRecords
@@ -25,6 +25,8 @@ def lock_reads(
             return UncxTokenLocks(locker, pool.pool)
         case "pinklock", "lp_tokens":
             return PinkLocks(locker, pool.pool)
+        case "team_finance", "lp_tokens":
+            return TeamFinanceLocks(locker, pool, from_block=from_block, to_block=to_block)
         case "uncx_v3", "minted_positions":
             return UncxPositionLocks(
                 locker, pool, holding, from_block=from_block, to_block=to_block

@@ -15,7 +15,6 @@ from analysis.liquidity.holdings import AskRound, LiquidityHolding, Part, log_qu
 from analysis.liquidity.locks import NEVER_S, Lock
 from analysis.liquidity.pool_history import PoolHistory
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.vault_pools import address_word
 from analysis.reads.chain_reads import Handle, RequestHandle
 from analysis.reads.eth_reads import (
     WORD,
@@ -28,7 +27,7 @@ from analysis.reads.eth_reads import (
     decode_mined_logs,
 )
 from analysis.reads.read_batch import ReadBatch
-from core.abi import topic_of
+from core.abi import address_word, topic_of
 from core.primitives import ZERO_ADDRESS, Address
 
 MOST_POSITIONS: Final = 20

@@ -1,7 +1,8 @@
 """Token locks: until when lockers keep the LP tokens of one pair, by their own records.
 
-Sources: UNCX's UniswapV2Locker (getNumLocksForToken, tokenLocks), PinkLock and PinkLock02
-(getLocksForToken), whose locks differ in shape.
+Sources: UNCX's UniswapV2Locker (getNumLocksForToken, tokenLocks); PinkLock and PinkLock02
+(getLocksForToken), whose locks differ in shape; Team Finance's LockToken (Deposit, lockedToken),
+which lists its locks by who may withdraw them, so that events name those of a token.
 """
 
 from typing import Final
@@ -10,10 +11,12 @@ from eth_abi.exceptions import DecodingError
 
 from analysis.liquidity.holdings import AskRound
 from analysis.liquidity.locks import NEVER_S, Lock
+from analysis.liquidity.pool_history import PoolHistory
+from analysis.market.venues.pool import Candidate
 from analysis.reads.chain_reads import Handle
-from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_address
+from analysis.reads.eth_reads import WORD, Log, NoAnswer, Reply, decode_address, decode_logs
 from analysis.reads.read_batch import ReadBatch
-from core.abi import decode_values
+from core.abi import address_word, decode_values
 from core.primitives import Address
 
 MOST_LOCKS: Final = 20
@@ -21,6 +24,10 @@ MOST_LOCKS: Final = 20
 
 _UNCX_WORDS: Final = 6
 _UNCX_AMOUNT, _UNCX_UNTIL, _UNCX_OWNER = 1, 3, 5
+_TEAM_TOKEN, _TEAM_OWNER, _TEAM_AMOUNT, _TEAM_UNTIL, _TEAM_ENDED = range(5)
+_TEAM_WORDS: Final = 5
+"""Newer versions have further ones behind them."""
+
 _PINKLOCK_1: Final = "((uint256,address,address,uint256,uint256,uint256)[])"
 _PINKLOCK_2: Final = (
     "((uint256,address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,string)[])"
@@ -84,6 +91,51 @@ class PinkLocks:
         return ()
 
 
+class TeamFinanceLocks:
+    """Reads of one token's locks in one of Team Finance's lockers."""
+
+    def __init__(
+        self, locker: Address, pool: Candidate, *, from_block: int | None, to_block: int
+    ) -> None:
+        """`pool`: the pair. `from_block`: as of `history_query`."""
+        self._locker, self._pool = locker, pool
+        self._from_block, self._to_block = from_block, to_block
+        self._events: PoolHistory[Log]
+        self._replies: tuple[ReadBatch, list[Handle[Reply]]]
+
+    def rounds(self) -> tuple[AskRound, ...]:
+        """Return the two rounds."""
+        return self._ask_events, self._ask_locks
+
+    def _ask_events(self, batch: ReadBatch) -> None:
+        # Deposit has other arguments in each version. All of them index the token first, and begin
+        # with the lock's number, as the other events that index a token do.
+        self._events = PoolHistory(
+            batch,
+            self._pool,
+            [None, address_word(self._pool.pool)],
+            address=self._locker,
+            from_block=self._from_block,
+            to_block=self._to_block,
+            returns=decode_logs,
+        )
+
+    def _ask_locks(self, batch: ReadBatch) -> None:
+        """Add the newest of the locks that events name. Raises UpstreamError."""
+        logs = (log for log in self._events.read() if log.address == self._locker)
+        words = (log.data[2 : 2 + 2 * WORD] for log in logs)
+        numbers = dict.fromkeys(int(word, 16) for word in words if len(word) == 2 * WORD)
+        call = "lockedToken(uint256)"
+        newest = list(numbers)[-MOST_LOCKS:]
+        self._replies = batch, [batch.call(self._locker, call, number) for number in newest]
+
+    def read(self) -> tuple[Lock, ...]:
+        """Decode the locks of the token that were not withdrawn. Raises UpstreamError."""
+        batch, replies = self._replies
+        locks = (_team_lock(batch[reply], self._pool.pool) for reply in replies)
+        return tuple(lock for lock in locks if lock is not None)
+
+
 def _uncx_lock(reply: Reply) -> Lock | None:
     owner = decode_address(reply, at=_UNCX_OWNER)
     if isinstance(reply, NoAnswer) or owner is None or len(reply) < _UNCX_WORDS * WORD:
@@ -91,6 +143,17 @@ def _uncx_lock(reply: Reply) -> Lock | None:
     words = [int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply), WORD)]
     until_s = min(words[_UNCX_UNTIL], NEVER_S)
     return Lock(owner=owner, weight=float(words[_UNCX_AMOUNT]), until_s=until_s)
+
+
+def _team_lock(reply: Reply, token: Address) -> Lock | None:
+    locked, owner = decode_address(reply, at=_TEAM_TOKEN), decode_address(reply, at=_TEAM_OWNER)
+    if isinstance(reply, NoAnswer) or owner is None or len(reply) < _TEAM_WORDS * WORD:
+        return None
+    words = [int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply), WORD)]
+    if locked != token or words[_TEAM_ENDED]:
+        return None
+    until_s = min(words[_TEAM_UNTIL], NEVER_S)
+    return Lock(owner=owner, weight=float(words[_TEAM_AMOUNT]), until_s=until_s)
 
 
 def _rows(rows: object) -> list[tuple[object, ...]]:

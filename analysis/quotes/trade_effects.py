@@ -10,7 +10,7 @@ import msgspec
 
 from analysis.scenarios.called_trade import AllowanceKey, CalledTrade, WatchedReads
 from analysis.simulation.simulate_v1 import SimLog, SimulationResult
-from core.abi import topic_of
+from core.abi import address_word, topic_of
 from core.primitives import ZERO_ADDRESS, Address, RawAmount, low_address
 
 _TRANSFER: Final = topic_of("Transfer(address,address,uint256)")
@@ -105,7 +105,7 @@ def also_named(
     if there is more than is read. `permit2`: the chain's. None: it has none."""
     contracts, allowances = dict.fromkeys(watched.contracts), dict.fromkeys(watched.allowances)
     for log in logs:
-        if _topic_of(sender) in log.topics[1:] and log.address != permit2:
+        if address_word(sender) in log.topics[1:] and log.address != permit2:
             contracts.setdefault(log.address)
     for key in _allowances_in(logs, sender, permit2):
         allowances.setdefault(key)
@@ -122,7 +122,7 @@ def also_named(
 
 def logged_change(logs: Sequence[SimLog], token: Address, owner: Address) -> int:
     """Return the change of a balance as the token's own events have it."""
-    change, padded = 0, _topic_of(owner)
+    change, padded = 0, address_word(owner)
     for log in logs:
         if log.address != token or len(log.topics) != _ERC20_TOPICS or log.topics[0] != _TRANSFER:
             continue
@@ -144,7 +144,3 @@ def _allowances_in(
             yield AllowanceKey(token=log.address, spender=rest[0], is_for_all=True)
         elif log.address == permit2 and log.topics[0] in _PERMIT2_TOPICS and len(rest) > 2:  # noqa: PLR2004 - token, spender, and the word added above
             yield AllowanceKey(token=rest[0], spender=rest[1], permit2=permit2)
-
-
-def _topic_of(account: Address) -> str:
-    return "0x" + account[2:].rjust(64, "0")

@@ -22,7 +22,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
 )
 from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
-from core.abi import call_data
+from core.abi import address_word, call_data
 from core.primitives import Address, BlockRef, RawAmount
 
 _COINS_CODE: Final = "0x5f35315f5260205ff3"
@@ -169,7 +169,7 @@ def least_wei(call: TradeCall, *, gas_price_wei: int) -> int:
 def _write_reads(
     calls: CallWriter, owner: Address, watched: WatchedReads, *, reader: Address, probe: Address
 ) -> CallReads:
-    padded = "0x" + owner[2:].rjust(64, "0")
+    padded = address_word(owner)
     coins = SimCall(label="coins", sender=reader, to=probe, data=padded, gas=READ_GAS)
     return CallReads(
         coins=calls.add(coins),

@@ -30,7 +30,7 @@ from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.disassembly import split, strip_metadata
 from analysis.static.evm.opcodes import NUMBER, OPCODES
 from analysis.token.proxy_resolution import STANDARD_SLOTS
-from core.abi import selector_of, topic_of
+from core.abi import address_word, selector_of, topic_of
 from core.errors import UpstreamError
 from core.keccak import keccak
 from core.primitives import Address, Hash32
@@ -210,7 +210,7 @@ class _Script:
             state[home] = {"code": "0x" + self._home.hex()}
             pool = state.setdefault(self._pool, {})
             pool["code"] = probes.runtime("Witness")
-            pool["stateDiff"] = {f"0x{_HOME:064x}": "0x" + home[2:].rjust(64, "0")}
+            pool["stateDiff"] = {f"0x{_HOME:064x}": address_word(home)}
         return state
 
     def _witnessed(self, record: SimResult | None, before: int) -> tuple[int, tuple[SimLog, ...]]:

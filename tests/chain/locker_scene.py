@@ -112,26 +112,32 @@ def give_lp(chain: Chain, token: ZooToken, to: Address, amount: int) -> None:
     assert sent.success
 
 
-def lock(chain: Chain, token: ZooToken, name: str, amount: int, until_s: int) -> Address:
-    """Deploy a locker, and lock LP tokens of the owner in it."""
-    locker = chain.deploy(name)
-    lp = token.pool.address
-    chain.approve(lp, token.owner, locker, amount)
-    if name == "PinkLocker":
-        sent = chain.send(
-            token.owner,
-            locker,
+def lock(
+    chain: Chain,
+    token: ZooToken,
+    name: str,
+    amount: int,
+    until_s: int,
+    *,
+    locker: Address | None = None,
+) -> Address:
+    """Lock LP tokens of the owner. `locker` None: in one that is deployed by this name."""
+    locker = locker or chain.deploy(name)
+    owner, lp = token.owner, token.pool.address
+    chain.approve(lp, owner, locker, amount)
+    calls: dict[str, tuple[str, tuple[object, ...]]] = {
+        "PinkLocker": (
             "lock(address,address,uint256,uint256,string)",
-            *(token.owner, lp, amount, until_s, "LP"),
-        )
-    else:
-        sent = chain.send(
-            token.owner,
-            locker,
-            "lockLPToken(address,uint256,uint256,address)",
-            *(lp, amount, until_s, token.owner),
-        )
-    assert sent.success
+            (owner, lp, amount, until_s, "LP"),
+        ),
+        "TeamLocker": (
+            "lockToken(address,address,uint256,uint256)",
+            (lp, owner, amount, until_s),
+        ),
+    }
+    usual = "lockLPToken(address,uint256,uint256,address)", (lp, amount, until_s, owner)
+    signature, values = calls.get(name, usual)
+    assert chain.send(owner, locker, signature, *values).success
     return locker
 
 

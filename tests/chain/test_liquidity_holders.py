@@ -116,7 +116,8 @@ async def test_a_burnt_position_is_nobodys(chain: Chain, context: ChainContext) 
 
 
 @pytest.mark.parametrize(
-    ("name", "records"), [("DatedLocker", "uncx_v2"), ("PinkLocker", "pinklock")]
+    ("name", "records"),
+    [("DatedLocker", "uncx_v2"), ("PinkLocker", "pinklock"), ("TeamLocker", "team_finance")],
 )
 async def test_a_lock_ends_when_the_locker_says(
     chain: Chain, context: ChainContext, name: str, records: LockRecords
@@ -136,6 +137,24 @@ async def test_a_lock_ends_when_the_locker_says(
     later = await found(known, token)
     assert later.ownership.locked_share == 0
     assert later.ownership.withdrawable_share == pytest.approx(1)
+
+
+async def test_what_was_withdrawn_is_in_no_lock(chain: Chain, context: ChainContext) -> None:
+    """Of three locks one has ended and is withdrawn, and one has given back a part."""
+    token = place(chain)
+    part, start_s = lp_balance(chain, token) // 10, now_s(chain)
+    locker = lock(chain, token, "TeamLocker", part, start_s + _SOON_S)
+    lock(chain, token, "TeamLocker", 2 * part, start_s + _SOON_S, locker=locker)
+    lock(chain, token, "TeamLocker", 4 * part, start_s + YEAR_S, locker=locker)
+    chain.wait(_SOON_S)
+    for number in (1, 2):
+        signature = "withdrawTokens(uint256,uint256)"
+        assert chain.send(token.owner, locker, signature, number, part).success
+    pool = await found(with_locker(context, locker, "team_finance"), token)
+    assert [one.until_s for one in pool.ownership.locks] == [start_s + YEAR_S]
+    assert pool.ownership.locked_share == pytest.approx(0.4)
+    assert holder(pool, locker).share == pytest.approx(0.5)
+    assert holder(pool, locker).withdrawable_share == pytest.approx(0.1)
 
 
 async def test_a_contract_that_only_looks_like_a_locker_locks_nothing(

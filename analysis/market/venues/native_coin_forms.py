@@ -13,7 +13,7 @@ import msgspec
 
 from analysis.market.venues.trade_route import CoinForm, RouterFunction, Swap
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import call_data, selector_of, topic_of
+from core.abi import address_word, call_data, selector_of, topic_of
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COIN_NAMES = ("ETH", "AVAX", "BNB")
@@ -99,8 +99,8 @@ def read_unwrapped(
     Some wrapped coins burn without an event of their own, by a transfer to the zero address. None:
     the router unwrapped nothing, or the node returned no events.
     """
-    sender = "0x" + router[2:].rjust(64, "0")
-    nobody = "0x" + ZERO_ADDRESS[2:].rjust(64, "0")
+    sender = address_word(router)
+    nobody = address_word(ZERO_ADDRESS)
     for log in reversed(logs):
         if log.address != wrapped:
             continue

@@ -18,7 +18,7 @@ from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.reads.eth_reads import Log, NoAnswer, Reply, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.abi import topic_of
+from core.abi import address_word, topic_of
 from core.keccak import keccak
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from core.rpc.messages import RpcRequest
@@ -46,7 +46,7 @@ class CreationReads:
 
     def __init__(self, batch: ReadBatch, dex: Dex, token: Address, *, to_block: int | None) -> None:
         """`to_block` None: up to the newest."""
-        word = "0x" + token[2:].rjust(64, "0")
+        word = address_word(token)
         self._batch = batch
         self._dex = dex
         self._token = token

@@ -17,7 +17,7 @@ from analysis.reads.chain_reads import AnswerAddress, call_of
 from analysis.reads.eth_reads import WORD, Reply
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import topic_of
+from core.abi import address_word, topic_of
 from core.coin_pairs import token_pair_id
 from core.primitives import Address, Hash32, RawAmount, low_address
 
@@ -111,11 +111,6 @@ def last_swap(
             moved = Moved(received=RawAmount(received), sent=RawAmount(sent))
             return moved, data[2 * WORD :]
     return None
-
-
-def address_word(address: Address) -> str:
-    """Return an address as a topic."""
-    return "0x" + address[2:].rjust(2 * WORD, "0")
 
 
 def _words(reply: Reply) -> Sequence[int]:

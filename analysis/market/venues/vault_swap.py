@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved, Swap
-from analysis.market.venues.vault_pools import address_word, last_swap, pool_address
+from analysis.market.venues.vault_pools import last_swap, pool_address
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import topic_of
+from core.abi import address_word, topic_of
 from core.primitives import Hash32, RawAmount
 
 ORDER_TYPE = "(uint8,address,address,address,uint256,uint256,bytes)"

@@ -89,6 +89,50 @@ contract OpenLocker is DatedLocker {
     }
 }
 
+/// The same by the records of Team Finance, which are listed by who may withdraw.
+contract TeamLocker {
+    struct Item {
+        address token;
+        address owner;
+        uint256 amount;
+        uint256 until;
+        bool withdrawn;
+        bool enforceSchema;
+        uint256 schema;
+    }
+
+    event Deposit(
+        uint256 id,
+        address indexed token,
+        address indexed owner,
+        uint256 amount,
+        uint256 until,
+        bool enforceSchema,
+        uint256 schema
+    );
+    event LogTokenWithdrawal(
+        uint256 id, address indexed token, address indexed owner, uint256 amount
+    );
+
+    uint256 public depositId;
+    mapping(uint256 => Item) public lockedToken;
+
+    function lockToken(address token, address owner, uint256 amount, uint256 until) external {
+        require(ILpToken(token).transferFrom(msg.sender, address(this), amount));
+        lockedToken[++depositId] = Item(token, owner, amount, until, false, false, 0);
+        emit Deposit(depositId, token, owner, amount, until, false, 0);
+    }
+
+    function withdrawTokens(uint256 id, uint256 amount) external {
+        Item storage kept = lockedToken[id];
+        require(msg.sender == kept.owner && block.timestamp >= kept.until && !kept.withdrawn);
+        if (amount == kept.amount) kept.withdrawn = true;
+        else kept.amount -= amount;
+        require(ILpToken(kept.token).transfer(msg.sender, amount));
+        emit LogTokenWithdrawal(id, kept.token, msg.sender, amount);
+    }
+}
+
 interface IPositions {
     struct Decrease {
         uint256 tokenId;
