@@ -9,6 +9,7 @@ import hashlib
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,11 +22,12 @@ _CONTRACTS = Path(__file__).resolve().parent / "contracts"
 _CACHE = CACHE / "compiled"
 _COMPILE_S = 300.0
 
-_SETTINGS = {
-    "optimizer": {"enabled": True, "runs": 200},
-    "evmVersion": "cancun",
-    "outputSelection": {"*": {"*": ["abi", "evm.bytecode.object"]}},
-}
+_SETTINGS = {"optimizer": {"enabled": True, "runs": 200}, "evmVersion": "cancun"}
+_OUTPUTS = {"*": ["abi", "evm.bytecode.object"]}
+
+_COMPILERS = 2
+"""Runs of the compiler that share our own contracts: it uses one core, and most of its time goes
+into the code of what is asked for."""
 
 # Paris has no PUSH0, so the code runs on every chain; without metadata it depends on the source
 # and the compiler alone.
@@ -198,21 +200,37 @@ def _load_own(node_modules: Path) -> tuple[Artifact, ...]:
         path.relative_to(_CONTRACTS).as_posix(): path.read_text()
         for path in sorted(_CONTRACTS.rglob("*.sol"))
     }
-    return _load_compiled(sources, node_modules)
+    return _load_compiled(sources, node_modules, runs=_COMPILERS)
 
 
-def _load_compiled(sources: Mapping[str, str], node_modules: Path) -> tuple[Artifact, ...]:
-    request = {
-        "language": "Solidity",
-        "sources": {name: {"content": text} for name, text in sources.items()},
-        "settings": _SETTINGS,
-    }
+def _load_compiled(
+    sources: Mapping[str, str], node_modules: Path, *, runs: int = 1
+) -> tuple[Artifact, ...]:
+    requests = [
+        {
+            "language": "Solidity",
+            "sources": {name: {"content": text} for name, text in sources.items()},
+            "settings": _SETTINGS | {"outputSelection": dict.fromkeys(files, _OUTPUTS)},
+        }
+        for files in _shares(sources, runs)
+    ]
+    with ThreadPoolExecutor(runs) as threads:
+        answers = list(threads.map(lambda request: _answer(request, node_modules), requests))
     return tuple(
         _artifact(name, contract.evm.bytecode.object, contract.abi)
-        for file in _answer(request, node_modules).contracts.values()
+        for answer in answers
+        for file in answer.contracts.values()
         for name, contract in file.items()
         if contract.evm is not None and contract.evm.bytecode.object
     )
+
+
+def _shares(sources: Mapping[str, str], runs: int) -> list[list[str]]:
+    """Return the files whose code each run of the compiler makes, of about the same size."""
+    shares = [list[str]() for _ in range(runs)]
+    for name in sorted(sources, key=lambda name: -len(sources[name])):
+        min(shares, key=lambda share: sum(len(sources[one]) for one in share)).append(name)
+    return [share for share in shares if share]
 
 
 def _answer(asked: Mapping[str, object], node_modules: Path) -> _Output:

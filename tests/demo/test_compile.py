@@ -65,6 +65,20 @@ def test_a_change_of_source_is_compiled_and_an_unchanged_one_is_not(
     assert load_artifacts()["Tiny"] == changed
 
 
+def test_runs_that_share_the_sources_make_the_same_code(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(elsewhere, "uint256 public value = 9;")
+    heir = (
+        'import {Tiny} from "Tiny.sol";\ncontract Heir is Tiny { Tiny public made = new Tiny(); }'
+    )
+    (elsewhere / "Heir.sol").write_text(f"pragma solidity ^0.8.24;\n{heir}\n")
+    shared = load_artifacts()
+    assert shared.keys() > {"Heir", "Tiny"}
+    monkeypatch.setattr(demo.compile, "_COMPILERS", 1)
+    assert load_artifacts() == shared
+
+
 def test_who_wants_the_same_at_once_waits_for_one_compiler(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
