@@ -62,7 +62,7 @@ async def find_ownership(
     who = [LiquidityHolderReads(chain) for _ in readers]
     asked = [(reader, its) for reader, its in zip(readers, who, strict=True) if reader is not None]
     await _ask(
-        [[_with_codes(ask, *each) for ask in each[0].rounds()] for each in asked],
+        [[_with_codes(ask, reader, its) for ask in reader.rounds()] for reader, its in asked],
         block,
         node,
         capabilities,

@@ -37,10 +37,17 @@ def marks(name: str) -> list[pytest.MarkDecorator]:
 
 @pytest.fixture(scope="module")
 def stage(
-    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People
+    request: pytest.FixtureRequest,
+    anvil_node: AnvilNode,
+    world: World,
+    artifacts: Artifacts,
+    people: People,
 ) -> dict[str, Placed]:
-    """All fixed traps on the chain, and some ordinary blocks on top."""
-    placed = placed_on(anvil_node, world, artifacts, VARIANTS)
+    """The fixed traps of the tests that are to run, and some ordinary blocks on top."""
+    called = (getattr(item, "callspec", None) for item in request.session.items)
+    asked_for = {call.params.get("name") for call in called if call is not None}
+    traps = tuple(trap for trap in VARIANTS if trap.name in asked_for)
+    placed = placed_on(anvil_node, world, artifacts, traps)
     people.bustle()
     return {one.trap.name: one for one in placed}
 
