@@ -38,7 +38,8 @@ _WINDOW_USED_S = 30.0
 
 
 class KillsSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do: rounds go on until there were so many calls and so many kills."""
+    """What to do: rounds go on until there were so many calls and so many kills, and a limit of each
+    sort was reached."""
 
     calls: int
     kills: int
@@ -141,6 +142,14 @@ class _Drill:
                 self._compare_limited(ledger, key, tolds, place)
         self._keys = [key for key in self._keys if not key.is_done]
 
+    def is_enough(self, spec: KillsSpec) -> bool:
+        """True if all was seen that is asked for."""
+        outcome = self.outcome
+        is_spent = outcome.spent_keys > 0
+        is_filled = spec.redis_url is None or outcome.full_windows > 0
+        are_many = outcome.calls >= spec.calls and outcome.kills >= spec.kills
+        return are_many and is_spent and is_filled
+
     def look_again(self) -> None:
         """Compare all keys ever used once more: a commit may have been under way at a kill."""
         with closing(Ledger.of_store(self._address)) as ledger:
@@ -233,7 +242,7 @@ def kill_counters(spec: KillsSpec, note: Callable[[Outcome], None] = lambda _: N
                 url=Secret(spec.url), lake=folder, prefix=Path(folder) / "files"
             )
         drill = _Drill(spec, address)
-        while drill.outcome.calls < spec.calls or drill.outcome.kills < spec.kills:
+        while not drill.is_enough(spec):
             drill.round()
             note(drill.outcome)
         drill.look_again()

@@ -14,6 +14,8 @@ from tests.house.sources import ROOT
 
 KILLS = 16
 KILLS_ON_DATABASE = 8
+_AT_MOST_S = 180.0
+"""Until a limit of each sort was reached, on a machine that does much else."""
 
 
 def test_kills_lose_and_double_nothing_that_was_to_be_kept() -> None:
@@ -26,8 +28,7 @@ def test_nor_do_kills_of_nodes_on_one_database_and_one_valkey(
     empty_databases: EmptyDatabases,
 ) -> None:
     with running_valkey() as valkey:
-        outcome = check(KILLS_ON_DATABASE, url=empty_databases.create_bare(), redis_url=valkey.url)
-    assert outcome.full_windows > outcome.not_shared
+        check(KILLS_ON_DATABASE, url=empty_databases.create_bare(), redis_url=valkey.url)
 
 
 def check(kills: int, url: str | None = None, redis_url: str | None = None) -> Outcome:
@@ -39,10 +40,10 @@ def check(kills: int, url: str | None = None, redis_url: str | None = None) -> O
         cwd=ROOT,
         capture_output=True,
         check=True,
+        timeout=_AT_MOST_S,
     )
     outcome = msgspec.json.decode(run.stdout, type=Outcome)
     assert outcome.kills >= kills
-    assert outcome.spent_keys > 0
     found = (outcome.lost, outcome.doubled, outcome.beyond, outcome.beyond_window)
     assert found == (0, 0, 0, 0), f"seed {seed}: {outcome}"
     return outcome
