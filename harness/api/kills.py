@@ -38,8 +38,8 @@ _WINDOW_USED_S = 30.0
 
 
 class KillsSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do: rounds go on until there were so many calls and so many kills, and a limit of each
-    sort was reached."""
+    """What to do: rounds go on until there were so many calls and kills, and a limit of each sort
+    was reached."""
 
     calls: int
     kills: int
