@@ -105,6 +105,8 @@ class Fleet:
         self._folder = folder
         self._stack = stack
         self._count = 0
+        self.asked_for: list[Address] = []
+        """Tokens that API processes have asked for and wait for, once for each time."""
 
     def analyser(self, *, settings: AnalysisSettings = SETTINGS) -> AnalysingProcess:
         """A process that takes work from now on."""
@@ -120,7 +122,13 @@ class Fleet:
         self._stack.push_async_callback(ends.aclose)
         shelf = self._shelf(settings)
         return AskedAnalysis(
-            runs, ends, shelf, chains=CHAINS, settings=settings, now_s=HandClock(START_S)
+            runs,
+            ends,
+            shelf,
+            chains=CHAINS,
+            settings=settings,
+            now_s=HandClock(START_S),
+            announce=lambda _chain_id, address: self.asked_for.append(address),
         )
 
     def runs(self) -> AnalysisRuns:

@@ -37,7 +37,15 @@ async def fleet(empty_databases: EmptyDatabases, tmp_path: Path) -> AsyncIterato
 
 async def test_two_api_processes_that_ask_for_one_token_cost_one_analysis(fleet: Fleet) -> None:
     judges = [fleet.analyser() for _ in range(2)]
-    reports = await asyncio.gather(*(fleet.api().report(SLUG, token(1)) for _ in range(2)))
+    for judge in judges:
+        judge.chain.open.clear()
+    asking = asyncio.gather(*(fleet.api().report(SLUG, token(1)) for _ in range(2)))
+    async with asyncio.timeout(20):
+        while len(fleet.asked_for) < 2:  # noqa: ASYNC110 - looked at from outside
+            await asyncio.sleep(0.01)
+    for judge in judges:
+        judge.chain.open.set()
+    reports = await asking
     assert [report.token.is_settled for report in reports] == [True, True]
     assert sum(len(judge.chain.begun) for judge in judges) == 1
     known = await fleet.api().recall(SLUG, token(1))
