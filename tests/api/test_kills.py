@@ -28,7 +28,8 @@ def test_nor_do_kills_of_nodes_on_one_database_and_one_valkey(
     empty_databases: EmptyDatabases,
 ) -> None:
     with running_valkey() as valkey:
-        check(KILLS_ON_DATABASE, url=empty_databases.create_bare(), redis_url=valkey.url)
+        outcome = check(KILLS_ON_DATABASE, url=empty_databases.create_bare(), redis_url=valkey.url)
+    assert outcome.full_windows > outcome.not_shared
 
 
 def check(kills: int, url: str | None = None, redis_url: str | None = None) -> Outcome:
@@ -44,6 +45,7 @@ def check(kills: int, url: str | None = None, redis_url: str | None = None) -> O
     )
     outcome = msgspec.json.decode(run.stdout, type=Outcome)
     assert outcome.kills >= kills
+    assert outcome.spent_keys > 0
     found = (outcome.lost, outcome.doubled, outcome.beyond, outcome.beyond_window)
     assert found == (0, 0, 0, 0), f"seed {seed}: {outcome}"
     return outcome

@@ -1,7 +1,7 @@
 """Processes of one fleet in one event loop: analysers over a scripted chain, and API processes."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sized
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
@@ -151,6 +151,15 @@ async def fleet_on(url: str, folder: Path) -> AsyncIterator[Fleet]:
 
 async def until_begun(process: AnalysingProcess, count: int = 1) -> None:
     """Wait until so many analyses have begun in a process."""
+    await _until_long(process.chain.begun, count)
+
+
+async def until_asked(fleet: Fleet, count: int) -> None:
+    """Wait until API processes have asked for tokens so many times."""
+    await _until_long(fleet.asked_for, count)
+
+
+async def _until_long(grows: Sized, count: int) -> None:
     async with asyncio.timeout(20):
-        while len(process.chain.begun) < count:  # noqa: ASYNC110 - looked at from outside
+        while len(grows) < count:  # noqa: ASYNC110 - looked at from outside
             await asyncio.sleep(0.01)

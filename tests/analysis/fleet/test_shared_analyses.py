@@ -24,6 +24,7 @@ from tests.analysis.fleet.fleet_process import (
     Fleet,
     fleet_on,
     token,
+    until_asked,
     until_begun,
 )
 
@@ -40,9 +41,7 @@ async def test_two_api_processes_that_ask_for_one_token_cost_one_analysis(fleet:
     for judge in judges:
         judge.chain.open.clear()
     asking = asyncio.gather(*(fleet.api().report(SLUG, token(1)) for _ in range(2)))
-    async with asyncio.timeout(20):
-        while len(fleet.asked_for) < 2:  # noqa: ASYNC110 - looked at from outside
-            await asyncio.sleep(0.01)
+    await until_asked(fleet, 2)
     for judge in judges:
         judge.chain.open.set()
     reports = await asking
