@@ -21,7 +21,6 @@ from indexer.decode.pool_events import PoolDecoder
 from sql.rows import PoolRow
 from tests.chain.judging import judge
 
-DEAD = Address("0x000000000000000000000000000000000000dead")
 YEAR_S = 365 * 86_400
 _SOURCES = Path(__file__).parent / "lockers"
 

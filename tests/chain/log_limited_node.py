@@ -7,7 +7,7 @@ from analysis.reads.node import Node
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 
-class WithoutLogs:
+class LogLimitedNode:
     """A node that refuses questions about the logs of more than so many blocks, as public ones do:
     0: every one."""
 

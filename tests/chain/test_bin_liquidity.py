@@ -9,15 +9,15 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.simulation.simulate_v1 import Passed
 from core.primitives import Address
+from demo.layout import BURN
 from harness.chain.verbs import Chain
 from tests.chain import bin_pools, further_venues, test_infinity_bin, test_liquidity_book
 from tests.chain.bin_pools import BinPool
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW
 from tests.chain.judging import judge
-from tests.chain.locker_scene import DEAD
+from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
-from tests.chain.without_logs import WithoutLogs
 
 Family = Literal["infinity", "book"]
 FAMILIES: tuple[Family, ...] = ("infinity", "book")
@@ -98,7 +98,7 @@ async def test_burnt_shares_are_gone_and_passed_on_ones_are_their_receivers(
     pool, someone = place(chain, family)
     whole = share_of(await found(context, pool), someone)
     friend = chain.fresh_account()
-    assert pool.hand_over(chain, someone, DEAD, part=0.25).success
+    assert pool.hand_over(chain, someone, BURN, part=0.25).success
     assert pool.hand_over(chain, someone, friend, part=0.5).success
     told = await found(context, pool)
     assert told.ownership.burnt_share == pytest.approx(whole / 4, rel=1e-6)
@@ -133,11 +133,11 @@ async def test_where_the_node_gives_no_logs_nothing_is_said_to_stay(
     chain: Chain, context: ChainContext, family: Family
 ) -> None:
     pool, someone = place(chain, family)
-    assert pool.hand_over(chain, someone, DEAD).success
+    assert pool.hand_over(chain, someone, BURN).success
     asked = with_dexes(context, (pool.dex,))
     market = pool.market
     row, _ = further_venues.follow(chain, market)
-    deaf = context_with(asked, rows=[row], node=WithoutLogs(asked.node))
+    deaf = context_with(asked, rows=[row], node=LogLimitedNode(asked.node))
     report = await judge(deaf, market.token)
     (one,) = (await find_liquidity(deaf, market.token, report)).pools
     assert one.ownership.unaccounted_share == 1

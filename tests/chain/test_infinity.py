@@ -19,9 +19,9 @@ from harness.chain.verbs import Chain
 from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, Market, Opening
 from tests.chain.judging import judge
+from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
-from tests.chain.without_logs import WithoutLogs
 
 KEY = "(address,address,address,address,uint24,bytes32)"
 FEE, SPACING, OUTERMOST = 2_500, 50, 887_250
@@ -146,7 +146,7 @@ async def test_what_the_follower_reads_is_enough_without_logs(
     settings = msgspec.structs.replace(context.settings, min_liquidity_usd=1e-3)
     asked = with_dexes(msgspec.structs.replace(context, settings=settings), (market.dex,))
     report = await judge(
-        context_with(asked, rows=[row], node=WithoutLogs(asked.node)), market.token
+        context_with(asked, rows=[row], node=LogLimitedNode(asked.node)), market.token
     )
     assert report.pools is not None
     (pool,) = report.pools

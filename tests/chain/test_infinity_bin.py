@@ -18,9 +18,9 @@ from harness.chain.verbs import Chain
 from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market
 from tests.chain.judging import judge
+from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
-from tests.chain.without_logs import WithoutLogs
 
 KEY = "(address,address,address,address,uint24,bytes32)"
 FEE, STEP = 2_500, 25
@@ -201,7 +201,7 @@ async def test_what_the_follower_reads_is_enough_without_logs(
     assert (row.fee, row.tick_spacing, row.hooks is None) == (FEE, STEP, hook is None)
     asked = with_dexes(context, (market.dex,))
     report = await judge(
-        context_with(asked, rows=[row], node=WithoutLogs(asked.node)), market.token
+        context_with(asked, rows=[row], node=LogLimitedNode(asked.node)), market.token
     )
     assert report.pools is not None
     (pool,) = report.pools

@@ -8,10 +8,10 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import find_liquidity
 from api.formats.liquidity_format import liquidity_answer
-from demo.layout import VenueKey
+from demo.layout import BURN, VenueKey
 from harness.chain.verbs import Chain
 from tests.chain.judging import judge
-from tests.chain.locker_scene import DEAD, give_lp, lp_balance
+from tests.chain.locker_scene import give_lp, lp_balance
 from tests.chain.quote_traps import place
 
 Held = Literal["by its maker", "burnt", "by a contract"]
@@ -37,7 +37,7 @@ async def test_checks_follow_from_where_the_liquidity_was_sent(
 ) -> None:
     token = place(chain, venue=venue)
     wrapped = chain.world.venues.wrapped_native.address
-    to = {"burnt": DEAD, "by a contract": wrapped, "by its maker": None}[held]
+    to = {"burnt": BURN, "by a contract": wrapped, "by its maker": None}[held]
     if to is not None:
         give_lp(chain, token, to, lp_balance(chain, token))
     report = await judge(context, token.address)

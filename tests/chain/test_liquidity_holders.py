@@ -1,22 +1,17 @@
 """Who holds the liquidity, and what leaves when they withdraw it, as transactions then show."""
 
-from collections.abc import Sequence
-
 import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity
-from analysis.reads.node import Node
 from analysis.simulation.simulate_v1 import Passed
 from config.chains import LockRecords
-from core.primitives import ZERO_ADDRESS, BlockRef
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from demo.layout import FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
+from core.primitives import ZERO_ADDRESS
+from demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
 from harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
 from harness.chain.verbs import Chain
 from tests.chain.locker_scene import (
-    DEAD,
     YEAR_S,
     chain,
     few_first_blocks,
@@ -33,9 +28,9 @@ from tests.chain.locker_scene import (
     with_locker,
     with_position_manager,
 )
+from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.quote_traps import place
 from tests.chain.test_pools import context_with
-from tests.chain.without_logs import WithoutLogs
 
 __all__ = ["chain", "few_first_blocks"]
 
@@ -97,19 +92,19 @@ async def test_a_creator_who_holds_all_can_withdraw_what_they_then_do(
 
 async def test_burnt_liquidity_is_nobodys(chain: Chain, context: ChainContext) -> None:
     token = place(chain)
-    give_lp(chain, token, DEAD, lp_balance(chain, token))
+    give_lp(chain, token, BURN, lp_balance(chain, token))
     pool = await found(context, token)
     assert pool.ownership.burnt_share == pytest.approx(1)
     assert pool.ownership.withdrawers == ()
     assert pool.withdrawal is None
-    assert holder(pool, DEAD).kind == "burn"
+    assert holder(pool, BURN).kind == "burn"
 
 
 async def test_a_burnt_position_is_nobodys(chain: Chain, context: ChainContext) -> None:
     token = place(chain, venue="v3")
     manager = positions_of(chain.world.venues.v3)
     owned = newest_position(chain, manager, token.owner)
-    assert chain.send(token.owner, manager, _TRANSFER, token.owner, DEAD, owned).success
+    assert chain.send(token.owner, manager, _TRANSFER, token.owner, BURN, owned).success
     pool = await found(context, token)
     assert pool.ownership.burnt_share == pytest.approx(1)
     assert pool.withdrawal is None
@@ -197,23 +192,6 @@ async def test_lp_tokens_in_the_pair_are_anybodys(chain: Chain, context: ChainCo
     assert pool.withdrawal.withdrawn.token_raw == chain.balance(token.address, taker)
 
 
-class NoEvents:
-    """A node that refuses every query for events."""
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-
-    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        answers = list(await self._node.batch(requests))
-        for at, request in enumerate(requests):
-            if request.method == "eth_getLogs":
-                answers[at] = RpcFault(code=-32005, message="too many results")
-        return answers
-
-    async def fetch_head(self) -> BlockRef:
-        return await self._node.fetch_head()
-
-
 async def test_holders_that_no_event_names_are_unaccounted(
     chain: Chain, context: ChainContext
 ) -> None:
@@ -223,7 +201,7 @@ async def test_holders_that_no_event_names_are_unaccounted(
     give_lp(chain, token, stranger, lp_balance(chain, token) // 4)
     pool = await found(context, token)
     assert holder(pool, stranger).share == pytest.approx(0.25)
-    silent = msgspec.structs.replace(context, node=NoEvents(context.node))
+    silent = msgspec.structs.replace(context, node=LogLimitedNode(context.node))
     pool = await found(silent, token, creator=token.owner)
     assert pool.ownership.unaccounted_share == pytest.approx(0.25)
     assert pool.ownership.gap
@@ -277,11 +255,11 @@ async def test_positions_of_the_first_blocks_are_told_as_they_are_now(
     chain.mine(60)
     data = take_pair((1, pooled // 4), (ZERO_ADDRESS, token.address), owner)
     assert chain.send(owner, manager, "modifyLiquidities(bytes,uint256)", data, FOR_EVER).success
-    assert chain.send(owner, manager, _TRANSFER, owner, DEAD, 1).success
+    assert chain.send(owner, manager, _TRANSFER, owner, BURN, 1).success
     known = with_position_manager(context, token.pool, manager)
     whole = await found(context_with(known, rows=rows), token)
     assert whole.ownership.gap == ""
-    node = WithoutLogs(context.node, most_blocks=40)
+    node = LogLimitedNode(context.node, most_blocks=40)
     part = await found(context_with(known, rows=rows, node=node), token)
     assert part.ownership.burnt_share == pytest.approx(whole.ownership.burnt_share, rel=1e-3)
     assert 0.07 < part.ownership.burnt_share < 0.08

@@ -10,13 +10,12 @@ from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.summary import Summary, render_summary
 from core.primitives import Address
-from demo.layout import FOR_EVER, VenueKey, ZooToken, positions_of
+from demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, positions_of
 from harness.api.samples import CLOCK, LIQUID_USD
 from harness.chain.verbs import Chain
 from sql.rows import PoolRow
 from tests.chain.judging import judge
 from tests.chain.locker_scene import (
-    DEAD,
     YEAR_S,
     chain,
     few_first_blocks,
@@ -27,9 +26,9 @@ from tests.chain.locker_scene import (
     pool_rows,
     with_locker,
 )
+from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.quote_traps import place
 from tests.chain.test_pools import context_with
-from tests.chain.without_logs import WithoutLogs
 
 __all__ = ["chain", "few_first_blocks"]
 
@@ -64,7 +63,7 @@ def put(chain: Chain, context: ChainContext, token: ZooToken, placed: Placed) ->
         for number in range(1, 10):
             give_lp(chain, token, Address(f"0x{0xACC0 + number:040x}"), held // 10)
     elif placed == "burnt":
-        give_lp(chain, token, DEAD, held)
+        give_lp(chain, token, BURN, held)
     elif placed != "kept":
         until_s = now_s(chain) + (YEAR_S if placed == "locked" else WEEK_S)
         return with_locker(context, lock(chain, token, "DatedLocker", held, until_s))
@@ -167,7 +166,7 @@ async def test_a_node_that_searches_few_blocks_shows_what_came_first(
     token = chain.world.token(key) if is_burnt else place(chain, venue=venue)
     rows = pool_rows(chain, token)
     chain.mine(60)
-    known = context_with(context, rows=rows, node=WithoutLogs(context.node, most_blocks=40))
+    known = context_with(context, rows=rows, node=LogLimitedNode(context.node, most_blocks=40))
     assert await risk(asking_for(known, "young"), token.address) == told
 
 
@@ -180,7 +179,7 @@ async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     rows = pool_rows(chain, token)
     chain.mine(60)
     add_most(chain, token)
-    known = context_with(context, rows=rows, node=WithoutLogs(context.node, most_blocks=40))
+    known = context_with(context, rows=rows, node=LogLimitedNode(context.node, most_blocks=40))
     assert await risk(asking_for(known, "young"), token.address) == "unknown"
     seeing = context_with(context, rows=rows)
     assert await risk(asking_for(seeing, "young"), token.address) == "withdrawable"

@@ -32,7 +32,7 @@ from harness.chain.verbs import Chain
 from sql.rows import PoolRow
 from tests.analysis.external.service import Service, running_service
 from tests.chain.judging import judge
-from tests.chain.without_logs import WithoutLogs
+from tests.chain.log_limited_node import LogLimitedNode
 
 getcontext().prec = 60
 
@@ -152,7 +152,7 @@ async def test_without_logs_a_v4_pool_is_worth_what_is_surely_in_it(
     """The part of its one position that lies within the ticks around the price. Where that is not
     enough to call the pool liquid nobody calls it shallow, for it may hold more."""
     token = chain.world.token("v4_usdc")
-    node = WithoutLogs(context.node)
+    node = LogLimitedNode(context.node)
     rows = crowd(chain.node, facts, token, count=1)
     assert (await judge(context_with(context, rows=rows, node=node), token.address)).pools is None
     context = msgspec.structs.replace(
@@ -283,7 +283,7 @@ async def test_a_total_without_sides_counts_where_positions_are_not_told(
     total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "4321.5"}}
     async with asking() as (service, outside):
         service.says({"pairs": None, "data": [total]})
-        blind = context_with(context, rows=rows, outside=outside, node=WithoutLogs(context.node))
+        blind = context_with(context, rows=rows, outside=outside, node=LogLimitedNode(context.node))
         row = own_pool(await judge(blind, token.address), token)
     assert row.liquidity_usd == 4321.5
 

@@ -23,8 +23,8 @@ from tests.chain.locker_scene import (
     with_locker,
     with_position_manager,
 )
+from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.quote_traps import place
-from tests.chain.test_liquidity_holders import NoEvents
 
 __all__ = ["chain"]
 
@@ -32,7 +32,7 @@ _SOON_S = 90
 _TRANSFER = "transferFrom(address,address,uint256)"
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class LockedPosition(msgspec.Struct, frozen=True, kw_only=True):
     """A token of a V3 pool, all of whose liquidity is one position."""
 
     token: ZooToken
@@ -41,11 +41,11 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     locker: Address
 
 
-def hold(chain: Chain, name: str = "PositionLocker") -> Kept:
+def hold(chain: Chain, name: str = "PositionLocker") -> LockedPosition:
     """`name`: of the locker, which has not got the position yet."""
     token = place(chain, venue="v3")
     manager = positions_of(chain.world.venues.v3)
-    return Kept(
+    return LockedPosition(
         token=token,
         manager=manager,
         position=newest_position(chain, manager, token.owner),
@@ -53,7 +53,7 @@ def hold(chain: Chain, name: str = "PositionLocker") -> Kept:
     )
 
 
-def lock(chain: Chain, kept: Kept, until_s: int) -> None:
+def lock(chain: Chain, kept: LockedPosition, until_s: int) -> None:
     chain.approve(kept.manager, kept.token.owner, kept.locker, kept.position)
     sent = chain.send(
         kept.token.owner,
@@ -64,7 +64,7 @@ def lock(chain: Chain, kept: Kept, until_s: int) -> None:
     assert sent.success
 
 
-def withdraw(chain: Chain, kept: Kept, number: int = 0) -> bool:
+def withdraw(chain: Chain, kept: LockedPosition, number: int = 0) -> bool:
     owner = kept.token.owner
     return chain.send(owner, kept.locker, "withdraw(uint256,address)", number, owner).success
 
@@ -134,7 +134,7 @@ async def test_a_node_that_gives_no_events_leaves_it_unaccounted(
     kept = hold(chain)
     lock(chain, kept, now_s(chain) + YEAR_S)
     known = with_locker(context, kept.locker, "uncx_v3")
-    silent = msgspec.structs.replace(known, node=NoEvents(context.node))
+    silent = msgspec.structs.replace(known, node=LogLimitedNode(context.node))
     pool = await found(silent, kept.token)
     assert pool.ownership.locked_share == 0
     assert pool.ownership.unaccounted_share == pytest.approx(1)
