@@ -23,8 +23,7 @@ from analysis.liquidity.holdings import (
     Part,
     PoolHoldings,
 )
-from analysis.liquidity.pool_history import PoolHistory
-from analysis.market.venues.pool import Candidate
+from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import (
     WORD,
@@ -42,12 +41,9 @@ from core.primitives import ZERO_ADDRESS, Address
 class BookBins:
     """Reads of one pair."""
 
-    def __init__(
-        self, pool: Candidate, value: BinValue, *, from_block: int | None, to_block: int
-    ) -> None:
-        self._pool, self._value = pool, value
-        self._from_block, self._to_block = from_block, to_block
-        self._balances = BinBalances(pool.pool, int)
+    def __init__(self, span: PoolSpan, value: BinValue) -> None:
+        self._span, self._pool, self._value = span, span.pool, value
+        self._balances = BinBalances(span.pool.pool, int)
         self._history: PoolHistory[Log]
         self._token_x: tuple[ReadBatch, Handle[Address | None]]
         self._bins: dict[int, tuple[ReadBatch, Handle[Reply], Handle[int | None]]] = {}
@@ -58,12 +54,9 @@ class BookBins:
         return self._ask_history, self._ask_balances
 
     def _ask_history(self, batch: ReadBatch) -> None:
-        self._history = PoolHistory(
+        self._history = self._span.ask(
             batch,
-            self._pool,
             [TRANSFER_BATCH],
-            from_block=self._from_block,
-            to_block=self._to_block,
             returns=decode_logs,
         )
         token_x = batch.call(self._pool.pool, "getTokenX()", returns=decode_address)

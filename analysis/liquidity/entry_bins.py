@@ -32,8 +32,7 @@ from analysis.liquidity.holdings import (
     PoolHoldings,
     log_query,
 )
-from analysis.liquidity.pool_history import PoolHistory
-from analysis.market.venues.pool import Candidate
+from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle, RequestHandle
 from analysis.reads.eth_reads import (
     WORD,
@@ -77,13 +76,10 @@ _Other = tuple[Address, bytes, int]
 class EntryBins:
     """Reads of one pool."""
 
-    def __init__(
-        self, pool: Candidate, value: BinValue, *, from_block: int | None, to_block: int
-    ) -> None:
-        self._pool, self._value = pool, value
-        self._from_block, self._to_block = from_block, to_block
-        self._id = bytes.fromhex(pool.key[2:])
-        self._manager = pool.dex.position_manager or ZERO_ADDRESS
+    def __init__(self, span: PoolSpan, value: BinValue) -> None:
+        self._span, self._pool, self._value = span, span.pool, value
+        self._id = bytes.fromhex(span.pool.key[2:])
+        self._manager = span.pool.dex.position_manager or ZERO_ADDRESS
         self._balances = BinBalances(self._manager, self._token_id)
         self._history: PoolHistory[MinedLog]
         self._key: tuple[ReadBatch, Handle[Reply]]
@@ -99,12 +95,9 @@ class EntryBins:
         return self._ask_mints, self._ask_bins, self._ask_balances, self._ask_receivers
 
     def _ask_mints(self, batch: ReadBatch) -> None:
-        self._history = PoolHistory(
+        self._history = self._span.ask(
             batch,
-            self._pool,
             [_MINT, self._pool.key],
-            from_block=self._from_block,
-            to_block=self._to_block,
             returns=decode_mined_logs,
         )
         key = batch.call(self._pool.dex.factory, "poolIdToPoolKey(bytes32)", self._id)
@@ -166,13 +159,10 @@ class EntryBins:
         if not self._named:
             return
         senders = [address_word(holder) for holder in self._named]
-        self._passed = PoolHistory(
+        self._passed = self._span.ask(
             batch,
-            self._pool,
             [TRANSFER_BATCH, None, senders],
             address=self._manager,
-            from_block=self._from_block,
-            to_block=self._to_block,
             returns=decode_logs,
         )
 

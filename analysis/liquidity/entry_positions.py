@@ -19,9 +19,8 @@ from analysis.liquidity.holdings import (
     PoolHoldings,
     gather,
 )
-from analysis.liquidity.pool_history import PoolHistory
+from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.liquidity.position_value import Valuation
-from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import MODIFY_LIQUIDITY, Position
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.eth_reads import Log, decode_address, decode_logs, decode_uint
@@ -48,11 +47,8 @@ class _Token(msgspec.Struct, frozen=True, kw_only=True):
 class EntryPositions:
     """Reads of one pool."""
 
-    def __init__(
-        self, pool: Candidate, value: Valuation, *, from_block: int | None, to_block: int
-    ) -> None:
-        self._pool, self._value = pool, value
-        self._from_block, self._to_block = from_block, to_block
+    def __init__(self, span: PoolSpan, value: Valuation) -> None:
+        self._span, self._pool, self._value = span, span.pool, value
         self._history: PoolHistory[Log]
         self._positions: dict[_Key, int] = {}
         """Liquidity of each position, as far as the events were searched."""
@@ -63,12 +59,9 @@ class EntryPositions:
         return self._ask_history, self._ask_owners
 
     def _ask_history(self, batch: ReadBatch) -> None:
-        self._history = PoolHistory(
+        self._history = self._span.ask(
             batch,
-            self._pool,
             [MODIFY_LIQUIDITY, self._pool.key],
-            from_block=self._from_block,
-            to_block=self._to_block,
             returns=decode_logs,
         )
 

@@ -15,6 +15,7 @@ from analysis.liquidity.holdings import AskRound, HoldingReads, PoolHoldings
 from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
+from analysis.liquidity.pool_history import PoolSpan
 from analysis.liquidity.position_value import valuation_of
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.venue_registry import venue_of
@@ -55,9 +56,12 @@ async def find_ownership(
 ) -> list[OwnedPool]:
     """Return the pools in their order. `created`: block of a pool's creation, by Candidate.key,
     where it is known. Raises UpstreamError."""
+    spans = [
+        PoolSpan(pool=pool, from_block=created.get(pool.key), to_block=block.number)
+        for pool, _ in pools
+    ]
     readers = [
-        _reader(chain, pool, state, parties, from_block=created.get(pool.key), block=block)
-        for pool, state in pools
+        _reader(chain, span, state, parties) for span, (_, state) in zip(spans, pools, strict=True)
     ]
     who = [LiquidityHolderReads(chain) for _ in readers]
     asked = [(reader, its) for reader, its in zip(readers, who, strict=True) if reader is not None]
@@ -70,10 +74,8 @@ async def find_ownership(
     held = [_NOT_READ if reader is None else reader.read() for reader in readers]
     more = [
         rounds
-        for (pool, _), found, its in zip(pools, held, who, strict=True)
-        for rounds in its.ask_more(
-            pool, found, from_block=created.get(pool.key), to_block=block.number
-        )
+        for span, found, its in zip(spans, held, who, strict=True)
+        for rounds in its.ask_more(span, found)
     ]
     await _ask(more, block, node, capabilities)
     return [
@@ -137,28 +139,23 @@ def _owned(
 
 
 def _reader(
-    chain: Chain,
-    pool: Candidate,
-    state: PoolState,
-    parties: TokenParties,
-    *,
-    from_block: int | None,
-    block: BlockRef,
+    chain: Chain, span: PoolSpan, state: PoolState, parties: TokenParties
 ) -> HoldingReads | None:
     """Return the reader of the pool's family. None: there is none, or the price is not known."""
+    pool = span.pool
     form = venue_of(pool.dex).liquidity_form(pool.dex)
     if form == "lp_tokens":
         makers = (one for one in (parties.creator, parties.owner) if one is not None)
         known = (*sorted(BURN_ADDRESSES), *chain.locker_names, *makers)
-        return LpBalances(pool, known, from_block=from_block, to_block=block.number)
+        return LpBalances(span, known)
     if form in ("entry_bins", "book_bins"):
         worth = bin_value_of(state)
         bins = EntryBins if form == "entry_bins" else BookBins
         if worth is None:
             return None
-        return bins(pool, worth, from_block=from_block, to_block=block.number)
+        return bins(span, worth)
     value = valuation_of(pool, state)
     if form is None or value is None:
         return None
     positions = MintedPositions if form == "minted_positions" else EntryPositions
-    return positions(pool, value, from_block=from_block, to_block=block.number)
+    return positions(span, value)

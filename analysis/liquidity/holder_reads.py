@@ -9,7 +9,7 @@ from typing import Final
 from analysis.liquidity.holdings import AskRound, PoolHoldings
 from analysis.liquidity.lock_readers import lock_reads
 from analysis.liquidity.locks import Lock, LockReads
-from analysis.market.venues.pool import Candidate
+from analysis.liquidity.pool_history import PoolSpan
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
@@ -36,19 +36,11 @@ class LiquidityHolderReads:
             if len(self._codes) < MOST_CODES and holder not in (*self._codes, *BURN_ADDRESSES):
                 self._codes[holder] = batch, batch.code(holder, first_bytes=DELEGATION_BYTES)
 
-    def ask_more(
-        self, pool: Candidate, found: PoolHoldings, *, from_block: int | None, to_block: int
-    ) -> Sequence[Sequence[AskRound]]:
+    def ask_more(self, span: PoolSpan, found: PoolHoldings) -> Sequence[Sequence[AskRound]]:
         """Return the rounds of each of the reads that what was found needs: the code of holders
-        that nothing named before, and the locks of each known locker. `from_block`: as of
-        `history_query`."""
+        that nothing named before, and the locks of each known locker."""
         for holding in found.holdings:
-            reads = lock_reads(
-                self._records.get(holding.holder),
-                *(pool, holding),
-                from_block=from_block,
-                to_block=to_block,
-            )
+            reads = lock_reads(self._records.get(holding.holder), span, holding)
             if reads is not None:
                 self._locks[holding.holder] = reads
         holders = [holding.holder for holding in found.holdings]

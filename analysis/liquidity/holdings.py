@@ -7,7 +7,6 @@ from typing import Protocol
 
 import msgspec
 
-from analysis.market.venues.pool import Candidate
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
 from core.primitives import Address
@@ -97,22 +96,6 @@ def gather(
         ),
         total=total,
         gap=gap,
-    )
-
-
-def history_query(
-    pool: Candidate,
-    topics: Sequence[object],
-    *,
-    address: Address | None = None,
-    from_block: int | None,
-    to_block: int,
-) -> RpcRequest:
-    """Return the query for events since a pool began. `address`: whose; None: the pool's.
-    `from_block` None: the exchange's first, or 0."""
-    first = pool.dex.from_block or 0 if from_block is None else from_block
-    return log_query(
-        address or pool.pool, topics, from_block=min(first, to_block), to_block=to_block
     )
 
 

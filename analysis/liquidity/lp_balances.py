@@ -16,8 +16,7 @@ from analysis.liquidity.holdings import (
     PoolHoldings,
     gather,
 )
-from analysis.liquidity.pool_history import PoolHistory
-from analysis.market.venues.pool import Candidate
+from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import Log, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
@@ -34,18 +33,10 @@ _TOPICS: Final = 3
 class LpBalances:
     """Reads of one pair."""
 
-    def __init__(
-        self,
-        pool: Candidate,
-        known: Sequence[Address],
-        *,
-        from_block: int | None,
-        to_block: int,
-    ) -> None:
+    def __init__(self, span: PoolSpan, known: Sequence[Address]) -> None:
         """`known`: addresses whose balances are read in any case."""
-        self._pool = pool
-        self._known = tuple(dict.fromkeys((*known, pool.pool)))
-        self._from_block, self._to_block = from_block, to_block
+        self._span, self._pool = span, span.pool
+        self._known = tuple(dict.fromkeys((*known, span.pool.pool)))
         self._history: PoolHistory[Log]
         self._supply: tuple[ReadBatch, Handle[int | None]]
         self._balances: dict[Address, tuple[ReadBatch, Handle[int | None]]] = {}
@@ -58,12 +49,9 @@ class LpBalances:
 
     def _ask_history(self, batch: ReadBatch) -> None:
         """Add the query for transfers, the supply, and the balances of the known."""
-        self._history = PoolHistory(
+        self._history = self._span.ask(
             batch,
-            self._pool,
             [_TRANSFER],
-            from_block=self._from_block,
-            to_block=self._to_block,
             returns=decode_logs,
         )
         self._supply = (

@@ -20,7 +20,7 @@ from analysis.liquidity.holdings import (
     gather,
     log_query,
 )
-from analysis.liquidity.pool_history import PoolHistory
+from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import Position
@@ -34,6 +34,7 @@ from analysis.reads.eth_reads import (
     decode_logs,
     decode_mined_logs,
     decode_uint,
+    words_of,
 )
 from analysis.reads.read_batch import ReadBatch
 from core.abi import topic_of
@@ -71,12 +72,9 @@ class _Token(msgspec.Struct, frozen=True, kw_only=True):
 class MintedPositions:
     """Reads of one pool."""
 
-    def __init__(
-        self, pool: Candidate, value: Valuation, *, from_block: int | None, to_block: int
-    ) -> None:
-        self._pool, self._value = pool, value
-        self._manager = pool.dex.position_manager
-        self._from_block, self._to_block = from_block, to_block
+    def __init__(self, span: PoolSpan, value: Valuation) -> None:
+        self._span, self._pool, self._value = span, span.pool, value
+        self._manager = span.pool.dex.position_manager
         self._history: PoolHistory[MinedLog]
         self._increases: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._others: dict[_Range, Handle[int | None]] = {}
@@ -88,12 +86,9 @@ class MintedPositions:
         return self._ask_history, self._ask_positions, self._ask_owners
 
     def _ask_history(self, batch: ReadBatch) -> None:
-        self._history = PoolHistory(
+        self._history = self._span.ask(
             batch,
-            self._pool,
             [_MINT],
-            from_block=self._from_block,
-            to_block=self._to_block,
             returns=decode_mined_logs,
         )
 
@@ -195,7 +190,7 @@ def _decode_position(
     another pool."""
     if isinstance(reply, NoAnswer):
         return None
-    words = [int.from_bytes(reply[at : at + _WORD]) for at in range(0, len(reply), _WORD)]
+    words = words_of(reply)
     tokens = sorted((int(pool.token, 16), int(pool.quote, 16)))
     keys = {pool.fee, pool.tick_spacing} - {None}
     behind = [words[at + 2] for at in range(len(words) - 2) if words[at : at + 2] == tokens]

@@ -13,8 +13,7 @@ import msgspec
 
 from analysis.liquidity.holdings import AskRound, LiquidityHolding, Part, log_query
 from analysis.liquidity.locks import NEVER_S, Lock
-from analysis.liquidity.pool_history import PoolHistory
-from analysis.market.venues.pool import Candidate
+from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle, RequestHandle
 from analysis.reads.eth_reads import (
     WORD,
@@ -25,6 +24,7 @@ from analysis.reads.eth_reads import (
     decode_address,
     decode_logs,
     decode_mined_logs,
+    words_of,
 )
 from analysis.reads.read_batch import ReadBatch
 from core.abi import address_word, topic_of
@@ -45,8 +45,8 @@ _EVENT_WORDS: Final = 3
 """Words of the event that are read: lock, manager, token id."""
 
 
-class KeptPositions:
-    """The positions in a locker that has no way to give them back."""
+class PermanentLocks:
+    """The lock of all positions in a locker that has no way to give them back."""
 
     def __init__(self, holding: LiquidityHolding) -> None:
         self._holding = holding
@@ -68,19 +68,10 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
 class UncxPositionLocks:
     """Reads of the locks of one pool's positions in one of UNCX's lockers."""
 
-    def __init__(
-        self,
-        locker: Address,
-        pool: Candidate,
-        holding: LiquidityHolding,
-        *,
-        from_block: int | None,
-        to_block: int,
-    ) -> None:
-        """`from_block`: as of `history_query`."""
-        self._locker, self._pool = locker, pool
-        self._manager = pool.dex.position_manager or ZERO_ADDRESS
-        self._from_block, self._to_block = from_block, to_block
+    def __init__(self, span: PoolSpan, holding: LiquidityHolding) -> None:
+        """`holding`: the locker's."""
+        self._span, self._locker = span, holding.holder
+        self._manager = span.pool.dex.position_manager or ZERO_ADDRESS
         tokens = [part for part in holding.parts if part.token_id is not None]
         self._parts = sorted(tokens, key=lambda part: -part.weight)[:MOST_POSITIONS]
         self._received: list[PoolHistory[MinedLog]] = []
@@ -94,13 +85,10 @@ class UncxPositionLocks:
     def _ask_arrivals(self, batch: ReadBatch) -> None:
         receiver = address_word(self._locker)
         self._received = [
-            PoolHistory(
+            self._span.ask(
                 batch,
-                self._pool,
                 [_TRANSFER, None, receiver, f"0x{part.token_id:064x}"],
                 address=self._manager,
-                from_block=self._from_block,
-                to_block=self._to_block,
                 returns=decode_mined_logs,
             )
             for part in self._parts
@@ -164,7 +152,7 @@ def _lock(reply: Reply, part: Part, manager: Address) -> Lock | None:
     owner = decode_address(reply, at=_OWNER)
     if isinstance(reply, NoAnswer) or owner is None or len(reply) != _LOCK_WORDS * WORD:
         return None
-    words = [int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply), WORD)]
+    words = words_of(reply)
     if (words[_MANAGER], words[_TOKEN_ID]) != (int(manager, 16), part.token_id):
         return None
     return Lock(owner=owner, weight=part.weight, until_s=min(words[_UNTIL], NEVER_S))

@@ -11,10 +11,17 @@ from eth_abi.exceptions import DecodingError
 
 from analysis.liquidity.holdings import AskRound
 from analysis.liquidity.locks import NEVER_S, Lock
-from analysis.liquidity.pool_history import PoolHistory
-from analysis.market.venues.pool import Candidate
+from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle
-from analysis.reads.eth_reads import WORD, Log, NoAnswer, Reply, decode_address, decode_logs
+from analysis.reads.eth_reads import (
+    WORD,
+    Log,
+    NoAnswer,
+    Reply,
+    decode_address,
+    decode_logs,
+    words_of,
+)
 from analysis.reads.read_batch import ReadBatch
 from core.abi import address_word, decode_values
 from core.primitives import Address
@@ -57,7 +64,7 @@ class UncxTokenLocks:
         return tuple(lock for lock in locks if lock is not None)
 
 
-class PinkLocks:
+class PinkLockTokenLocks:
     """Reads of one token's locks in one PinkLock."""
 
     def __init__(self, locker: Address, token: Address) -> None:
@@ -91,15 +98,11 @@ class PinkLocks:
         return ()
 
 
-class TeamFinanceLocks:
+class TeamFinanceTokenLocks:
     """Reads of one token's locks in one of Team Finance's lockers."""
 
-    def __init__(
-        self, locker: Address, pool: Candidate, *, from_block: int | None, to_block: int
-    ) -> None:
-        """`pool`: the pair. `from_block`: as of `history_query`."""
-        self._locker, self._pool = locker, pool
-        self._from_block, self._to_block = from_block, to_block
+    def __init__(self, span: PoolSpan, locker: Address) -> None:
+        self._span, self._locker, self._token = span, locker, span.pool.pool
         self._events: PoolHistory[Log]
         self._replies: tuple[ReadBatch, list[Handle[Reply]]]
 
@@ -110,13 +113,10 @@ class TeamFinanceLocks:
     def _ask_events(self, batch: ReadBatch) -> None:
         # Deposit has other arguments in each version. All of them index the token first, and begin
         # with the lock's number, as the other events that index a token do.
-        self._events = PoolHistory(
+        self._events = self._span.ask(
             batch,
-            self._pool,
-            [None, address_word(self._pool.pool)],
+            [None, address_word(self._token)],
             address=self._locker,
-            from_block=self._from_block,
-            to_block=self._to_block,
             returns=decode_logs,
         )
 
@@ -132,7 +132,7 @@ class TeamFinanceLocks:
     def read(self) -> tuple[Lock, ...]:
         """Decode the locks of the token that were not withdrawn. Raises UpstreamError."""
         batch, replies = self._replies
-        locks = (_team_lock(batch[reply], self._pool.pool) for reply in replies)
+        locks = (_team_lock(batch[reply], self._token) for reply in replies)
         return tuple(lock for lock in locks if lock is not None)
 
 
@@ -140,7 +140,7 @@ def _uncx_lock(reply: Reply) -> Lock | None:
     owner = decode_address(reply, at=_UNCX_OWNER)
     if isinstance(reply, NoAnswer) or owner is None or len(reply) < _UNCX_WORDS * WORD:
         return None
-    words = [int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply), WORD)]
+    words = words_of(reply)
     until_s = min(words[_UNCX_UNTIL], NEVER_S)
     return Lock(owner=owner, weight=float(words[_UNCX_AMOUNT]), until_s=until_s)
 
@@ -149,7 +149,7 @@ def _team_lock(reply: Reply, token: Address) -> Lock | None:
     locked, owner = decode_address(reply, at=_TEAM_TOKEN), decode_address(reply, at=_TEAM_OWNER)
     if isinstance(reply, NoAnswer) or owner is None or len(reply) < _TEAM_WORDS * WORD:
         return None
-    words = [int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply), WORD)]
+    words = words_of(reply)
     if locked != token or words[_TEAM_ENDED]:
         return None
     until_s = min(words[_TEAM_UNTIL], NEVER_S)

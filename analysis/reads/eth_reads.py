@@ -154,6 +154,11 @@ def decode_uint(reply: Reply) -> int | None:
     return int.from_bytes(reply[:WORD])
 
 
+def words_of(data: bytes) -> list[int]:
+    """Return the words of ABI data as numbers; a last one that is cut short counts as it is."""
+    return [int.from_bytes(data[at : at + WORD]) for at in range(0, len(data), WORD)]
+
+
 def decode_address(reply: Reply, *, at: int = 0) -> Address | None:
     """Return the word at this index as an address. None: no whole word, or its upper twelve bytes
     are not zero."""

@@ -17,7 +17,7 @@ from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.trade_route import Moved, Swap, TradeRoute
 from analysis.market.venues.venue import Venue
 from analysis.reads.chain_reads import AnswerAddress, call_of
-from analysis.reads.eth_reads import WORD, Reply
+from analysis.reads.eth_reads import WORD, Reply, words_of
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex
@@ -93,7 +93,7 @@ def _words(reply: Reply) -> Sequence[int]:
     """Return the words of a state. Empty: there are others, or none."""
     if not isinstance(reply, bytes) or len(reply) != _STATE_WORDS * WORD:
         return ()
-    return [int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply), WORD)]
+    return words_of(reply)
 
 
 def _lookups(dex: Dex, token: Address, quote: Address) -> Sequence[Lookup]:
