@@ -46,8 +46,10 @@ from sql.transfer_tables import insert_undecoded
 _MOST_REQUESTS_A_TURN = 20
 _MOST_LOGS_A_TURN = 20_000
 
-_LEASE_S = 600
-"""Seconds after which a turn that did not end comes again."""
+_LEASE_S = 60
+"""Seconds after which a turn that did not end comes again, as its process or the store failed. It
+may also take longer: only who follows the chain takes turns, and what no longer fits is not
+written."""
 
 _MOST_WAIT_S = 60
 """Most seconds until it is looked again whether the blocks to fetch are final."""

@@ -46,7 +46,7 @@ def test_a_fleet_outlasts_faults(kinds: Sequence[FaultKind]) -> None:
             outcome = drill.suffer(drill.draw([kind], longest_s=SHORT_S, with_minutes=False))
             assert not outcome.differences, (outcome.differences, drill.logs())
             assert outcome.following_s < FOLLOWING_WITHIN_S
-        assert not drill.finish()
+        assert not (wrong := drill.finish()), (wrong, drill.logs())
         with drill.level():  # neither reorganised nor moved to the lake in between
             spoil(drill.url)
             told = " ".join(drill.compare())
@@ -72,4 +72,4 @@ def test_what_faults_have_found_is_mended() -> None:
             outcome = drill.suffer(found.fault)
             assert not outcome.differences, (found.what, drill.logs())
             assert outcome.following_s < FOLLOWING_WITHIN_S, found.what
-        assert not drill.finish()
+        assert not (wrong := drill.finish()), (wrong, drill.logs())

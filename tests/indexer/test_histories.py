@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from config.settings_model import IndexerSettings
+from core.errors import StoreError
 from harness.bare_reports import bare_report
+from indexer import transfer_history
 from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
@@ -304,6 +307,23 @@ async def test_a_node_without_old_logs_is_asked_again_rarely(
     node.oldest_logs = 0
     clock.time_s += LONG_S
     await run_out(histories)
+    assert stored(store, 0) == sent_in(node.canonical, 0)
+
+
+async def test_a_turn_that_did_not_end_comes_again_within_a_minute(
+    store: Store, clock: InstantClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody waits for a history whose process was restarted."""
+    node = lived()
+    await followed(node, store)
+    full = Mock(side_effect=StoreError(path="store.duckdb", reason="the disk is full"))
+    with monkeypatch.context() as patch, pytest.raises(StoreError):
+        patch.setattr(transfer_history, "write_history", full)
+        await histories_of(node, store, clock).take_turn()
+    restarted = histories_of(node, store, clock)
+    assert await run_out(restarted) == 0, "others come first"
+    clock.time_s += 60.0
+    await run_out(restarted)
     assert stored(store, 0) == sent_in(node.canonical, 0)
 
 
