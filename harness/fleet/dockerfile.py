@@ -125,12 +125,11 @@ def _copy(sources: Sequence[str], target: Path) -> None:
 
 
 def _run(script: str, working: Path, root: Path) -> None:
-    """Run a script with this Python as `python`."""
+    """Run a script with this Python as `python`, and none of the settings of whoever runs this."""
     programs = root / "programs"
     programs.mkdir(exist_ok=True)
     (programs / "python").unlink(missing_ok=True)
     (programs / "python").symlink_to(Path(sys.executable).resolve())
-    path = os.pathsep.join([str(programs), os.environ["PATH"]])
-    subprocess.run(
-        ["/bin/sh", "-ec", script], cwd=working, env={**os.environ, "PATH": path}, check=True
-    )
+    ours = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    path = os.pathsep.join([str(programs), ours["PATH"]])
+    subprocess.run(["/bin/sh", "-ec", script], cwd=working, env=ours | {"PATH": path}, check=True)
