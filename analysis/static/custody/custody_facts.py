@@ -12,17 +12,26 @@ import msgspec
 
 from analysis.static.dataflow.addresses import is_caller, party
 from analysis.static.dataflow.dependencies import CALLERS
-from analysis.static.dataflow.linear_amounts import LinearAmount, change_of, core, negated, plus
+from analysis.static.dataflow.linear_amounts import (
+    LinearAmount,
+    change_of,
+    core,
+    negated,
+    plus,
+    reductions,
+)
 from analysis.static.dataflow.predicates import evaluate
 from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.instruction_effects import ECRECOVER
 from analysis.static.token_model.contract_model import ContractModel
+from core.primitives import ADDRESS_BITS
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ENDLESS: Final = 2**95
 """Tokens with unlimited allowances do not lower an allowance of at least this many raw units."""
 _DEEPEST: Final = 8
+_ABOVE_ADDRESS: Final = 256 - ADDRESS_BITS
 
 
 class EqualityFact(msgspec.Struct, frozen=True):
@@ -51,7 +60,14 @@ class CallerListed(msgspec.Struct, frozen=True):
     slot: Value
 
 
-Fact = EqualityFact | AllowanceCovers | AllowanceUnlimited | CallerListed
+class NotNegative(msgspec.Struct, frozen=True):
+    """The difference is not negative."""
+
+    minuend: Value
+    subtrahend: Value
+
+
+Fact = EqualityFact | AllowanceCovers | AllowanceUnlimited | CallerListed | NotNegative
 
 
 class FactReader:
@@ -113,8 +129,9 @@ class FactReader:
                 yield from _equal(term)
             elif term.operation == "SHL" and not is_true:
                 # addresses are compared in the high bits of a word
-                inner = core(term)
-                if isinstance(inner, Expr) and inner.operation in ("XOR", "SUB"):
+                shift, inner = term.arguments
+                is_whole = isinstance(shift, int) and shift <= _ABOVE_ADDRESS
+                if is_whole and isinstance(inner, Expr) and inner.operation in ("XOR", "SUB"):
                     yield from _equal(inner)
             yield from _bounds(term, is_true=is_true)
             yield from self._lists(term, is_true=is_true)
@@ -228,7 +245,7 @@ def _bounds(term: Expr, *, is_true: bool) -> Iterator[Fact]:
 
 
 def _at_least(large: Value, small: Value) -> Iterator[Fact]:
-    bare = core(large)
+    *_, bare = reductions(large)  # what is stored is at least a part of it
     if not isinstance(bare, Expr) or bare.operation != "SLOAD":
         return
     slot = bare.arguments[0]
@@ -252,9 +269,9 @@ def refused_differences(condition: Value, *, holds: bool) -> Iterator[tuple[Valu
         small, large = (one, other) if term.operation == "LT" else (other, one)
         if not is_true:
             continue
-        # `small < large` reverts
-        yield core(small), core(large)
-        yield small, large
+        # `small < large` reverts, also for what `small` is a part of
+        for whole in reductions(small):
+            yield whole, large
         for side in (small, large):
             if isinstance(side, Expr) and side.operation == "SUB":
                 yield side.arguments[0], side.arguments[1]

@@ -7,22 +7,23 @@ is checked and lowered by that amount. It is privileged if the caller must be an
 or storage names. All else, and whatever the bounds cut off, is unproved (over-approximation).
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeGuard
 
+from analysis.static.custody.checked_differences import CheckedDifferences
 from analysis.static.custody.custody_facts import (
     AllowanceCovers,
     AllowanceUnlimited,
     EqualityFact,
     Fact,
     FactReader,
-    refused_differences,
+    NotNegative,
 )
-from analysis.static.custody.custody_state import Obligation, ObligationState
 from analysis.static.custody.holder_keys import is_computed, is_harmless, is_somebody, key_orders
 from analysis.static.custody.phi_resolution import PhiResolver
 from analysis.static.custody.privileged_callers import PrivilegedCallers
+from analysis.static.custody.signatures import Signatures
 from analysis.static.dataflow.addresses import is_caller, party, recovered
 from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.linear_amounts import (
@@ -32,9 +33,12 @@ from analysis.static.dataflow.linear_amounts import (
     core,
     delta_of,
     differences_in,
+    is_at_least,
+    is_at_most,
     may_wrap,
     negated,
     plus,
+    reductions,
 )
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation
 from analysis.static.evm.cfg import Effect, FunctionId
@@ -65,14 +69,14 @@ class CustodyProver:
         self.phis = PhiResolver(code)
         self.reader = FactReader(code)
         self.gates = PrivilegedCallers(code, self.reader)
+        self.checks = CheckedDifferences(code)
+        self.signatures = Signatures(code)
         self._balance_keys = dict(key_orders(code, BALANCE_OF, (_HOLDER,)))
         self._allowance_keys = dict(key_orders(code, ALLOWANCE, (_HOLDER, _SPENDER)))
         self._work = _MOST_WORK
         self._anywhere: dict[Value, bool] = {}
         self._deep: dict[Value, frozenset[Expr]] = {}
-        self._nonces: dict[tuple[Value, Value], bool] = {}
         self._givens: dict[Value, frozenset[Expr]] = {}
-        self._checked: dict[FunctionId, set[tuple[Value, Value]]] = {}
 
     def pay(self, steps: int) -> bool:
         """Spend work budget of this code. Return False if none is left."""
@@ -134,14 +138,12 @@ class CustodyProver:
             return False
         if effect.kind != "SSTORE":
             return True
-        slot, value = effect.words[:2]
         return any(
-            self._place_owes(entry, place, slot, value) for place in self.code.layout.of(slot)
+            self._place_owes(entry, place, effect) for place in self.code.layout.of(effect.words[0])
         )
 
-    def _place_owes(
-        self, entry: FunctionId, place: StorageLocation, slot: Value, value: Value
-    ) -> bool:
+    def _place_owes(self, entry: FunctionId, place: StorageLocation, effect: Effect) -> bool:
+        slot, value = effect.words[:2]
         roles = self.code.storage.roles
         if place.root not in roles.balances and place.root not in roles.allowances:
             return place.root == UNKNOWN and self.may_be_anywhere(slot)
@@ -152,36 +154,84 @@ class CustodyProver:
             deltas = [
                 delta_of(meaning, slot) for meaning in self.code.dependencies.phi_values(value)
             ]
-            return value != 0 and any(delta is None or delta.added for delta in deltas)
-        return not self.is_credit(entry, value, slot)
+            return value != 0 and any(
+                delta is None or delta.added or not self.is_lowered(entry, effect.pc, delta, slot)
+                for delta in deltas
+            )
+        return not self.is_credit(entry, effect.pc, value, slot)
 
-    def is_credit(self, entry: FunctionId, value: Value, slot: Value) -> bool:
-        """True if storing the value surely lowers no balance."""
+    def is_credit(
+        self,
+        entry: FunctionId,
+        pc: int,
+        value: Value,
+        slot: Value,
+        facts: Container[Fact] = (),
+    ) -> bool:
+        """True if storing the value, by the SSTORE at `pc`, surely lowers no balance. `facts`: of
+        the path to it."""
         deltas = [delta_of(meaning, slot) for meaning in self.code.dependencies.phi_values(value)]
         return all(
-            delta is not None and not delta.subtracted and self.is_exact(entry, delta)
+            delta is not None and not delta.subtracted and self.is_exact(entry, pc, delta, facts)
             for delta in deltas
         )
 
-    def is_exact(self, entry: FunctionId, delta: AmountDelta) -> bool:
-        """True if no sum of the change can overflow or underflow."""
+    def differences(self, effect: Effect) -> Iterator[NotNegative]:
+        """Yield the differences that must not be negative if an SSTORE is to be exact."""
+        slot, value = effect.words[:2]
+        meanings = self.code.dependencies.phi_values
+        for meaning in meanings(value):
+            delta = delta_of(meaning, slot)
+            if delta is not None:
+                for large, small in differences_in((*delta.added, *delta.subtracted), meanings):
+                    yield from (NotNegative(large, one) for one in reductions(small))
+
+    def is_exact(
+        self, entry: FunctionId, pc: int, delta: AmountDelta, facts: Container[Fact] = ()
+    ) -> bool:
+        """True if no sum of the change, made by the SSTORE at `pc`, can overflow or underflow.
+        `facts`: of the path to it."""
         words = (*delta.added, *delta.subtracted)
         meanings = self.code.dependencies.phi_values
         return not may_wrap(words, meanings) and all(
-            self._is_checked(entry, *pair) for pair in differences_in(words, meanings)
+            any(NotNegative(large, one) in facts for one in reductions(small))
+            or self._is_checked(entry, pc, large, small)
+            for large, small in differences_in(words, meanings)
         )
 
-    def _is_checked(self, entry: FunctionId, large: Value, small: Value) -> bool:
-        """True if the function reverts where the difference would be negative, or if the subtrahend
-        is a share of the minuend that depends on no other calldata."""
+    def is_lowered(
+        self,
+        entry: FunctionId,
+        pc: int,
+        delta: AmountDelta,
+        slot: Value,
+        facts: Iterable[Fact] = (),
+    ) -> bool:
+        """True if what the SSTORE at `pc` subtracts from an allowance is checked to be in it, so
+        that it cannot become a huge number. `facts`: of the path to it."""
+        taken = plus(delta.subtracted)
+        if any(
+            isinstance(fact, AllowanceCovers)
+            and fact.slot is slot
+            and is_at_least(fact.amount, taken)
+            for fact in facts
+        ):
+            return True
+        (only, *more) = delta.subtracted or (0,)
+        return not more and any(
+            small in reductions(only)
+            and any(isinstance(one, Expr) and one.arguments == (slot,) for one in reductions(large))
+            and self.checks.holds_at(entry, pc, large, small)
+            for large, small in self.checks.pairs(entry)
+        )
+
+    def _is_checked(self, entry: FunctionId, pc: int | None, large: Value, small: Value) -> bool:
+        """True if the difference is never negative on a path through `pc`: the function reverts
+        where it would be, or the subtrahend is a share of the minuend that depends on no other
+        calldata."""
         if self._is_part(large, small):
             return True
-        return (large, small) in self._checked_in(entry)
-
-    def _checked_in(self, entry: FunctionId) -> set[tuple[Value, Value]]:
-        if entry not in self._checked:
-            self._checked[entry] = set(self._find_checked(entry))
-        return self._checked[entry]
+        return any(self.checks.holds_at(entry, pc, large, one) for one in reductions(small))
 
     def _is_part(self, large: Value, small: Value) -> bool:
         return self._given(small) <= self._given(large) and all(
@@ -194,13 +244,6 @@ class CustodyProver:
         if word.operation == "MUL":
             return any(self._is_fraction(core(each)) for each in word.arguments)
         return word.operation in _SHARES
-
-    def _find_checked(self, entry: FunctionId) -> Iterator[tuple[Value, Value]]:
-        flow = self.code.functions.cfg(entry)
-        for _, branch in flow.branching():
-            for holds, after in ((True, branch.if_true), (False, branch.if_false)):
-                if after not in flow.can_succeed:
-                    yield from refused_differences(branch.condition, holds=holds)
 
     def holder_of(self, place: StorageLocation) -> Value | None:
         """Return the owner of a balance or allowance. None: no such key."""
@@ -228,6 +271,8 @@ class CustodyProver:
                 and party(one.arguments[0]) in holders
                 for one in (fact.one, fact.other)
             )
+        if isinstance(fact, NotNegative):
+            return False
         if isinstance(fact, AllowanceCovers | AllowanceUnlimited):
             return self._is_allowance(fact.slot)
         keys = {party(key) for place in self.code.layout.of(fact.slot) for key in place.keys}
@@ -262,22 +307,17 @@ class CustodyProver:
         )
 
     def is_named(self, whose: Value) -> bool:
+        """True if the account is read from storage that nobody can set to an account of his
+        choice."""
+        return self.is_set_by_privilege(whose) and not any(
+            write.place.root == place.root and self._given(write.value)
+            for place in self.code.layout.of(whose.arguments[0])
+            for write in self.code.writes.all
+        )
+
+    def is_set_by_privilege(self, whose: Value) -> TypeGuard[Expr]:
         """True if the account is read from storage that unprivileged callers cannot set."""
         return isinstance(whose, Expr) and whose.operation == "SLOAD" and self.gates.names(whose)
-
-    def is_operator(self, slot: Value, whose: Value) -> bool:
-        """True if the slot records that this account itself approved the caller as operator."""
-        for place in self.code.layout.of(slot):
-            keys = [party(key) for key in place.keys]
-            if whose in keys and any(map(is_caller, keys)):
-                writes = [w for w in self.code.writes.all if w.place.root == place.root]
-                at = keys.index(whose)
-                return bool(writes) and all(
-                    at < len(w.place.keys)
-                    and is_caller(self.code.dependencies.single_value(w.place.keys[at]))
-                    for w in writes
-                )
-        return False
 
     def covers(self, entry: FunctionId, debit: LinearAmount, amount: LinearAmount) -> bool:
         """True if a debit, under every operand of its phis, does not exceed the decrease of an
@@ -303,11 +343,11 @@ class CustodyProver:
 
     def _is_within(self, entry: FunctionId, debit: LinearAmount, amount: LinearAmount) -> bool:
         rest = added(amount, negated(debit))
-        if all(count > 0 for _, count in rest):
+        if all(count > 0 for _, count in rest) or is_at_most(debit, amount):
             return True
         if len(debit) == len(amount) == 1:
             ((part, _),), ((whole, _),) = debit, amount
-            if (whole, part) in self._checked_in(entry):
+            if any(self.checks.holds_at(entry, None, whole, one) for one in reductions(part)):
                 return True
         return self.is_scaled and len(amount) == 1 and self._is_share(debit, amount)
 
@@ -356,35 +396,3 @@ class CustodyProver:
                         waiting.extend(self.code.pool.phi_operands.get(term, ()))
             known = self._deep[word] = frozenset(seen)
         return known
-
-    def is_signed(self, signer: Value, debt: Obligation, status: ObligationState) -> bool:
-        """True if the recovered digest covers account, spender, amount and a nonce."""
-        digest = (recovered(signer) or (0,))[0]
-        inside = self.deep(digest)
-        amounts = [word for word, _ in debt.amount or ()]
-        whose = None if debt.whose is signer else debt.whose
-        needed = {
-            term
-            for word in (whose, debt.spender, *amounts)
-            if word is not None
-            for term in self._given(word)
-        }
-        if not needed or not needed <= inside:
-            return False
-        return any(self._is_nonce(slot, digest, inside) for slot in status.bumped)
-
-    def _is_nonce(self, slot: Value, digest: Value, inside: frozenset[Expr]) -> bool:
-        """True if the digest reads the slot, or the slot is keyed by a value that was signed."""
-        known = self._nonces.get((slot, digest))
-        if known is None:
-            known = self._nonces[slot, digest] = self._marks_signed(slot, inside)
-        return known
-
-    def _marks_signed(self, slot: Value, inside: frozenset[Expr]) -> bool:
-        if any(term.operation == "SLOAD" and term.arguments[0] is slot for term in inside):
-            return True
-        return any(
-            isinstance(key, Expr) and (key in inside or core(key) in inside)
-            for place in self.code.layout.of(slot)
-            for key in place.keys
-        )

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.custody.custody_facts import normal
+from analysis.static.custody.custody_facts import Fact, normal
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_settlement import settled
 from analysis.static.custody.custody_slice import (
@@ -111,7 +111,7 @@ class PathSearch:
     def needs(self, depth: SearchPrecision) -> bool:
         """True if a search with this precision may prove what is still open."""
         kinds = {each.debt.kind for each in self.found.values() if each.debt.whose is not None}
-        if depth.amounts and "debit" not in kinds:
+        if depth.amounts and kinds.isdisjoint(("debit", "grant")):
             return False
         is_exact = self.slice.signs or len(self.flow.nodes) <= _LARGEST_EXACT
         return bool(kinds) and (is_exact or not depth.conditions)
@@ -195,6 +195,7 @@ class PathSearch:
                 facts |= {
                     fact for fact in stated if self.prover.is_of_use(fact, self.slice.holders)
                 }
+                facts |= self.slice.shown(condition, holds=holds)
             if self.depth.conditions and tells:
                 asked |= {(form, is_so)}
             side = SearchState(state.node, state.bindings, facts, asked, state.status)
@@ -207,37 +208,51 @@ class PathSearch:
             slot, value = (
                 self.prover.phis.resolve(word, state.bindings) for word in effect.words[:2]
             )
-            return self._store(effect.pc, slot, value, status)
+            return self._store(effect.pc, slot, value, state.facts, status)
         if self.prover.is_event(effect):
             debt = Obligation("code", effect.pc, None, None, None)
             return msgspec.structs.replace(status, debts=status.debts | {debt})
         return status
 
     def _store(
-        self, pc: int, slot: Value, value: Value, status: ObligationState
+        self,
+        pc: int,
+        slot: Value,
+        value: Value,
+        facts: frozenset[Fact],
+        status: ObligationState,
     ) -> ObligationState:
         roles = self.code.storage.roles
         for place in self.code.layout.of(slot):
             if place.root in roles.balances:
-                status = self._balance(pc, self.prover.holder_of(place), slot, value, status)
+                found = self._debit(pc, self.prover.holder_of(place), slot, value, facts)
+                status = status if found is None else _owing(status, found)
             elif place.root in roles.allowances:
                 owner, spender = self.prover.holder_of(place), self.prover.spender_of(place)
-                status = self._allowance(pc, owner, spender, slot, value, status)
+                status = self._allowance(pc, owner, spender, slot, value, facts, status)
             elif place.root == UNKNOWN and self.prover.may_be_anywhere(slot):
                 status = _owing(status, Obligation("unknown", pc, None, None, None))
             elif self.slice.signs:
-                status = msgspec.structs.replace(status, bumped=status.bumped | {slot})
+                status = self._bump(pc, slot, value, status)
         return status
 
-    def _balance(
-        self, pc: int, whose: Value | None, slot: Value, value: Value, status: ObligationState
-    ) -> ObligationState:
-        if self.prover.is_credit(self.entry, value, slot):
+    def _bump(self, pc: int, slot: Value, value: Value, status: ObligationState) -> ObligationState:
+        signatures = self.prover.signatures
+        is_tested = signatures.is_tested(self.entry, pc, value, slot)
+        if not (is_tested or signatures.is_moved(value, slot)):
             return status
+        return msgspec.structs.replace(status, bumped=status.bumped | {(slot, is_tested)})
+
+    def _debit(
+        self, pc: int, whose: Value | None, slot: Value, value: Value, facts: frozenset[Fact]
+    ) -> Obligation | None:
+        """Return the obligation of a store to a balance. None: it lowers none."""
+        if self.prover.is_credit(self.entry, pc, value, slot, facts):
+            return None
         delta = delta_of(value, slot)
-        if delta is None or not self.prover.is_exact(self.entry, delta):
-            return _owing(status, Obligation("debit", pc, whose, None, None))
-        return _owing(status, Obligation("debit", pc, whose, None, plus(delta.subtracted)))
+        if delta is None or not self.prover.is_exact(self.entry, pc, delta, facts):
+            return Obligation("debit", pc, whose, None, None)
+        return Obligation("debit", pc, whose, None, plus(delta.subtracted))
 
     def _allowance(
         self,
@@ -246,6 +261,7 @@ class PathSearch:
         spender: Value | None,
         slot: Value,
         value: Value,
+        facts: frozenset[Fact],
         status: ObligationState,
     ) -> ObligationState:
         delta = delta_of(value, slot)
@@ -256,7 +272,11 @@ class PathSearch:
             paid = status.paid
             if spender is not None and is_caller(spender) and whose is not None:
                 paid |= {(whose, slot, plus(delta.subtracted))}
-            return msgspec.structs.replace(status, paid=paid, lowered=status.lowered | {slot})
+            status = msgspec.structs.replace(status, paid=paid, lowered=status.lowered | {slot})
+            if self.prover.is_lowered(self.entry, pc, delta, slot, facts):
+                return status
+            # below zero it is a huge one
+            return _owing(status, Obligation("grant", pc, whose, spender, None))
         if value == 0:
             return status
         amount = plus([value]) if delta is None else plus(delta.added)
@@ -275,10 +295,17 @@ class PathSearch:
         status = settled(self.prover, self.entry, here.facts, here.status, is_last=True)
         if not status.debts:
             return
-        parties, lists = self._privilege(state) if self.with_gates else ((), ())
+        on_path = self._privilege(state) if self.with_gates else ((), ())
         for debt in status.debts:
+            parties, lists = on_path if any(on_path) else self._setters(debt.whose)
             why = "privileged" if parties or lists else "nobody is asked"
             self._note(state, debt, why=why, parties=parties, lists=lists)
+
+    def _setters(self, whose: Value | None) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        """Return who can choose the account of a debit that anybody can make: parties and lists."""
+        if whose is None or not self.prover.is_set_by_privilege(whose):
+            return (), ()
+        return self.gates.setters(whose)
 
     def _privilege(self, state: SearchState) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         path = self._path_to(state, in_full=False)
@@ -350,7 +377,12 @@ class PathSearch:
 
 
 def _owing(status: ObligationState, debt: Obligation) -> ObligationState:
-    return msgspec.structs.replace(status, debts=status.debts | {debt})
+    """Add an obligation. The same one again, as in a loop, is of an unknown amount."""
+    debts = status.debts
+    if debt in debts and debt.amount is not None:
+        debts -= {debt}
+        debt = msgspec.structs.replace(debt, amount=None)
+    return msgspec.structs.replace(status, debts=debts | {debt})
 
 
 def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:

@@ -15,9 +15,10 @@ from analysis.static.custody.custody_facts import (
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_state import Obligation, ObligationState
 from analysis.static.dataflow.addresses import is_caller, party, recovered
-from analysis.static.dataflow.linear_amounts import LinearAmount, added, negated
+from analysis.static.dataflow.linear_amounts import LinearAmount, added, is_at_least
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Expr, Value
+from analysis.static.token_model.write_index import StorageWrite
 
 
 def settled(
@@ -33,7 +34,9 @@ def settled(
     `is_last`: no further debits follow on the path, so that the decrease of an allowance may also
     exceed the sum of the debits.
     """
-    open_debts = {debt for debt in status.debts if not _has_agreed(prover, facts, status, debt)}
+    open_debts = {
+        debt for debt in status.debts if not _has_agreed(prover, entry, facts, status, debt)
+    }
     paid = status.paid
     for whose in {debt.whose for debt in open_debts if debt.kind == "debit"}:
         mine = {debt for debt in open_debts if debt.kind == "debit" and debt.whose is whose}
@@ -62,45 +65,47 @@ def _is_endless(prover: CustodyProver, facts: frozenset[Fact], whose: Value) -> 
 
 def _is_asked(facts: frozenset[Fact], slot: Value, amount: LinearAmount) -> bool:
     return any(
-        isinstance(fact, AllowanceCovers)
-        and fact.slot is slot
-        and (fact.amount == amount or _is_more(fact.amount, amount))
+        isinstance(fact, AllowanceCovers) and fact.slot is slot and is_at_least(fact.amount, amount)
         for fact in facts
     )
 
 
-def _is_more(asked: LinearAmount, taken: LinearAmount) -> bool:
-    """True if the first sum is the second plus further summands."""
-    rest = added(asked, negated(taken))
-    return bool(rest) and all(count > 0 for _, count in rest)
-
-
 def _has_agreed(
-    prover: CustodyProver, facts: frozenset[Fact], status: ObligationState, debt: Obligation
+    prover: CustodyProver,
+    entry: FunctionId,
+    facts: frozenset[Fact],
+    status: ObligationState,
+    debt: Obligation,
 ) -> bool:
     whose = debt.whose
     if whose is None:
         return False
     if prover.is_own(whose) or prover.is_named(whose):
         return True
-    if recovered(whose) is not None and prover.is_signed(whose, debt, status):
+    if recovered(whose) is not None and prover.signatures.covers(entry, whose, debt, status):
         return True
-    return any(_settles(prover, fact, debt, status) for fact in facts)
+    return any(_settles(prover, entry, fact, debt, status) for fact in facts)
 
 
-def _settles(prover: CustodyProver, fact: Fact, debt: Obligation, status: ObligationState) -> bool:
+def _settles(
+    prover: CustodyProver,
+    entry: FunctionId,
+    fact: Fact,
+    debt: Obligation,
+    status: ObligationState,
+) -> bool:
     whose = debt.whose
     if whose is None:
         return False
     if isinstance(fact, CallerListed):
-        return prover.is_operator(fact.slot, whose)
+        return _is_operator(prover, fact.slot, whose)
     if not isinstance(fact, EqualityFact):
         return False
     if whose not in (fact.one, fact.other):
         return _answers_itself(fact, whose)
     other = fact.other if fact.one is whose else fact.one
     return is_caller(other) or (
-        recovered(other) is not None and prover.is_signed(other, debt, status)
+        recovered(other) is not None and prover.signatures.covers(entry, other, debt, status)
     )
 
 
@@ -112,4 +117,23 @@ def _answers_itself(fact: EqualityFact, whose: Value) -> bool:
         and party(one.arguments[0]) is whose
         and isinstance(other, int)
         for one, other in ((fact.one, fact.other), (fact.other, fact.one))
+    )
+
+
+def _is_operator(prover: CustodyProver, slot: Value, whose: Value) -> bool:
+    """True if the slot records that this account itself approved the caller as operator."""
+    for place in prover.code.layout.of(slot):
+        keys = [party(key) for key in place.keys]
+        if whose in keys and any(map(is_caller, keys)):
+            writes = [w for w in prover.code.writes.all if w.place.root == place.root]
+            return bool(writes) and all(_approves(prover, w, keys.index(whose)) for w in writes)
+    return False
+
+
+def _approves(prover: CustodyProver, write: StorageWrite, at: int) -> bool:
+    """True if the caller, as the key at that position, approves whom it names, or nobody."""
+    keys = [prover.code.dependencies.single_value(key) for key in write.place.keys]
+    return at < len(keys) and all(
+        is_caller(key) if place == at else write.value == 0 or prover.is_given(key)
+        for place, key in enumerate(keys)
     )

@@ -4,11 +4,13 @@ Every node is marked with bits, which are then propagated backwards. The path se
 `custody_search` visits only marked nodes and skips all others.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
+from analysis.static.custody.custody_facts import NotNegative, normal, refused_differences
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.addresses import party
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Effect, FunctionId
@@ -49,6 +51,14 @@ class CustodySlice:
                 if prover.owes(entry, effect):
                     self.owing.add(id(effect))
         self.holders = set(self._find_holders())
+        self.differences = {
+            difference
+            for effects in self.events.values()
+            for effect in effects
+            if effect.kind == "SSTORE" and id(effect) in self.owing
+            for difference in prover.differences(effect)
+        }
+        """Those that a path should show not to be negative."""
         self.signs = any(
             effect.kind == "STATICCALL" and effect.words[0] == ECRECOVER
             for _, effect in self.flow.effects()
@@ -72,10 +82,9 @@ class CustodySlice:
     def measure(self) -> None:
         """Mark the relevant nodes, and find which phis are live at each node."""
         prover, flow = self.prover, self.flow
-        asked: dict[Expr, int] = {}
-        for _, branch in flow.branching():
-            asked[branch.condition] = asked.get(branch.condition, 0) + 1
-        self._repeated = {word for word, times in asked.items() if times > 1}
+        asked = {branch.condition for _, branch in flow.branching()}
+        forms = Counter(normal(branch.condition, holds=True)[0] for _, branch in flow.branching())
+        self._repeated = {word for word in asked if forms[normal(word, holds=True)[0]] > 1}
         self.telling = {word for word in asked if self._tells(word)}
         marks: dict[CfgNode, int] = {}
         used: dict[CfgNode, set[Expr]] = {}
@@ -101,6 +110,12 @@ class CustodySlice:
         reader, phis = self.prover.reader, self.prover.phis
         if self.depth.conditions and (condition in self._repeated or phis.inside(condition)):
             return True
+        if any(
+            self.shown(meaning, holds=holds)
+            for meaning in self.code.dependencies.phi_values(condition)
+            for holds in (True, False)
+        ):
+            return True
         if not reader.may_tell(condition):
             return False
         meanings = self.code.dependencies.phi_values(condition)
@@ -115,6 +130,11 @@ class CustodySlice:
         return any(self.gates.privilege(stated)) or any(
             self.prover.is_of_use(fact, self.holders) for fact in stated
         )
+
+    def shown(self, condition: Value, *, holds: bool) -> set[NotNegative]:
+        """Return the differences that are not negative if a condition has this outcome."""
+        pairs = refused_differences(condition, holds=not holds) if self.differences else ()
+        return self.differences.intersection(NotNegative(*pair) for pair in pairs)
 
     def _mark(self, node: CfgNode) -> int:
         mark = EVENT if node in self.events or node.end == UNRESOLVED else 0
@@ -134,7 +154,12 @@ class CustodySlice:
             for word in effect.words[: 2 if self.depth.amounts and self._is_counted(effect) else 1]
         ]
         if self.signs:
-            words += [effect.words[0] for effect in node.effects if effect.kind == "SSTORE"]
+            words += [
+                word
+                for effect in node.effects
+                if effect.kind == "SSTORE"
+                for word in effect.words[:2]
+            ]
         if node.branch is not None and node.branch.condition in self.telling:
             words.append(node.branch.condition)
         return words

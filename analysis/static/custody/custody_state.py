@@ -38,8 +38,9 @@ class ObligationState(msgspec.Struct, frozen=True):
     """Allowances of the caller that were lowered: owner, slot and decrease."""
     lowered: frozenset[Value] = frozenset()
     """Slots of lowered allowances. A later store to one of them may undo the decrease."""
-    bumped: frozenset[Value] = frozenset()
-    """Other slots that were stored to, among them nonces."""
+    bumped: frozenset[tuple[Value, bool]] = frozenset()
+    """Other slots that surely have another value now, among them nonces; True: every path tested
+    them before, and is refused from now on."""
 
 
 class SearchState(msgspec.Struct, frozen=True):

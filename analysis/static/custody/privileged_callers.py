@@ -44,6 +44,22 @@ class PrivilegedCallers:
         """True if a storage read yields an address that unprivileged callers cannot set."""
         return self._is_closed_place(word.arguments[0])
 
+    def setters(self, word: Expr) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        """Return who can set the storage that the word is read from, as of `privilege`."""
+        roots = {place.root for place in self._code.layout.of(word.arguments[0])}
+        entries = {write.entry for write in self._code.writes.all if write.place.root in roots}
+        return self.privilege(
+            fact
+            for entry in entries
+            if not is_one_shot(self._code, entry)
+            for _, branch in self._code.functions.cfg(entry).branching()
+            for meaning in self._code.dependencies.phi_values(branch.condition)
+            if isinstance(meaning, Expr)
+            for holds, after in ((True, branch.if_true), (False, branch.if_false))
+            if after in self._code.functions.cfg(entry).can_succeed
+            for fact in self._reader.facts(meaning, holds=holds)
+        )
+
     def _party_in(self, fact: EqualityFact) -> Value | None:
         for one, other in ((fact.one, fact.other), (fact.other, fact.one)):
             if isinstance(one, Expr) and any(t.operation in CALLERS for t in subterms(one)):

@@ -1,7 +1,7 @@
 """Linear arithmetic over token amounts: the amount by which a store changes a slot.
 
-Masks and shifts that pack a number into its slot are stripped, so that equal amounts are equal
-expressions: scaling and truncation are ignored.
+Masks and shifts that pack a number into its slot are stripped around sums and reads; terms are
+exact, so that a truncated amount is another one than the whole.
 
 Source of the patterns: what solc, Vyper and hand-written assembly emit for `x -= y`.
 """
@@ -42,6 +42,21 @@ def core(word: Value) -> Value:
             case _:
                 return word
     return word
+
+
+def reductions(word: Value) -> Iterator[Value]:
+    """Yield the word, and what it was made of by masks and right shifts, which only lower it."""
+    while True:
+        yield word
+        match word:
+            case Expr(operation="AND", arguments=(int(), inner)):
+                word = inner
+            case Expr(operation="SHR", arguments=(int(), inner)):
+                word = inner
+            case Expr(operation="DIV", arguments=(inner, int(number))) if number:
+                word = inner
+            case _:
+                return
 
 
 class AmountDelta(NamedTuple):
@@ -104,6 +119,28 @@ def change_of(value: Value, slot: Value) -> LinearAmount | None:
     """Return the result of `delta_of` as one linear sum."""
     delta = delta_of(value, slot)
     return None if delta is None else added(plus(delta.added), negated(plus(delta.subtracted)))
+
+
+def is_at_most(debit: LinearAmount, amount: LinearAmount) -> bool:
+    """True if the first sum is the second, or becomes it where masks and right shifts that only
+    lower its terms are taken away."""
+    for _ in range(_MOST_SUMMANDS):
+        if debit == amount:
+            return True
+        for term, count in debit - amount:
+            whole = next((each for each in reductions(term) if each is not term), None)
+            if count > 0 and whole is not None:
+                longer = added(*[plus([whole])] * count)
+                debit = added(debit, negated(frozenset({(term, count)})), longer)
+                break
+        else:
+            return False
+    return False
+
+
+def is_at_least(asked: LinearAmount, taken: LinearAmount) -> bool:
+    """True if the first sum is the second, or that and further summands."""
+    return all(count > 0 for _, count in added(asked, negated(taken)))
 
 
 def plus(words: Iterable[Value]) -> LinearAmount:
@@ -178,7 +215,6 @@ def summands(word: Value) -> Counter[Value]:
     waiting = [(word, 1)]
     while waiting and len(found) < _MOST_SUMMANDS:
         each, sign = waiting.pop()
-        each = core(each)
         if isinstance(each, Expr) and each.operation in ("ADD", "SUB"):
             first, second = each.arguments
             waiting += [(first, sign), (second, sign if each.operation == "ADD" else -sign)]

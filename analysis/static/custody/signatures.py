@@ -1,0 +1,181 @@
+"""Signatures: what a digest recovered by ecrecover covers, and whether it serves only once.
+
+A digest covers a word that it hashes whole; of a part of it, or of a sum, another word may have the
+same. It serves once if a counter that it hashes, or that a hashed word must equal, moves on, or if
+a mark keyed by a hashed word is tested and set.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from analysis.static.custody.custody_facts import parts_of_condition
+from analysis.static.custody.custody_state import Obligation, ObligationState
+from analysis.static.dataflow.addresses import is_caller, party, recovered
+from analysis.static.dataflow.linear_amounts import core, delta_of
+from analysis.static.dataflow.predicates import evaluate
+from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, FunctionId
+from analysis.static.evm.expressions import MASK, Expr, Value
+from analysis.static.token_model.contract_model import ContractModel
+
+_MOST_TERMS: Final = 4_000
+_ENDS: Final = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})
+_EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
+_WHOLE: Final = frozenset({"keccak", "packed", "phi", "top", "memory"})
+"""Operations of which the operands are in the result whole."""
+
+
+class Signatures:
+    """Digests of one code, with memoised results."""
+
+    def __init__(self, code: ContractModel) -> None:
+        self._code = code
+        self._words: dict[Value, frozenset[Value]] = {}
+        self._recipients: dict[FunctionId, frozenset[Value]] = {}
+
+    def covers(
+        self, entry: FunctionId, signer: Value, debt: Obligation, status: ObligationState
+    ) -> bool:
+        """True if the recovered digest covers account, spender or recipient, amount and a nonce."""
+        digest = (recovered(signer) or (0,))[0]
+        words = self._hashed(digest)
+        people = {party(word) for word in words}
+        amounts = [word for word, _ in debt.amount or ()]
+        whose = None if debt.whose is signer else debt.whose
+        named = [word for word in (whose, debt.spender) if word is not None]
+        if debt.kind == "debit":
+            named += self._credited(entry)
+        if not (named or amounts) or not all(
+            is_caller(word) or isinstance(word, int) or party(word) in people for word in named
+        ):
+            return False
+        given = [word for word in amounts if self._is_given(word)]
+        if not all(word in words or core(word) in words for word in given):
+            return False
+        return any(
+            self._is_nonce(entry, slot, digest, is_tested=is_tested)
+            for slot, is_tested in status.bumped
+        )
+
+    def is_moved(self, value: Value, slot: Value) -> bool:
+        """True if a store surely counts a slot up."""
+        delta = delta_of(value, slot)
+        if delta is None or delta.subtracted:
+            return False
+        steps = [word for word in delta.added if isinstance(word, int)]
+        return len(steps) == len(delta.added) and sum(steps) & MASK != 0
+
+    def is_tested(self, entry: FunctionId, pc: int, value: Value, slot: Value) -> bool:
+        """True if every path to the SSTORE at `pc` tests the slot, and would be refused once the
+        value is stored."""
+        stored = evaluate(value, lambda read: 0 if read is slot else None)
+        if not stored:
+            return False
+
+        def refuses(condition: Value) -> bool | None:
+            found = evaluate(condition, lambda read: stored if read is slot else None)
+            return None if found is None else bool(found)
+
+        flow = self._code.functions.cfg(entry)
+        stores = [node for node, effect in flow.effects() if effect.pc == pc]
+        return self._is_passed(entry, stores, refuses)
+
+    def _is_compared(self, entry: FunctionId, slot: Value, words: frozenset[Value]) -> bool:
+        """True if every path to a success has tested that the slot equals a hashed word."""
+
+        def refuses(condition: Value) -> bool | None:
+            for holds in (True, False):
+                for term, is_true in parts_of_condition(condition, holds=holds):
+                    if term.operation in _EQUALITIES and (term.operation == "EQ") is is_true:
+                        one, other = term.arguments
+                        if any(
+                            _is_read(first, slot) and second in words
+                            for first, second in ((one, other), (other, one))
+                        ):
+                            return not holds
+            return None
+
+        flow = self._code.functions.cfg(entry)
+        ends = [node for node in flow.nodes if node in flow.can_succeed and node.end in _ENDS]
+        return self._is_passed(entry, ends, refuses)
+
+    def _is_passed(
+        self,
+        entry: FunctionId,
+        targets: Sequence[CfgNode],
+        refuses: Callable[[Value], bool | None],
+    ) -> bool:
+        """True if every path to the targets passes a test. `refuses`: the outcome of a condition on
+        which a test refuses; None: it is no such test."""
+        flow = self._code.functions.cfg(entry)
+        edges = set()
+        for node, branch in flow.branching():
+            for meaning in self._code.dependencies.phi_values(branch.condition):
+                outcome = refuses(meaning)
+                if outcome is None:
+                    continue
+                refused, passed = branch.if_false, branch.if_true
+                if outcome:
+                    refused, passed = passed, refused
+                if refused not in flow.can_succeed:
+                    edges.add((node, passed))
+        roots = self._code.functions.roots(entry)
+        return bool(edges) and flow.leading_to(targets, edges).isdisjoint(roots)
+
+    def _is_nonce(self, entry: FunctionId, slot: Value, digest: Value, *, is_tested: bool) -> bool:
+        words = self._hashed(digest)
+        if any(_is_read(word, slot) for word in words):
+            return True
+        is_keyed = any(
+            key in words or core(key) in words
+            for place in self._code.layout.of(slot)
+            for key in place.keys
+            if isinstance(key, Expr)
+        )
+        return is_keyed and (is_tested or self._is_compared(entry, slot, words))
+
+    def _credited(self, entry: FunctionId) -> frozenset[Value]:
+        """Return the accounts from calldata to which the function may add."""
+        found = self._recipients.get(entry)
+        if found is None:
+            accounts = {
+                party(meaning)
+                for _, effect in self._code.functions.cfg(entry).effects()
+                if effect.kind == "SSTORE"
+                for place in self._code.layout.of(effect.words[0])
+                if place.root in self._code.storage.roles.balances
+                and (delta := delta_of(effect.words[1], effect.words[0])) is not None
+                and delta.added
+                for key in place.keys
+                for meaning in self._code.dependencies.phi_values(key)
+            }
+            found = frozenset(word for word in accounts if self._is_given(word))
+            self._recipients[entry] = found
+        return found
+
+    def _is_given(self, word: Value) -> bool:
+        return any(
+            atom.operation == "CALLDATALOAD" for atom in self._code.dependencies.sources(word)
+        )
+
+    def _hashed(self, digest: Value) -> frozenset[Value]:
+        """Return the words that the digest hashes, and the digest."""
+        found = self._words.get(digest)
+        if found is None:
+            seen: set[Value] = set()
+            waiting = [digest]
+            while waiting and len(seen) < _MOST_TERMS:
+                word = waiting.pop()
+                if word in seen:
+                    continue
+                seen.add(word)
+                if isinstance(word, Expr) and word.operation in _WHOLE:
+                    waiting.extend(word.arguments)
+                    waiting.extend(self._code.pool.phi_operands.get(word, ()))
+            found = self._words[digest] = frozenset(seen)
+        return found
+
+
+def _is_read(word: Value, slot: Value) -> bool:
+    """True if the word is what the slot holds, or a field of it."""
+    bare = core(word)
+    return isinstance(bare, Expr) and bare.operation == "SLOAD" and bare.arguments[0] is slot

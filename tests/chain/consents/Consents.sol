@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.24;
+
+import {Erc20} from "base/Erc20.sol";
+
+/// Tokens whose holders seem to be asked: each asks for less than it takes, or asks once for much.
+
+/// The allowance is checked and lowered by the lower half of the amount.
+contract HalfAllowance is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function _spend(address from, uint256 amount) internal override {
+        super._spend(from, uint64(amount));
+    }
+}
+
+/// One allowance for any number of debits.
+contract BatchSpender is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function sendFrom(address from, address to, uint256 amount, uint256 times) external {
+        _spend(from, amount);
+        for (uint256 i; i < times; i++) _move(from, to, amount);
+    }
+}
+
+/// What is given back is checked to be a part of the amount only where it is given to somebody else.
+contract BranchCheck is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function pay(address to, uint256 amount, uint256 back) external {
+        if (to == address(this)) require(amount >= back, "back");
+        _balances[msg.sender] -= amount;
+        unchecked {
+            _balances[to] += amount - back;
+        }
+        emit Transfer(msg.sender, to, amount);
+    }
+}
+
+/// A keeper lowers an allowance below zero.
+contract LoweredAllowance is Erc20 {
+    address private immutable _keeper;
+
+    constructor(string memory n, string memory s, address keeper) Erc20(n, s) {
+        _keeper = keeper;
+    }
+
+    function lower(address holder, address spender, uint256 by) external {
+        require(msg.sender == _keeper, "keeper");
+        unchecked {
+            _allowances[holder][spender] -= by;
+        }
+    }
+}
+
+/// Whoever approves somebody has approved an operator too.
+contract OperatorBeside is Erc20 {
+    mapping(address => mapping(address => bool)) private _operators;
+    address private immutable _keeper;
+
+    constructor(string memory n, string memory s, address keeper) Erc20(n, s) {
+        _keeper = keeper;
+    }
+
+    function approve(address spender, uint256 amount) public override returns (bool) {
+        _operators[msg.sender][_keeper] = true;
+        return super.approve(spender, amount);
+    }
+
+    function _spend(address from, uint256 amount) internal override {
+        if (!_operators[from][msg.sender]) super._spend(from, amount);
+    }
+}
+
+/// A keeper names the account that anybody may then collect from.
+contract NamedAccount is Erc20 {
+    address private _collected;
+    address private immutable _keeper;
+
+    constructor(string memory n, string memory s, address keeper) Erc20(n, s) {
+        _keeper = keeper;
+    }
+
+    function name_(address account) external {
+        require(msg.sender == _keeper, "keeper");
+        _collected = account;
+    }
+
+    function collect(address to, uint256 amount) external {
+        _move(_collected, to, amount);
+    }
+}
+
+/// The honest double of all of them but the batch.
+contract SoundConsents is Erc20 {
+    mapping(address => mapping(address => bool)) private _operators;
+    address private immutable _collected;
+
+    constructor(string memory n, string memory s, address keeper) Erc20(n, s) {
+        _collected = keeper;
+    }
+
+    function pay(address to, uint256 amount, uint256 back) external {
+        require(amount >= back, "back");
+        _balances[msg.sender] -= amount;
+        unchecked {
+            _balances[to] += amount - back;
+            _balances[msg.sender] += back;
+        }
+        emit Transfer(msg.sender, to, amount);
+    }
+
+    function decreaseAllowance(address spender, uint256 by) external {
+        _allowances[msg.sender][spender] -= by;
+    }
+
+    function setOperator(address operator, bool yes) external {
+        _operators[msg.sender][operator] = yes;
+    }
+
+    function collect(address to, uint256 amount) external {
+        _move(_collected, to, amount);
+    }
+
+    function _spend(address from, uint256 amount) internal override {
+        if (!_operators[from][msg.sender]) super._spend(from, amount);
+    }
+}
+
+/// Signatures, of which each function but the first two asks too little.
+contract Signed is Erc20 {
+    mapping(address => uint256) public nonces;
+    mapping(address => mapping(bytes32 => bool)) public used;
+    uint256 private _step;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function _check(bytes32 digest, address o, uint8 v, bytes32 r, bytes32 s) private pure {
+        address by = ecrecover(digest, v, r, s);
+        require(by != address(0) && by == o, "signature");
+    }
+
+    function permitSound(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, nonces[o]++)), o, v, r, s);
+        _allowances[o][to] = a;
+    }
+
+    function sendSound(address o, address to, uint256 a, bytes32 n, uint8 v, bytes32 r, bytes32 s) external {
+        require(!used[o][n], "used");
+        _check(keccak256(abi.encode(address(this), o, to, a, n)), o, v, r, s);
+        used[o][n] = true;
+        _move(o, to, a);
+    }
+
+    function permitAgain(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, nonces[o])), o, v, r, s);
+        nonces[o] += _step;
+        _allowances[o][to] = a;
+    }
+
+    function permitHalf(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, uint64(a), nonces[o]++)), o, v, r, s);
+        _allowances[o][to] = a;
+    }
+
+    function sendAnywhere(address o, address to, uint256 a, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, a, nonces[o]++)), o, v, r, s);
+        _move(o, to, a);
+    }
+
+    function sendAgain(address o, address to, uint256 a, bytes32 n, uint8 v, bytes32 r, bytes32 s) external {
+        _check(keccak256(abi.encode(address(this), o, to, a, n)), o, v, r, s);
+        used[o][n] = true;
+        _move(o, to, a);
+    }
+}
