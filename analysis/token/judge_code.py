@@ -10,7 +10,8 @@ import msgspec
 
 from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import CodeAnalysis
-from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints, StoredAddress
+from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints
 from analysis.static.dataflow.delegate_targets import Delegation
 from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit

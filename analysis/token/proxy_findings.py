@@ -47,6 +47,7 @@ def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
     return SimulationHints(
         addresses=tuple(dict.fromkeys((*one.addresses, *other.addresses))),
         stored=tuple(dict.fromkeys((*one.stored, *other.stored))),
+        writers=(*one.writers, *other.writers),
         movers=tuple(dict.fromkeys((*one.movers, *other.movers))),
         open_writes=(*one.open_writes, *other.open_writes),
         grants=tuple(dict.fromkeys((*one.grants, *other.grants))),

@@ -103,6 +103,11 @@ def unanswered(r: Robbery) -> None:
     r.spend(r.attacker)
 
 
+def revived(r: Robbery) -> None:
+    r.call(KEEPER, "collect()")
+    r.call(KEEPER, "correct(address,address,uint256)", r.victim, KEEPER, r.held // 2)
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     rob: Callable[[Robbery], None]
@@ -129,6 +134,20 @@ ROWS = (
     Row(contract="SizedSigner", rob=unsigned, expected=HONEST, is_robbed=False),
     Row(contract="StaleAnswer", rob=unanswered, expected=(False, True), is_robbed=True),
     Row(contract="SizedAnswer", rob=unanswered, expected=HONEST, is_robbed=False),
+    Row(
+        contract="RevivedOwner",
+        rob=revived,
+        expected=UNKNOWN,
+        is_robbed=True,
+        has_keeper=True,
+    ),
+    Row(
+        contract="BuriedOwner",
+        rob=revived,
+        expected=HONEST,
+        is_robbed=False,
+        has_keeper=True,
+    ),
     Row(
         contract="Forwarded",
         rob=forwarded,
