@@ -86,7 +86,7 @@ async def judge_code(
             trail,
             judged,
             proxy_findings.with_front(findings, own.findings),
-            hints,
+            proxy_findings.behind_front(hints, own.hints),
             (*judged.evidence, *_of_proxy(own, judged)),
         ),
         clock_limits=tuple(

@@ -22,6 +22,7 @@ from analysis.static.custody.custody_report import (
     UnprovedWrite,
     find_custody,
 )
+from analysis.static.custody.front_writes import find_front_writes
 from analysis.static.custody.unbacked_credits import creates_balances
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
@@ -83,6 +84,8 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     """Without `transferFrom`, and without allowance functions that write no balances."""
     open_writes: tuple[UnprovedWrite, ...] = ()
     """Stores that lower balances or set allowances, and are not proved to be authorised."""
+    front_writes: tuple[UnprovedWrite, ...] = ()
+    """Of a proxy's front: stores of its own that may reach the balances of the code behind it."""
     grants: tuple[ThirdPartyGrant, ...] = ()
     """Allowances over holders' tokens given to spenders that the holders did not name."""
     openings: tuple[SolvedArguments, ...] = ()
@@ -118,6 +121,7 @@ def find_simulation_hints(
         writers=writers,
         movers=tuple(_movers(code, arguments))[:_MOST_MOVERS],
         open_writes=custody.writes,
+        front_writes=find_front_writes(code, prover.gates),
         grants=custody.grants,
         openings=solve_arguments(code, custody.opens, arguments),
         creates_balances=creates_balances(code, prover, shown=shown),
