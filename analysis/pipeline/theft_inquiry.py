@@ -11,7 +11,8 @@ from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import suspects
 from analysis.scenarios.theft_checks import TheftInquiry
 from analysis.scenarios.victim_buy import find_buyer
-from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
+from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
 from core.primitives import Address
 

@@ -29,7 +29,7 @@ from analysis.scenarios import transfer
 from analysis.scenarios.condition_check import CodeConditions
 from analysis.scenarios.theft_checks import TheftFindings, read_stored, simulate_thefts
 from analysis.scenarios.transfer import Wallet
-from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.static.custody.address_writers import StoredAddress
 from analysis.token.cap_evaluation import CapInput, storage_evidence, with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import ClockState, read_clock_state
@@ -222,6 +222,7 @@ class TokenScan:
             static,
             is_renounced=found.ownership.ownership_renounced,
             stored=self.stored,
+            writers=self.judged.hints.writers,
         )
         self.facts = msgspec.structs.replace(
             found,

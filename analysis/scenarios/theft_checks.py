@@ -27,7 +27,8 @@ from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
-from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
+from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.simulation_hints import SimulationHints
 from analysis.static.evm.path_state import TRANSFER_FROM
 from core.primitives import Address
 from core.report import EvidenceRow

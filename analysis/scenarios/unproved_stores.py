@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
+from analysis.static.custody.address_writers import StoredAddress, is_dead
 from analysis.static.custody.custody_report import PrivilegedParty
-from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
+from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
 from core.primitives import Address
 from core.report import EvidenceRow
@@ -49,7 +50,7 @@ def open_custody(
             reason=f"{_WORDS[write.kind].format(account=write.account)}; {write.condition}",
         )
         for write in hints.open_writes
-        if not write.parties or any(_may_act(party, parties) for party in write.parties)
+        if not write.parties or any(_may_act(party, parties, hints) for party in write.parties)
     ]
     return found + [
         UndecidedStore(
@@ -58,7 +59,7 @@ def open_custody(
             reason="gives an allowance to somebody whom the holder does not name",
         )
         for grant in hints.grants
-        if not _is_trusted(grant.spender, parties, trusted)
+        if not _is_trusted(grant.spender, parties, hints, trusted)
     ]
 
 
@@ -71,20 +72,24 @@ def doubt_evidence(
         yield EvidenceRow(key=f"{key}:open", body=msgspec.json.encode(body).decode())
 
 
-def _may_act(party: PrivilegedParty, parties: Mapping[StoredAddress, Address]) -> bool:
-    """True if the party may be an account that can act. Members of a stored list are not known."""
-    named = _named(party, parties)
-    return named is None or named not in BURN_ADDRESSES
+def _may_act(
+    party: PrivilegedParty, parties: Mapping[StoredAddress, Address], hints: SimulationHints
+) -> bool:
+    """True if the party may be an account that can act. Members of a stored list are not known, and
+    a burn address may have a successor."""
+    if party.slot is not None:
+        place = StoredAddress(slot=party.slot, shift=party.shift)
+        return not is_dead(place, parties, hints.writers)
+    return party.address not in BURN_ADDRESSES
 
 
 def _is_trusted(
-    party: PrivilegedParty, parties: Mapping[StoredAddress, Address], trusted: Set[Address]
+    party: PrivilegedParty,
+    parties: Mapping[StoredAddress, Address],
+    hints: SimulationHints,
+    trusted: Set[Address],
 ) -> bool:
-    named = _named(party, parties)
-    return named is not None and (named in trusted or named in BURN_ADDRESSES)
-
-
-def _named(party: PrivilegedParty, parties: Mapping[StoredAddress, Address]) -> Address | None:
-    if party.slot is not None:
-        return parties.get(StoredAddress(slot=party.slot, shift=party.shift))
-    return party.address
+    if party.slot is None:
+        return party.address is not None and party.address in trusted | BURN_ADDRESSES
+    place = StoredAddress(slot=party.slot, shift=party.shift)
+    return parties.get(place) in trusted or is_dead(place, parties, hints.writers)

@@ -13,10 +13,10 @@ from typing import Final
 import evmole
 import msgspec
 
+from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import (
     UNKNOWN_LEADS,
     SimulationHints,
-    StoredAddress,
     find_simulation_hints,
 )
 from analysis.static.dataflow.delegate_targets import Delegation, find_delegation

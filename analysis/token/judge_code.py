@@ -10,7 +10,8 @@ import msgspec
 
 from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import CodeAnalysis
-from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints, StoredAddress
+from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints
 from analysis.static.dataflow.delegate_targets import Delegation
 from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
@@ -85,7 +86,7 @@ async def judge_code(
             trail,
             judged,
             proxy_findings.with_front(findings, own.findings),
-            hints,
+            proxy_findings.behind_front(hints, own.hints),
             (*judged.evidence, *_of_proxy(own, judged)),
         ),
         clock_limits=tuple(

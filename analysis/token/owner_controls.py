@@ -5,18 +5,17 @@ Inputs: the conditions of the token's code and of its V4 hooks, and the token's 
 finding is as sound as `guarded_stores` is in recognising checks of the caller.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.static.custody.address_writers import AddressWriters, StoredAddress, is_dead
 from analysis.static.token_model.trade_conditions import (
     ConditionEffect,
     OwnedCondition,
     TradeConditions,
 )
-from config.burn import BURN_ADDRESSES
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Selector
 from core.report import EvidenceRow
@@ -70,18 +69,20 @@ def find_controls(
     *,
     is_renounced: bool | None,
     stored: Mapping[StoredAddress, Address],
+    writers: Collection[AddressWriters],
 ) -> OwnerControls:
     """Return the owner-set conditions that no field covers.
 
     `hooks`: of the pools that are traded; no field of a token covers theirs. `is_renounced`: the
     report then denies that a pause can be set. `stored`: addresses in the storage that code
-    compares callers with, as far as it was read.
+    compares callers with, as far as it was read. `writers`: who may store to it.
     """
     beside = tuple(hooks)
     found = [
         _control(each)
         for each in token.owned
-        if not _is_told(each, static, is_renounced=is_renounced) and not _is_dead(each, stored)
+        if not _is_told(each, static, is_renounced=is_renounced)
+        and not _is_dead(each, stored, writers)
     ]
     found += [_control(each, is_of_hook=True) for hook in beside for each in hook.owned]
     is_complete = token.is_complete and all(hook.is_complete for hook in beside)
@@ -100,12 +101,16 @@ def _is_told(
     )
 
 
-def _is_dead(condition: OwnedCondition, stored: Mapping[StoredAddress, Address]) -> bool:
-    """True if every address that may set it is a burn address."""
+def _is_dead(
+    condition: OwnedCondition,
+    stored: Mapping[StoredAddress, Address],
+    writers: Collection[AddressWriters],
+) -> bool:
+    """True if every address that may set it is a burn address, and stays one."""
     if not condition.askers:
         return False
     places = [StoredAddress(slot=slot, shift=shift) for slot, shift in condition.askers]
-    return all(place in stored and stored[place] in BURN_ADDRESSES for place in places)
+    return all(is_dead(place, stored, writers) for place in places)
 
 
 def _control(condition: OwnedCondition, *, is_of_hook: bool = False) -> _Control:

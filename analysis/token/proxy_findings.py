@@ -35,6 +35,19 @@ def with_front(findings: StaticFindings, front: StaticFindings) -> StaticFinding
     return findings
 
 
+def behind_front(hints: SimulationHints, front: SimulationHints) -> SimulationHints:
+    """Add what the front itself may do to the storage of the code behind it, and its parties."""
+    if not front.front_writes:
+        return hints
+    return msgspec.structs.replace(
+        hints,
+        addresses=tuple(dict.fromkeys((*hints.addresses, *front.addresses))),
+        stored=tuple(dict.fromkeys((*hints.stored, *front.stored))),
+        writers=(*hints.writers, *front.writers),
+        open_writes=(*hints.open_writes, *front.front_writes),
+    )
+
+
 def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
     """Join hints: everything that either suggests to try; proved only if both are."""
     creates = (
@@ -47,6 +60,7 @@ def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
     return SimulationHints(
         addresses=tuple(dict.fromkeys((*one.addresses, *other.addresses))),
         stored=tuple(dict.fromkeys((*one.stored, *other.stored))),
+        writers=(*one.writers, *other.writers),
         movers=tuple(dict.fromkeys((*one.movers, *other.movers))),
         open_writes=(*one.open_writes, *other.open_writes),
         grants=tuple(dict.fromkeys((*one.grants, *other.grants))),

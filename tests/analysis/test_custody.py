@@ -14,12 +14,8 @@ from analysis.scenarios.theft_attempts import TheftOutcome
 from analysis.scenarios.theft_checks import TheftInquiry, write_simulations
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.simulation.disguise import Disguise
-from analysis.static.custody.simulation_hints import (
-    DebitingFunction,
-    KeyArgument,
-    SimulationHints,
-    StoredAddress,
-)
+from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument, SimulationHints
 from config.burn import BURN_ADDRESSES
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 

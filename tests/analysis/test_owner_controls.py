@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.static.custody.address_writers import AddressWriters, StoredAddress
+from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.token_model.trade_conditions import OwnedCondition, TradeConditions
 from analysis.token.owner_controls import find_controls
 from core.primitives import Address, Hash32, Selector
@@ -15,7 +16,9 @@ SLOT = Hash32(f"0x{5:064x}")
 SOMEBODY = Address("0x" + "ab" * 20)
 NOBODY = Address("0x" + "00" * 20)
 ASKED = ((SLOT, 0),)
-HERE, GONE = ({StoredAddress(slot=SLOT, shift=0): holder} for holder in (SOMEBODY, NOBODY))
+PLACE = StoredAddress(slot=SLOT, shift=0)
+BY_ITSELF = (AddressWriters(place=PLACE, parties=(PrivilegedParty(slot=SLOT),)),)
+HERE, GONE = ({PLACE: holder} for holder in (SOMEBODY, NOBODY))
 
 
 def owned(**changes: Any) -> OwnedCondition:
@@ -65,7 +68,12 @@ def test_a_control_is_hidden_where_no_field_tells_and_somebody_is_left(
     is_hidden: bool | None,
 ) -> None:
     found = find_controls(
-        conditions, (), make_static(**told), is_renounced=is_renounced, stored=stored
+        conditions,
+        (),
+        make_static(**told),
+        is_renounced=is_renounced,
+        stored=stored,
+        writers=BY_ITSELF,
     )
     assert found.is_hidden is is_hidden
     assert bool(found.evidence) is (is_hidden is True)
@@ -73,6 +81,47 @@ def test_a_control_is_hidden_where_no_field_tells_and_somebody_is_left(
 
 def test_no_field_of_a_token_tells_of_its_hook() -> None:
     static = make_static(has_blacklist_or_whitelist=True)
-    found = find_controls(asked(), [asked(owned())], static, is_renounced=False, stored={})
+    found = find_controls(
+        asked(), [asked(owned())], static, is_renounced=False, stored={}, writers=()
+    )
     assert found.is_hidden is True
     assert '"is_of_hook":true' in found.evidence[0].body
+
+
+OTHER = Hash32(f"0x{6:064x}")
+OTHER_PLACE = StoredAddress(slot=OTHER, shift=0)
+
+
+@pytest.mark.parametrize(
+    ("parties", "more", "other", "is_hidden"),
+    [
+        ((), (), None, False),
+        ((PrivilegedParty(slot=SLOT),), (), None, False),
+        ((PrivilegedParty(address=NOBODY),), (), None, False),
+        ((PrivilegedParty(address=SOMEBODY),), (), None, True),
+        ((PrivilegedParty(slot=SLOT), PrivilegedParty()), (), None, True),
+        # A former owner may come back as long as one is remembered.
+        ((PrivilegedParty(slot=OTHER),), (PrivilegedParty(slot=SLOT),), SOMEBODY, True),
+        ((PrivilegedParty(slot=OTHER),), (PrivilegedParty(slot=SLOT),), NOBODY, False),
+        ((PrivilegedParty(slot=OTHER),), (PrivilegedParty(),), NOBODY, True),
+    ],
+)
+def test_a_burn_address_is_dead_only_if_nobody_alive_may_replace_it(
+    parties: tuple[PrivilegedParty, ...],
+    more: tuple[PrivilegedParty, ...],
+    other: Address | None,
+    *,
+    is_hidden: bool,
+) -> None:
+    found = find_controls(
+        asked(owned(askers=ASKED)),
+        (),
+        make_static(),
+        is_renounced=True,
+        stored={**GONE, **({} if other is None else {OTHER_PLACE: other})},
+        writers=(
+            AddressWriters(place=PLACE, parties=parties),
+            AddressWriters(place=OTHER_PLACE, parties=more),
+        ),
+    )
+    assert found.is_hidden is is_hidden

@@ -22,7 +22,7 @@ SECRET = 0x1D2C3B4A59687776F
 TAIL = (0x5EC4E7 << 64).to_bytes(32).hex()
 
 Answer = tuple[bool | None, bool | None]
-TAKEN, HONEST = (True, True), (False, False)
+TAKEN, HONEST, UNKNOWN = (True, True), (False, False), (False, None)
 """allowance_bypass and funds_can_be_drained."""
 
 
@@ -90,6 +90,24 @@ def forwarded(r: Robbery) -> None:
     r.call(KEEPER, "give(address,uint256)", KEEPER, r.held // 2, tail=r.victim[2:])
 
 
+def unsigned(r: Robbery) -> None:
+    """The numbers are no signature of anybody."""
+    given = "permit(address,address,uint256,uint8,bytes32,bytes32)"
+    r.call(r.attacker, given, r.victim, r.attacker, r.held, 27, b"\xff" * 32, b"\xff" * 32)
+    r.spend(r.attacker)
+
+
+def unanswered(r: Robbery) -> None:
+    given = "permit(address,address,uint256,bytes)"
+    r.call(r.attacker, given, r.victim, r.attacker, r.held, bytes(65))
+    r.spend(r.attacker)
+
+
+def revived(r: Robbery) -> None:
+    r.call(KEEPER, "collect()")
+    r.call(KEEPER, "correct(address,address,uint256)", r.victim, KEEPER, r.held // 2)
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     rob: Callable[[Robbery], None]
@@ -111,6 +129,25 @@ ROWS = (
     Row(contract="NamedOperator", rob=named, expected=HONEST, is_robbed=False),
     # A thousandth of one unit is nothing, which everybody is allowed.
     Row(contract="ShortPayment", rob=short, expected=TAKEN, is_robbed=True),
+    Row(contract="StaleSigner", rob=unsigned, expected=UNKNOWN, is_robbed=True),
+    Row(contract="ClearedSigner", rob=unsigned, expected=HONEST, is_robbed=False),
+    Row(contract="SizedSigner", rob=unsigned, expected=HONEST, is_robbed=False),
+    Row(contract="StaleAnswer", rob=unanswered, expected=(False, True), is_robbed=True),
+    Row(contract="SizedAnswer", rob=unanswered, expected=HONEST, is_robbed=False),
+    Row(
+        contract="RevivedOwner",
+        rob=revived,
+        expected=UNKNOWN,
+        is_robbed=True,
+        has_keeper=True,
+    ),
+    Row(
+        contract="BuriedOwner",
+        rob=revived,
+        expected=HONEST,
+        is_robbed=False,
+        has_keeper=True,
+    ),
     Row(
         contract="Forwarded",
         rob=forwarded,

@@ -94,7 +94,7 @@ def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
         parties=tuple(
             dict.fromkeys(
                 (
-                    *(_party(code, each) for each in found.parties),
+                    *(party_of(code, each) for each in found.parties),
                     *(PrivilegedParty() for _ in found.lists),
                 )
             )
@@ -111,7 +111,8 @@ def _asked(found: UnprovedStore) -> str:
     return " and ".join(dict.fromkeys(told[-_MOST_CONDITIONS:])) or found.why
 
 
-def _party(code: ContractModel, word: Value) -> PrivilegedParty:
+def party_of(code: ContractModel, word: Value) -> PrivilegedParty:
+    """Return the party that an address expression stands for."""
     bare = address_in(word)
     if isinstance(bare, int):
         return PrivilegedParty(address=low_address(bare))
@@ -129,7 +130,7 @@ def _third_parties(code: ContractModel, prover: CustodyProver) -> Iterator[Third
         if whose is None or spender is None or not prover.is_holders(whose):
             continue
         if not prover.is_given(spender) and not _lowers(code, write.value, write.slot):
-            party = _party(code, spender)
+            party = party_of(code, spender)
             if party.address not in BURN_ADDRESSES:
                 yield ThirdPartyGrant(selector=write.entry, pc=write.pc, spender=party)
 

@@ -10,7 +10,7 @@ from typing import Final
 from analysis.static.custody.custody_facts import CallerListed, EqualityFact, Fact, FactReader
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
-from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
@@ -105,16 +105,28 @@ class PrivilegedCallers:
 
     def is_gated(self, entry: FunctionId, pcs: set[int]) -> bool:
         """True if every path to these stores requires a privileged caller."""
+        return self.asked_before(entry, pcs) is not None
+
+    def asked_before(
+        self, entry: FunctionId, pcs: set[int]
+    ) -> tuple[tuple[Value, ...], tuple[Value, ...]] | None:
+        """Return the addresses of which the caller must be one on every path to these stores, and
+        the lists. None: some path requires none."""
         flow = self._code.functions.cfg(entry)
-        barred = set()
+        barred: dict[tuple[CfgNode, CfgNode], tuple[tuple[Value, ...], tuple[Value, ...]]] = {}
         for node, branch in flow.branching():
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
-                if any(
-                    any(self.privilege(self._reader.facts(meaning, holds=holds)))
-                    for meaning in self._code.dependencies.phi_values(branch.condition)
-                    if isinstance(meaning, Expr)
-                ):
-                    barred.add((node, after))
+                for meaning in self._code.dependencies.phi_values(branch.condition):
+                    asked = self.privilege(self._reader.facts(meaning, holds=holds))
+                    if isinstance(meaning, Expr) and any(asked):
+                        parties, lists = barred.get((node, after), ((), ()))
+                        barred[node, after] = (*parties, *asked[0]), (*lists, *asked[1])
         targets = [node for node, effect in flow.effects() if effect.pc in pcs]
         reaching = flow.leading_to(targets, barred)
-        return not any(root in reaching for root in self._code.functions.roots(entry))
+        if any(root in reaching for root in self._code.functions.roots(entry)):
+            return None
+        passed = [asked for (_, after), asked in barred.items() if after in reaching]
+        return (
+            tuple(dict.fromkeys(party for parties, _ in passed for party in parties)),
+            tuple(dict.fromkeys(slot for _, lists in passed for slot in lists)),
+        )

@@ -9,6 +9,11 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.custody.address_writers import (
+    AddressWriters,
+    StoredAddress,
+    find_address_writers,
+)
 from analysis.static.custody.argument_solving import SolvedArguments, solve_arguments
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_report import (
@@ -17,6 +22,7 @@ from analysis.static.custody.custody_report import (
     UnprovedWrite,
     find_custody,
 )
+from analysis.static.custody.front_writes import find_front_writes
 from analysis.static.custody.unbacked_credits import creates_balances
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
@@ -26,7 +32,7 @@ from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowes
 from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from core.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, Hash32, low_address, to_hash32
+from core.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, low_address, to_hash32
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _LOWEST_ADDRESS: Final = 2**64
@@ -44,14 +50,6 @@ _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
 _HEAD: Final = 4
 _FROM, _TO = 4, 36
 """Calldata offsets, in bytes, of the two addresses of `transferFrom`."""
-
-
-class StoredAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """An address kept in storage."""
-
-    slot: Hash32
-    shift: int
-    """Bits to the right of the address in its slot."""
 
 
 class KeyArgument(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,10 +78,14 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     """Constants compared with the caller or a party of a transfer."""
     stored: tuple[StoredAddress, ...] = ()
     """Storage compared with the caller or a party of a transfer."""
+    writers: tuple[AddressWriters, ...] = ()
+    """Who may store to these places."""
     movers: tuple[DebitingFunction, ...] = ()
     """Without `transferFrom`, and without allowance functions that write no balances."""
     open_writes: tuple[UnprovedWrite, ...] = ()
     """Stores that lower balances or set allowances, and are not proved to be authorised."""
+    front_writes: tuple[UnprovedWrite, ...] = ()
+    """Of a proxy's front: stores of its own that may reach the balances of the code behind it."""
     grants: tuple[ThirdPartyGrant, ...] = ()
     """Allowances over holders' tokens given to spenders that the holders did not name."""
     openings: tuple[SolvedArguments, ...] = ()
@@ -109,15 +111,17 @@ def find_simulation_hints(
     prover = CustodyProver(code)
     custody = find_custody(code, prover)
     named = [*_parties(custody), *_named(code)]
+    stored = list(dict.fromkeys(each for each in named if isinstance(each, StoredAddress)))
+    writers = tuple(find_address_writers(code, prover.gates, stored[:_MOST_NAMED]))
     return SimulationHints(
         addresses=tuple(dict.fromkeys(each for each in named if isinstance(each, str)))[
             :_MOST_NAMED
         ],
-        stored=tuple(dict.fromkeys(each for each in named if isinstance(each, StoredAddress)))[
-            :_MOST_NAMED
-        ],
+        stored=tuple(each.place for each in writers),
+        writers=writers,
         movers=tuple(_movers(code, arguments))[:_MOST_MOVERS],
         open_writes=custody.writes,
+        front_writes=find_front_writes(code, prover.gates),
         grants=custody.grants,
         openings=solve_arguments(code, custody.opens, arguments),
         creates_balances=creates_balances(code, prover, shown=shown),

@@ -7,11 +7,13 @@ Jumps and ends of execution are handled in `path_explorer`; stack operations are
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
+from analysis.static.evm.call_outputs import LONGEST_TEST, WORD, CallOutput, CallOutputs
 from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, Notes, PathState
 
-_WORD: Final = 32
 _SELECTOR_SHIFT: Final = 224
 
 _EQUALITIES: Final = ("EQ", "SUB", "XOR")
@@ -27,6 +29,7 @@ ECRECOVER: Final = 1
 """The precompile that recovers a signer. Its result expression has the input as last arguments."""
 
 _SIGNATURE_WORDS: Final = 4
+_HASHES: Final = frozenset({"keccak", "packed"})
 
 _MOST_COPIED: Final = 512
 """Bytes of one copy that is tracked word by word."""
@@ -39,13 +42,14 @@ class Interpreter:
         self.program = program
         self.pool = pool
         self.notes = notes
+        self.outputs = CallOutputs(pool)
         self.known: dict[tuple[object, ...], Value] = {}
         """Cache of results by name and operands, where the result is the same on every path and
         the instruction is not noted."""
 
     def evaluate(self, path: PathState, pc: int, name: str, words: tuple[Value, ...]) -> Value:
         """Return the result of an instruction without effects, and note relevant comparisons."""
-        word = self.pool.build(name, *words)
+        word = self.pool.build(name, *self.outputs.compared(name, words))
         if name in COMPARISONS and self._is_noted(path, pc, name, words, word):
             return word
         if word is self.pool.selector or word is self.pool.selector_high:
@@ -55,16 +59,16 @@ class Interpreter:
 
     def note_return(self, path: PathState, pc: int, place: Value, length: Value) -> None:
         """Note the first words of a RETURN."""
-        count = -(-length // _WORD) if isinstance(length, int) else 2
+        count = -(-length // WORD) if isinstance(length, int) else 2
         places = (
-            self.pool.build("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED))
+            self.pool.build("ADD", WORD * i, place) for i in range(min(count, _MOST_RETURNED))
         )
         words = [path.memory.load(each) for each in places]
         self.notes.add(self.notes.returns, path, pc, *words)
 
     def _signed(self, path: PathState, given: Value) -> tuple[Value, ...]:
         """Return the input of ecrecover: digest, v, r, s."""
-        places = (self.pool.build("ADD", _WORD * i, given) for i in range(_SIGNATURE_WORDS))
+        places = (self.pool.build("ADD", WORD * i, given) for i in range(_SIGNATURE_WORDS))
         return tuple(path.memory.load(place) for place in places)
 
     def _as_known(self, path: PathState, word: Value) -> Value:
@@ -98,21 +102,71 @@ class Interpreter:
         given, given_length, out, out_length = words[-4:]
         head = path.memory.head(given)
         if kind in _DELEGATING:
-            self.notes.add(self.notes.delegations, path, pc, target, head, given_length)
+            whom = self.outputs.result_in(address_in(target)) or target
+            self.notes.add(self.notes.delegations, path, pc, whom, head, given_length)
         path.do(kind, pc, target, head, out_length)
         path.last_callee = target
         signed = self._signed(path, given) if target == ECRECOVER else ()
-        path.memory.forget(out, out_length)
         whom = address_in(target)
         if isinstance(out_length, int):
-            count = min(out_length // _WORD, _MOST_RETURNED)
-            answer: list[Value] = [
-                self.pool.intern("result", whom, _WORD * i, *signed) for i in range(count)
-            ]
-            path.memory.store_words(out, answer, count * _WORD)
+            count = min(out_length // WORD, _MOST_RETURNED)
+            answer = [self.pool.intern("result", whom, WORD * i, *signed) for i in range(count)]
         else:
-            path.memory.store(out, self.pool.intern("result", whom, 0))
+            answer = [self.pool.intern("result", whom, 0)]
+        self._store_output(path, pc, answer, out, out_length)
         return self.pool.intern("success", pc, whom)
+
+    def _store_output(
+        self, path: PathState, pc: int, answer: list[Expr], place: Value, length: Value
+    ) -> None:
+        """Store the first words of a call's result, which may be shorter than its output area."""
+        target = path.last_callee
+        places = [self.pool.build("ADD", WORD * i, place) for i in range(len(answer))]
+        words = [
+            self.outputs.written(pc, path.memory.load(at), result)
+            for at, result in zip(places, answer, strict=True)
+        ]
+        path.output = None
+        unsure = tuple(
+            (word, result)
+            for word, result in zip(words, answer, strict=True)
+            if isinstance(word, Expr) and word is not result
+        )
+        if unsure and target is not None:
+            most = 1 if target == ECRECOVER else WORD * len(answer)
+            output = CallOutput(self.outputs.size_after(pc, target), unsure, range(most))
+            if not self.outputs.is_in_use(output, path.stack, path.memory):
+                path.output, path.tests_left = output, LONGEST_TEST
+        path.memory.forget(place, length)
+        for at, word in zip(places, words, strict=True):
+            path.memory.store(at, word)
+
+    def copy_output(
+        self, path: PathState, pc: int, place: Value, length: Value, result: Expr
+    ) -> None:
+        """Store the first word of a copy of all return data, which may be empty. Memory of unknown
+        content counts as fresh."""
+        old = path.memory.load(place)
+        is_fresh = isinstance(old, Expr) and old.operation == "memory"
+        word = result if is_fresh else self.outputs.written(pc, old, result)
+        path.memory.forget(place, length)
+        path.memory.store(place, word)
+
+    def learn_size(self, path: PathState, condition: Expr, *, holds: bool) -> None:
+        """Replace the uncertain words by the results, if the condition tests the size of the return
+        data so that this outcome needs all of them."""
+        output = path.output
+        if output is not None and self.outputs.is_written(output, condition, holds=holds):
+            self.outputs.settle(output, path.stack, path.memory)
+            path.output = None
+
+    @staticmethod
+    def grow_old(path: PathState) -> None:
+        """Note that the path has come to a join point."""
+        if path.output is not None:
+            path.tests_left -= 1
+            if path.tests_left <= 0:
+                path.output = None
 
 
 def _is_caller(word: Value) -> bool:
@@ -138,13 +192,35 @@ def _owner_place(word: Value) -> tuple[int, int] | None:
 
 
 def _mload(machine: Interpreter, path: PathState, _pc: int, place: Value) -> Value:
-    word = path.memory.load(1 if _is_recovery(place) else place)
+    word = _at_size(machine, path, place)
+    if word is None:
+        word = path.memory.load(1 if _is_recovery(place) else place)
     if word.__class__ is not int:
-        if word.operation == "result":  # type: ignore[union-attr]  # a term
-            machine.notes.answers_used.add(word.arguments[0])  # type: ignore[union-attr]  # as above
+        read = machine.outputs.result_in(word) or word
+        if read.operation == "result":  # type: ignore[union-attr]  # a term
+            machine.notes.answers_used.add(read.arguments[0])  # type: ignore[union-attr]  # as above
         elif word is machine.pool.selector or word is machine.pool.selector_high:
             return machine._as_known(path, word)
     return word
+
+
+def _at_size(machine: Interpreter, path: PathState, place: Value) -> Value | None:
+    """Return the word at the address that is the size of what `ecrecover` returned: its output at
+    32, or what was at 0 before. None: another address.
+
+    A hash at 0 counts for nothing: no account has it as its address.
+    """
+    output = path.output
+    if output is None or place is not output.size or path.last_callee != ECRECOVER:
+        return None
+    written, before = path.memory.load(WORD), path.memory.load(0)
+    result = machine.outputs.result_in(written)
+    if result is None:
+        return None
+    if isinstance(before, Expr) and before.operation in _HASHES:
+        path.output = msgspec.structs.replace(output, is_read=True)
+        return result
+    return machine.outputs.written(-1, before, result)
 
 
 def _is_recovery(word: Value) -> bool:
@@ -183,7 +259,7 @@ def _calldatacopy(
     if isinstance(length, int) and length <= _MOST_COPIED:
         words = [
             machine._as_known(path, pool.build("CALLDATALOAD", pool.build("ADD", offset, source)))
-            for offset in range(0, length, _WORD)
+            for offset in range(0, length, WORD)
         ]
         path.memory.store_words(place, words, length)
         return
@@ -205,8 +281,8 @@ def copy_code(
     ):
         copied = code[source : source + length]
         words: list[Value] = [
-            int.from_bytes(copied[at : at + _WORD].ljust(_WORD, b"\0"))
-            for at in range(0, length, _WORD)
+            int.from_bytes(copied[at : at + WORD].ljust(WORD, b"\0"))
+            for at in range(0, length, WORD)
         ]
         path.memory.store_words(place, words, length)
     else:
@@ -214,21 +290,22 @@ def copy_code(
 
 
 def _returndatacopy(
-    machine: Interpreter, path: PathState, _pc: int, place: Value, source: Value, length: Value
+    machine: Interpreter, path: PathState, pc: int, place: Value, source: Value, length: Value
 ) -> None:
     pool = machine.pool
-    path.memory.forget(place, length)
     if path.last_callee is None or length == 0:
+        path.memory.forget(place, length)
         return
     whom = address_in(path.last_callee)
     if isinstance(length, int) and length <= _MOST_COPIED:
         words: list[Value] = [
             pool.intern("result", whom, pool.build("ADD", offset, source))
-            for offset in range(0, length, _WORD)
+            for offset in range(0, length, WORD)
         ]
+        path.memory.forget(place, length)
         path.memory.store_words(place, words, length)
     else:
-        path.memory.store(place, pool.intern("result", whom, source))
+        machine.copy_output(path, pc, place, length, pool.intern("result", whom, source))
 
 
 def _mcopy(
@@ -237,7 +314,7 @@ def _mcopy(
     if isinstance(length, int) and length <= _MOST_COPIED:
         words = [
             path.memory.load(machine.pool.build("ADD", offset, source))
-            for offset in range(0, length, _WORD)
+            for offset in range(0, length, WORD)
         ]
         path.memory.store_words(place, words, length)
     else:
@@ -257,12 +334,15 @@ def _extcodecopy(
 
 
 def _returndatasize(machine: Interpreter, path: PathState, _pc: int) -> Value:
+    if path.output is not None:
+        return path.output.size
     return (
         0 if path.last_callee is None else machine.pool.intern("RETURNDATASIZE", path.last_callee)
     )
 
 
 def _create(machine: Interpreter, path: PathState, pc: int, *_words: Value) -> Value:
+    path.output = None
     path.last_callee = machine.pool.intern("created", pc)
     return path.last_callee
 

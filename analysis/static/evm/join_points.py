@@ -7,12 +7,13 @@ state grows finitely often and exploration ends. Merged states over-approximate 
 
 from typing import Final
 
+from analysis.static.evm.call_outputs import CallOutput
 from analysis.static.evm.cfg import Cfg, CfgNode, FunctionId, Phi
 from analysis.static.evm.expressions import ExprPool, Value
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, PathState
 from analysis.static.evm.symbolic_memory import SymbolicMemory
 
-_State = tuple[tuple[Value, ...], SymbolicMemory]
+_State = tuple[tuple[Value, ...], SymbolicMemory, CallOutput | None]
 
 _EXACT_VISITS: Final = 2
 _EXACT_HOLDER_VISITS: Final = 10
@@ -58,22 +59,22 @@ class JoinTable:
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = JoinPoint(len(self._places))
-        stack, memory = tuple(path.stack), path.memory
-        for (known, known_memory), node in place.exact:
-            if known == stack and known_memory.is_same(memory):
+        stack, memory, output = tuple(path.stack), path.memory, path.output
+        for (known, known_memory, known_output), node in place.exact:
+            if known == stack and known_output == output and known_memory.is_same(memory):
                 path.node.following = node
                 return False
         if len(place.exact) < exact_visits:
             path.node.following = node = self._graph.add(path.entry, path.pc)
-            place.exact.append(((stack, memory.copy()), node))
+            place.exact.append(((stack, memory.copy(), output), node))
             path.node = node
             return True
         if place.merged is None or place.node is None:
             place.node = self._graph.add(path.entry, path.pc)
-            place.merged = (stack, memory.copy())
+            place.merged = (stack, memory.copy(), output)
             is_grown = True
         else:
-            is_grown = self._merge(place, place.merged, (stack, memory))
+            is_grown = self._merge(place, place.merged, (stack, memory, output))
         path.node.following = place.node
         path.node.phi = Phi(place.names, stack, memory.copy().cells)
         if is_grown:
@@ -89,10 +90,11 @@ class JoinTable:
         like = place.grown
         if place.merged is None or place.node is None or like is None:
             return None
-        stack, memory = place.merged
+        stack, memory, output = place.merged
         place.node.clear()
         here = PathState(like.pc, list(stack), memory.copy(), like.entry, like.last_callee)
         here.node = place.node
+        here.output, here.tests_left = output, like.tests_left
         here.path_conditions = like.path_conditions
         return here
 
@@ -108,8 +110,10 @@ class JoinTable:
         if not memory.is_same(new[1]):
             memory = memory.common(new[1], lambda at, a, b: self._join(place, ("memory", at), a, b))
             is_grown |= not memory.is_same(known[1])
+        output = known[2] if known[2] == new[2] else None
+        is_grown |= output != known[2]
         if is_grown:
-            place.merged = (tuple(stack), memory)
+            place.merged = (tuple(stack), memory, output)
         return is_grown
 
     def _join(self, place: JoinPoint, name: int | tuple[str, Value], a: Value, b: Value) -> Value:

@@ -334,6 +334,8 @@ class _PathExplorer:
         path.node = node
         stack = path.stack
         base, negation = asked.base, asked.negation
+        if path.output is not None:
+            self._machine.learn_size(path, base, holds=holds)
         meant = asked.true if holds else 0
         if base in stack or negation in stack:
             for index, word in enumerate(stack):
@@ -363,6 +365,7 @@ class _PathExplorer:
         if context is None:
             self._lose(path.node)
             return False
+        self._machine.grow_old(path)
         key = (path.pc, path.entry, path.last_callee is None, path.path_conditions, context)
         visits = exact_visits(path.entry, spent=self._function.spent, share=self._share)
         return self._function.meeting.arrive(key, path, exact_visits=visits)

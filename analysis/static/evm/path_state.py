@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.evm.call_outputs import CallOutput
 from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.symbolic_memory import SymbolicMemory
@@ -39,9 +40,11 @@ class PathState:
         "last_callee",
         "memory",
         "node",
+        "output",
         "path_conditions",
         "pc",
         "stack",
+        "tests_left",
     )
 
     path_conditions: frozenset[tuple[Expr, bool]]
@@ -67,6 +70,11 @@ class PathState:
         self.entry = entry
         self.last_callee = called
         """Target of the last external call. None: no call yet, so there is no return data."""
+        self.output: CallOutput | None = None
+        """Words that the last external call may not have written. None: none, or the code was not
+        seen to test the size of the return data soon after the call."""
+        self.tests_left = 0
+        """Join points at which `output` is still kept."""
 
     def do(self, kind: str, pc: int, *words: Value) -> None:
         """Record an effect in the CFG."""
@@ -77,6 +85,7 @@ class PathState:
         path = PathState(
             self.pc, list(self.stack), self.memory.copy(), self.entry, self.last_callee
         )
+        path.output, path.tests_left = self.output, self.tests_left
         path.path_conditions = self.path_conditions
         path.node = self.node
         return path

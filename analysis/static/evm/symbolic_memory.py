@@ -133,6 +133,10 @@ class SymbolicMemory:
         if place.__class__ is not int:
             self.is_clean = False
 
+    def replace(self, place: Value, cell: Cell) -> None:
+        """Change what is known of the content of a cell."""
+        self._own()[place] = cell
+
     def forget(self, place: Value, length: Value) -> None:
         """Make `length` bytes from `place` on unknown.
 
@@ -337,12 +341,12 @@ def _halves(word: Value) -> tuple[int, Value, Value] | None:
             if isinstance(bits, int) and bits % 8 == 0 and not low >> bits:
                 return bits, low, high
         case Expr(operation="OR", arguments=(int(number), Expr() as low)):
-            if _fits_an_address(low) and not number & ADDRESS_MASK:
+            if fits_an_address(low) and not number & ADDRESS_MASK:
                 return ADDRESS_BITS, low, number >> ADDRESS_BITS
     return None
 
 
-def _fits_an_address(word: Expr) -> bool:
+def fits_an_address(word: Expr) -> bool:
     """True if all bits above the 160 of an address are surely zero."""
     match (word.operation, word.arguments):
         case ("AND", (int(mask), _)):

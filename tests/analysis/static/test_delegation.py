@@ -2,7 +2,10 @@
 
 import pytest
 
+from analysis.scenarios.unproved_stores import open_custody
 from analysis.static.analyse_code import analyse_code
+from analysis.static.custody.simulation_hints import SimulationHints
+from analysis.token.proxy_findings import behind_front
 from analysis.token.proxy_resolution import BEACON_SLOT, IMPLEMENTATION_SLOT
 from tests.analysis.static.assembler import assemble, functions
 
@@ -105,3 +108,62 @@ def test_a_token_with_a_delegating_fallback_answers_holders_itself() -> None:
 def test_a_fallback_that_could_not_be_followed_is_unknown() -> None:
     found = analyse_code(assemble(f"0 CALLDATALOAD JUMP {FORWARD.format(target=TARGET)}"))
     assert found.delegation.is_proxy is None
+
+
+SLOT = int(IMPLEMENTATION_SLOT, 16)
+BALANCE = "4 CALLDATALOAD 0 MSTORE 0 32 MSTORE 64 0 SHA3"
+ASKED = "7 SLOAD CALLER EQ @ok{0} JUMPI 0 0 REVERT ok{0}:"
+RUN = f"0 0 0 0 {SLOT:#x} SLOAD GAS DELEGATECALL POP STOP"
+WRITE = f"36 CALLDATALOAD {BALANCE} SSTORE STOP"
+UPGRADE = f"{ASKED.format(1)} 4 CALLDATALOAD {SLOT:#x} SSTORE STOP"
+
+FRONTS = {
+    "who may replace the target": ({0x3659CFE6: UPGRADE}, ()),
+    "runs what it has just stored as its target": (
+        {
+            0x4F1EF286: f"4 CALLDATALOAD {SLOT:#x} SSTORE 0 0 0 0 4 CALLDATALOAD GAS "
+            "DELEGATECALL POP STOP"
+        },
+        (),
+    ),
+    "names another administrator": (
+        {0x3659CFE6: UPGRADE, 0x8F283970: f"{ASKED.format(2)} 4 CALLDATALOAD 7 SSTORE STOP"},
+        (),
+    ),
+    "runs its target by another function": ({0x0933C1ED: RUN}, ()),
+    "its administrator writes anywhere": (
+        {
+            0x3659CFE6: UPGRADE,
+            0x12345678: f"{ASKED.format(2)} {WRITE}",
+        },
+        (),
+    ),
+    "anybody writes anywhere": (
+        {0x12345678: WRITE},
+        (("unknown", 0),),
+    ),
+    "somebody writes who could not replace the target": (
+        {0x12345678: f"{ASKED.format(1)} {WRITE}"},
+        (("unknown", 1),),
+    ),
+    "runs any code": (
+        {0x12345678: "0 0 0 0 4 CALLDATALOAD GAS DELEGATECALL POP STOP"},
+        (("code", 0),),
+    ),
+}
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_what_a_front_itself_may_do_to_balances(front: str) -> None:
+    bodies, expected = FRONTS[front]
+    code = functions(bodies, fallback=FORWARD.format(target=f"{SLOT:#x} SLOAD"))
+    written = analyse_code(code).hints.front_writes
+    assert tuple((each.kind, len(each.parties)) for each in written) == expected
+
+
+def test_the_stores_of_a_front_are_judged_with_the_code_behind_it() -> None:
+    door = {0x12345678: WRITE}
+    front = analyse_code(functions(door, fallback=FORWARD.format(target=TARGET))).hints
+    joined = behind_front(SimulationHints(), front)
+    doubts = open_custody(joined, {}, trusted=frozenset())
+    assert [each.selector for each in doubts] == [0x12345678]

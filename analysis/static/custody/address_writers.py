@@ -1,0 +1,100 @@
+"""Who may store to the slots that hold privileged addresses, and whether such an address is dead.
+
+A burn address cannot act, but whoever may store another address in its place can. *Inferred* from
+the caller checks before each store.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from analysis.static.custody.custody_report import PrivilegedParty, party_of
+from analysis.static.custody.privileged_callers import PrivilegedCallers
+from analysis.static.evm.cfg import FunctionId
+from analysis.static.token_model.contract_model import ContractModel
+from config.burn import BURN_ADDRESSES
+from core.primitives import ADDRESS_MASK, Address, Hash32
+
+_MOST_PLACES = 24
+
+
+class StoredAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """An address kept in storage."""
+
+    slot: Hash32
+    shift: int
+    """Bits to the right of the address in its slot."""
+
+
+class AddressWriters(msgspec.Struct, frozen=True, kw_only=True):
+    """Who may store to one place, in one code."""
+
+    place: StoredAddress
+    parties: tuple[PrivilegedParty, ...]
+    """Callers that the storing functions require. One without address and slot: anybody, or
+    somebody unknown. Empty: no function stores to it."""
+
+
+def find_address_writers(
+    code: ContractModel, gates: PrivilegedCallers, places: Iterable[StoredAddress]
+) -> Iterator[AddressWriters]:
+    """Yield the writers of the places, and of the places that name those in turn."""
+    waiting = list(places)
+    seen: set[StoredAddress] = set()
+    while waiting and len(seen) < _MOST_PLACES:
+        place = waiting.pop(0)
+        if place in seen:
+            continue
+        seen.add(place)
+        parties = tuple(dict.fromkeys(_writers(code, gates, place)))
+        yield AddressWriters(place=place, parties=parties)
+        waiting += [
+            StoredAddress(slot=party.slot, shift=party.shift)
+            for party in parties
+            if party.slot is not None
+        ]
+
+
+def _writers(
+    code: ContractModel, gates: PrivilegedCallers, place: StoredAddress
+) -> Iterator[PrivilegedParty]:
+    variable = (int(place.slot, 16), ADDRESS_MASK << place.shift)
+    stores: dict[FunctionId, set[int]] = {}
+    for write in code.writes.to(variable):
+        stores.setdefault(write.entry, set()).add(write.pc)
+    for entry, pcs in stores.items():
+        asked = gates.asked_before(entry, pcs)
+        if asked is None:
+            yield PrivilegedParty()
+        else:
+            parties, lists = asked
+            yield from (party_of(code, each) for each in parties)
+            yield from (PrivilegedParty() for _ in lists)
+
+
+def is_dead(
+    place: StoredAddress,
+    held: Mapping[StoredAddress, Address],
+    writers: Iterable[AddressWriters],
+) -> bool:
+    """True if a burn address is stored there, and nobody who can act may store another.
+
+    `held`: the addresses now in storage. A place whose writers are not known is not dead.
+    """
+    by_place: dict[StoredAddress, list[PrivilegedParty]] = {}
+    for each in writers:
+        by_place.setdefault(each.place, []).extend(each.parties)
+    waiting, seen = [place], set[StoredAddress]()
+    while waiting:
+        at = waiting.pop()
+        if at in seen:
+            continue  # its own holder would have to act first
+        seen.add(at)
+        if held.get(at) not in BURN_ADDRESSES or at not in by_place:
+            return False
+        for party in by_place[at]:
+            if party.slot is not None:
+                waiting.append(StoredAddress(slot=party.slot, shift=party.shift))
+            elif party.address not in BURN_ADDRESSES:
+                return False
+    return True
