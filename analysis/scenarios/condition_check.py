@@ -26,6 +26,9 @@ from core.report import EvidenceRow
 _MONTH_S: Final = 30 * 86_400
 _ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
 _ORDINARY_GAS: Final = (100_000, 2_500_000)
+_ORDINARY_PRICE_PCT: Final = (100, 400)
+"""Quote reserves in percent of today's: fourfold is a price sixteen times today's."""
+
 _CRUMB: Final = 1_000
 """Divisor of an ordinary holding: a sale of less may fail for being too small."""
 
@@ -244,6 +247,7 @@ def _is_ordinary(written: ConditionSimulations, seen: WhatIfOutcome) -> bool:
         "base_fee": (base_fee // 3, 3 * base_fee),
         "coins": _ORDINARY_COINS_WEI,
         "gas": _ORDINARY_GAS,
+        "price": _ORDINARY_PRICE_PCT,
     }
     if not what.is_real or what.input == "proposer":
         return False
