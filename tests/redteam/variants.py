@@ -101,6 +101,12 @@ VARIANTS: tuple[Trap, ...] = (
     _row("BlockApproval", around.not_with_approval, "sell", "tax", surface="table", form=0),
     _row("BlockProxy", around.after_block, "proxy", "tax", surface="assembly"),
     _row("BlockHonest", around.blocks_since_buy, "sell", "giant_only"),
+    # Stored times, held against each other or turned in windows.
+    _row("StoredApproval", around.approved_late, "sell", "revert"),
+    _row("StoredLast", around.last_sale, "sell", "revert"),
+    _row("StoredWindow", around.odd_window, "sell", "tax"),
+    _row("StoredHonest", around.approved_late, "sell", "small_fee"),
+    _row("StoredHonestLast", around.last_sale, "sell", "noted"),
     # Counters, amounts and balances that anybody's trades move.
     _row("CounterOwnBuys", moved.second_buy, "sell", "tax", surface="stored", form=1),
     _row("CounterOwnSales", moved.own_sales, "sell", "revert", surface="difference", form=4),
