@@ -137,6 +137,8 @@ def prepare(
     if buyer is None or buyer.held is None or not codes:
         return None
     number, time_s = setup.blocks[3]
+    bought_block, bought_s = setup.blocks[0]
+    first_sale_block, first_sale_s = setup.blocks[2]
     base_fee = setup.disguise.base_fee_wei or 0
     trader = setup.buyer(buyer.amount_in)
     plans = []
@@ -144,6 +146,10 @@ def prepare(
         setting = OrdinaryTrade(
             time_s=time_s,
             block=number,
+            bought_s=bought_s,
+            bought_block=bought_block,
+            first_sale_s=first_sale_s,
+            first_sale_block=first_sale_block,
             base_fee_wei=base_fee,
             gas_price_wei=base_fee + setup.disguise.tips_wei[0],
             gas=500_000,

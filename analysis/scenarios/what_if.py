@@ -132,7 +132,7 @@ def write_simulations(
 def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
     if what_if.is_standing:
         return ("all",)
-    if what_if.input in _FROM_SALE_ONLY:
+    if what_if.input in _FROM_SALE_ONLY or what_if.also:
         return ("sale",)
     return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
 
@@ -293,6 +293,9 @@ class _Writer:
         """Return number and time with one at the wanted value; the other keeps the chain's pace, as
         far as nodes allow blocks to be skipped."""
         number, time_s = block
+        if self._what_if.value < (time_s if self._what_if.input == "time" else number):
+            # Earlier than the patient sale, after the first that there can be.
+            number, time_s = self._setup.blocks[2]
         if self._what_if.input == "time":
             wanted = max(time_s, self._what_if.value)
             skipped = min(_MOST_SKIPPED, int((wanted - time_s) / self._block_time_s))
