@@ -72,12 +72,12 @@ class Evaluator:
 
         `mark`: the value of mapping entries.
         """
-        values = self._all(changed, mark)
+        values = self.all(changed, mark)
         return None if not values or values[-1] is None else bool(values[-1])
 
     def purses(self) -> tuple[Hash32, ...]:
         """Return the accounts whose coins are read, as 32 bytes: of the trader and the contract."""
-        values = self._all({}, 0)
+        values = self.all({}, 0)
         asked = {
             values[step.arguments[0]]
             for step in self._steps
@@ -91,7 +91,7 @@ class Evaluator:
 
     def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
         """Return the slots of a mapping's entries that the condition reads, with their keys."""
-        values = self._all({}, mark)
+        values = self.all({}, mark)
         found: dict[Hash32, tuple[int | None, ...]] = {}
         for step in self._steps:
             if step.operation == "mark" and step.word == variable:
@@ -100,8 +100,8 @@ class Evaluator:
                     found[to_hash32(slot)] = tuple(keys)
         return found
 
-    def _all(self, changed: Changed, mark: int) -> list[int | None]:
-        """Return the value of every step. None: not known."""
+    def all(self, changed: Changed, mark: int) -> list[int | None]:
+        """Return the value of every step. None: not known. `mark`: that of mapping entries."""
         values: list[int | None] = []
         for number, step in enumerate(self._steps):
             if step.operation == "phi":

@@ -66,7 +66,14 @@ class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
     """The values of all inputs in an ordinary trade."""
 
     time_s: int
+    """Of the sale, as `block`."""
     block: int
+    bought_s: int
+    """Time of the buy, as `bought_block`: what a trade stores before the sale reads it."""
+    bought_block: int
+    first_sale_s: int
+    """Earliest time of a sale, as `first_sale_block`."""
+    first_sale_block: int
     base_fee_wei: int
     gas_price_wei: int
     gas: int

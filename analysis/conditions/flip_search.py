@@ -10,6 +10,9 @@ from typing import Final
 from analysis.static.evm.expressions import MASK
 
 _MOST_POINTS: Final = 480
+_GRID_S: Final = ((2 * 86_400, 900), (30 * 86_400, 6 * 3_600))
+"""Reach and step of the grid of times, finest first. Seconds; of block numbers, as many blocks."""
+
 _WORD_BITS: Final = 256
 _MULTIPLIER: Final = 6364136223846793005
 _INCREMENT: Final = 1442695040888963407
@@ -35,6 +38,15 @@ def points_of_interest(
         points |= {(ordinary * _MULTIPLIER + at * _INCREMENT) & MASK for at in range(64)}
     fit = (point for point in points if low <= point <= high)
     return sorted(fit, key=lambda point: abs(point - ordinary))[:_MOST_POINTS]
+
+
+def clock_grid(now: int, high: int) -> Iterator[int]:
+    """Yield times after now, closely for two days and then for a month, for conditions that turn
+    and turn back."""
+    start = 0
+    for reach, step in _GRID_S:
+        yield from (now + after for after in range(start, reach, step) if now + after <= high)
+        start = reach
 
 
 def nearest_flips(

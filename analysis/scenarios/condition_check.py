@@ -26,6 +26,9 @@ from core.report import EvidenceRow
 _MONTH_S: Final = 30 * 86_400
 _ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
 _ORDINARY_GAS: Final = (100_000, 2_500_000)
+_ORDINARY_PRICE_PCT: Final = (100, 400)
+"""Quote reserves in percent of today's: fourfold is a price sixteen times today's."""
+
 _CRUMB: Final = 1_000
 """Divisor of an ordinary holding: a sale of less may fail for being too small."""
 
@@ -134,6 +137,8 @@ def prepare(
     if buyer is None or buyer.held is None or not codes:
         return None
     number, time_s = setup.blocks[3]
+    bought_block, bought_s = setup.blocks[0]
+    first_sale_block, first_sale_s = setup.blocks[2]
     base_fee = setup.disguise.base_fee_wei or 0
     trader = setup.buyer(buyer.amount_in)
     plans = []
@@ -141,6 +146,10 @@ def prepare(
         setting = OrdinaryTrade(
             time_s=time_s,
             block=number,
+            bought_s=bought_s,
+            bought_block=bought_block,
+            first_sale_s=first_sale_s,
+            first_sale_block=first_sale_block,
             base_fee_wei=base_fee,
             gas_price_wei=base_fee + setup.disguise.tips_wei[0],
             gas=500_000,
@@ -244,6 +253,7 @@ def _is_ordinary(written: ConditionSimulations, seen: WhatIfOutcome) -> bool:
         "base_fee": (base_fee // 3, 3 * base_fee),
         "coins": _ORDINARY_COINS_WEI,
         "gas": _ORDINARY_GAS,
+        "price": _ORDINARY_PRICE_PCT,
     }
     if not what.is_real or what.input == "proposer":
         return False

@@ -1,7 +1,9 @@
 """Steps of the time-dependent sales: one simulation of all moments, and the handles of its calls.
 
 At each moment an ordinary and a small seller sell all they hold, and retry in the next block: all
-of it, then half. At some moments a new account buys and another transfers. Sends no request.
+of it, then half. Most approve in the block after the buys; one of the two of each later moment does
+so five minutes, an hour or a day after it bought, long before it sells. At some moments a new
+account buys and another transfers. Sends no request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,6 +46,13 @@ WAITS_S: Final = (
 _FIRST: Final = crowd.BLOCKS + 1
 _NEWCOMERS: Final = ("next block", "+1 day", "+30 days")
 """Moments at which a new account buys, and SENDER transfers a part."""
+
+_APPROVE_LATE: Final = {
+    CrowdMember("seller", "+1 hour"): "+5 minutes",
+    CrowdMember("small seller", "+1 day"): "+1 hour",
+    CrowdMember("seller", "+30 days"): "+1 day",
+}
+"""Moments of the approvals of those sellers who do not approve in the block after the buys."""
 
 _SENT_PARTS: Final = 16
 
@@ -130,7 +139,9 @@ class _Writer:
     def _write_approval(self, member: CrowdMember) -> ApprovalSteps:
         """Write the approval of what is held, for all but the ordinary sellers also an unlimited
         one."""
-        calls = account_calls(self._calls[crowd.BLOCKS], member.name)
+        late = _APPROVE_LATE.get(member)
+        at = crowd.BLOCKS if late is None else _FIRST + 2 * MOMENTS.index(late) + 1
+        calls = account_calls(self._calls[at], member.name)
         seller, amount = crowd.trader(self._setup, member), self._held[member]
         if member.role == "seller":
             return write_approval(calls, self._setup, seller, "at sale", amount)

@@ -3,7 +3,10 @@
 The input holds in all blocks (as for those who trade then), or from the sale on (as for those who
 bought before); stored inputs also from the approval on, which may depend on them. A value written
 into the token's own storage need not be reachable by transactions, so such a simulation can warn
-but not condemn. Sends no request.
+but not condemn.
+
+After a change of price several accounts sell, one after another: a token that collects a fee sells
+all of it in the first sale, and that seller gets less, once. Sends no request.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +17,14 @@ import msgspec
 from analysis.conditions.condition_inputs import WhatIf
 from analysis.scenarios.account_calls import account_calls
 from analysis.scenarios.buy import BuyTry
-from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, HEAVY_TAX_PCT, read_buy, read_sale
+from analysis.scenarios.token_calls import UNLIMITED
+from analysis.scenarios.trade_outcome import (
+    BROUGHT_NOTHING,
+    HEAVY_TAX_PCT,
+    proceeds,
+    read_buy,
+    read_sale,
+)
 from analysis.scenarios.trade_setup import TradeSetup, build_simulation
 from analysis.scenarios.trade_steps import (
     BuySteps,
@@ -51,7 +61,14 @@ _GAS_LADDER: Final = (160_000, 240_000, 340_000, 480_000, 680_000, 1_000_000, 2_
 """Gas limits that a sale is tried with, least first."""
 
 _WHALE: Final = "large buyer"
+_OTHER_SELLERS: Final = ("second seller", "third seller")
+"""Accounts that sell after the trader where the price has changed, each in a block of its own."""
+
 _WHOLE_PCT: Final = 100
+_OTHERS_PCT: Final = 75
+"""Percent of an ordinary purchase that the other sellers sell: they buy a little later, so their
+purchases bring less."""
+
 _GAS_OF_OTHERS: Final = 1_500_000
 
 
@@ -66,6 +83,8 @@ class InputSimulation(msgspec.Struct, frozen=True, kw_only=True):
     buy: BuySteps
     sales: tuple[SaleSteps, ...]
     """Attempts to sell."""
+    others: tuple[SaleSteps, ...] = ()
+    """Sales of other accounts after them, where the price has changed."""
 
 
 class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +101,15 @@ class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
         that reverts costs nobody anything."""
         if self.buy == Refused(reason=BROUGHT_NOTHING):
             return True
-        taxes = [
-            outcome.tax
-            for outcome in (self.buy, self.sale)
-            if isinstance(outcome, Passed) and outcome.tax is not None
-        ]
-        return isinstance(self.sale, Refused) or any(tax >= HEAVY_TAX_PCT for tax in taxes)
+        is_taxed = isinstance(self.buy, Passed) and _is_hit(self.buy)
+        return is_taxed or _is_hit(self.sale)
+
+
+def _is_hit(outcome: Outcome) -> bool:
+    """True if the trade reverts, or loses half or more."""
+    if isinstance(outcome, Passed):
+        return outcome.tax is not None and outcome.tax >= HEAVY_TAX_PCT
+    return isinstance(outcome, Refused)
 
 
 def write_simulations(
@@ -110,7 +132,7 @@ def write_simulations(
 def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
     if what_if.is_standing:
         return ("all",)
-    if what_if.input in _FROM_SALE_ONLY:
+    if what_if.input in _FROM_SALE_ONLY or what_if.also:
         return ("sale",)
     return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
 
@@ -128,12 +150,32 @@ def read_result(directed: InputSimulation, result: SimulationResult) -> WhatIfOu
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
     nothing = NotSimulated(missing="FUNDS", reason="nothing could be bought to be sold")
     sale = next(iter((*passed, *refused, *outcomes)), nothing)
+    if _is_hit(sale) and directed.others:
+        sale = _after_first_sale(directed, result, sale)
     return WhatIfOutcome(
         what_if=directed.what_if,
         extent=directed.extent,
         buy=read_buy(directed.setup, result, directed.buy),
         sale=sale,
     )
+
+
+def _after_first_sale(
+    directed: InputSimulation, result: SimulationResult, first: Outcome
+) -> Outcome:
+    """Return the outcome of another seller who loses little, else the first seller's.
+
+    The first seller's it is too where a later one gets less than half of what it paid: then the
+    first sale did not only sell collected fees, which at most takes back the change of price.
+    """
+    for steps in directed.others:
+        outcome = read_sale(directed.setup, result, steps)
+        if not isinstance(outcome, Passed) or _is_hit(outcome):
+            continue
+        got = proceeds(directed.setup, result, steps)
+        if got is None or got * 2 * _WHOLE_PCT >= directed.buy.amount_in * _OTHERS_PCT:
+            return outcome
+    return first
 
 
 def _gas_orders(held: RawAmount, gas: int) -> Iterator[Order]:
@@ -179,9 +221,12 @@ class _Writer:
         buy = write_buy(builder[0], setup, trader, amount_in, gas=self._buyer.gas)
         sales = self._write_sales(builder, held)
         payers = {trader: amount_in}
+        others: tuple[SaleSteps, ...] = ()
         if self._what_if.input == "price":
             whale, whale_pays = setup.trader(_WHALE), self._whale_pays()
             payers[whale] = whale_pays
+            others = tuple(self._write_others(builder, held))
+            payers |= {setup.trader(name): amount_in for name in _OTHER_SELLERS}
             write_unread_buy(account_calls(builder[1], _WHALE), setup, whale, whale_pays)
         blocks = tuple(
             self._changed(block, at, buy.buy) if at >= _FIRST[self._extent] else block
@@ -194,7 +239,19 @@ class _Writer:
             setup=setup,
             buy=buy,
             sales=sales,
+            others=others,
         )
+
+    def _write_others(self, builder: SimulationBuilder, held: RawAmount) -> Iterator[SaleSteps]:
+        """Write the purchase, the approval and the sale of each other seller; yield the sales."""
+        setup = self._setup
+        order = Order(label="at sale", amount=RawAmount(max(1, held * _OTHERS_PCT // _WHOLE_PCT)))
+        for at, name in enumerate(_OTHER_SELLERS, start=3):
+            first, second, last = (account_calls(builder[block], name) for block in (0, 1, at))
+            seller = setup.trader(name)
+            write_unread_buy(first, setup, seller, self._buyer.amount_in)
+            approval = write_approval(second, setup, seller, "at sale", UNLIMITED)
+            yield write_sale(last, setup, seller, order, approval=approval)
 
     def _write_sales(self, builder: SimulationBuilder, held: RawAmount) -> tuple[SaleSteps, ...]:
         setup, trader, what_if = self._setup, self._trader, self._what_if
@@ -216,10 +273,14 @@ class _Writer:
         return RawAmount(max(1, self._setup.quote_reserve_raw * more // _WHOLE_PCT))
 
     def _times(self) -> Iterator[tuple[int, int]]:
-        """Yield number and time of the buy, the approval and the sale."""
+        """Yield number and time of the buy, the approval and the sale, and of sales of others."""
         first, second, _, patient = self._setup.blocks
         if self._what_if.input not in _MOVED_ON:
             yield from (first, second, patient)
+            if self._what_if.input == "price":
+                number, time_s = patient
+                step_s = max(1, round(self._block_time_s))
+                yield from ((number + at, time_s + at * step_s) for at in (1, 2))
             return
         number, time_s = self._moved(patient)
         if self._extent == "sale":
@@ -232,6 +293,9 @@ class _Writer:
         """Return number and time with one at the wanted value; the other keeps the chain's pace, as
         far as nodes allow blocks to be skipped."""
         number, time_s = block
+        if self._what_if.value < (time_s if self._what_if.input == "time" else number):
+            # Earlier than the patient sale, after the first that there can be.
+            number, time_s = self._setup.blocks[2]
         if self._what_if.input == "time":
             wanted = max(time_s, self._what_if.value)
             skipped = min(_MOST_SKIPPED, int((wanted - time_s) / self._block_time_s))

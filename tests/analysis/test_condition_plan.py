@@ -1,109 +1,38 @@
 """Protects the solver: what it plays flips the condition, and what it cannot solve stays open."""
 
-from typing import Any
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
-from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_plan, slots_of
-from analysis.static.token_model.cap_rules import ComputationStep
+from analysis.conditions.condition_inputs import WhatIf
+from analysis.conditions.condition_plan import callees_of, make_plan, slots_of
 from analysis.static.token_model.trade_conditions import (
-    StoredValues,
     TradeCondition,
     TradeConditions,
 )
 from core.keccak import keccak
 from core.primitives import Address, Hash32, Selector
-
-TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")
-STRANGER = Address("0x" + "9" * 40)
-NOW_S, BLOCK = 1_790_000_000, 25_000_000
-GWEI = 10**9
-MASK = 2**256 - 1
-
-SETTING = OrdinaryTrade(
-    time_s=NOW_S,
-    block=BLOCK,
-    base_fee_wei=5 * GWEI,
-    gas_price_wei=6 * GWEI,
-    gas=500_000,
-    coins_wei=3 * 10**17,
-    amount_raw=10**21,
-    supply_raw=10**27,
-    trader=TRADER,
-    token=TOKEN,
-    contract=TOKEN,
-    pool=POOL,
-    router=ROUTER,
-    proposer=Address("0x" + "5" * 40),
-    pool_balance_raw=10**25,
-    words={},
-    known=frozenset({POOL, ROUTER, TOKEN}),
+from tests.analysis.condition_cases import (
+    BLOCK,
+    CLOCK,
+    COUNTER,
+    FLAG,
+    GWEI,
+    MASK,
+    NOW_S,
+    POOL,
+    ROUTER,
+    SETTING,
+    STRANGER,
+    TOKEN,
+    TRADER,
+    Expression,
+    condition,
+    inputs,
+    plan,
+    word,
 )
-
-Expression = Any
-"""An int, a leaf's name, or an operation's name with operands."""
-
-
-def word(number: int) -> Hash32:
-    return Hash32(f"0x{number & MASK:064x}")
-
-
-def written_down(expression: Expression) -> tuple[ComputationStep, ...]:
-    """`("LT", "time", 5)` as steps. `("slot", 7)` names a slot; `("mark", 7, "from")` an entry of
-    the mapping declared there, `("mark", 7, "from", 2)` the word two behind it."""
-    steps: list[ComputationStep] = []
-
-    def entry(declared: int, key: Expression, field: int = 0) -> int:
-        given = write(key)
-        steps.append(ComputationStep("keccak", (given, write(declared))))
-        slot = len(steps) - 1
-        if field:
-            steps.append(ComputationStep("ADD", (write(field), slot)))
-            slot = len(steps) - 1
-        steps.append(ComputationStep("mark", (slot, given), word(declared)))
-        return len(steps) - 1
-
-    def write(part: Expression) -> int:
-        if isinstance(part, int):
-            steps.append(ComputationStep("number", (), word(part)))
-        elif isinstance(part, str):
-            steps.append(ComputationStep(part))
-        else:
-            name, *operands = part
-            if name == "mark":
-                return entry(*operands)
-            slot = word(operands.pop(0)) if name == "slot" else None
-            given = tuple(write(operand) for operand in operands)
-            steps.append(ComputationStep(name, given, slot))
-        return len(steps) - 1
-
-    write(expression)
-    return tuple(steps)
-
-
-def condition(expression: Expression, *sources: Any, **changes: Any) -> TradeCondition:
-    plain: dict[str, Any] = {
-        "selector": Selector("0x23b872dd"),
-        "pc": 1,
-        "effect": "refuses",
-        "sources": sources,
-        "steps": written_down(expression),
-    }
-    return TradeCondition(**{**plain, **changes})
-
-
-def plan(asked: TradeCondition, **setting: Any) -> ConditionPlan:
-    changed = msgspec.structs.replace(SETTING, **setting)
-    return make_plan(TradeConditions(conditions=(asked,), is_complete=True), changed, ())
-
-
-def inputs(found: ConditionPlan) -> set[tuple[str, int]]:
-    return {(each.input, each.value) for each in found.what_ifs if each.input != "price"}
-
 
 SOLVED: list[tuple[str, Expression, tuple[str, ...], set[tuple[str, int]]]] = [
     ("a deadline", ("GT", "time", NOW_S + 10**6), ("time",), {("time", NOW_S + 10**6 + 1)}),
@@ -166,11 +95,6 @@ def test_luck_is_drawn_until_it_turns(lucky: int, sides: int) -> None:
     assert not values or any(
         (value == lucky % sides) != (ordinary == lucky % sides) for value in values
     )
-
-
-COUNTER = StoredValues(slot=word(3), bits=word(MASK), is_free=True)
-FLAG = StoredValues(slot=word(3), bits=word(0xFF << 8), constants=(word(1 << 8),))
-CLOCK = StoredValues(slot=word(3), bits=word(MASK), clocks=("time",))
 
 
 def test_a_counter_is_set_to_where_the_condition_turns() -> None:

@@ -125,6 +125,61 @@ def not_with_approval(dice: random.Random) -> Condition:
     )
 
 
+def approved_late(dice: random.Random) -> Condition:
+    """Who approves so long after their buy."""
+    seconds = dice.choice([120, 260, 2_000, 9_000])
+    return Condition(
+        key="time_of_approval",
+        axis="stored_time",
+        lhs="_allowedAt[who]",
+        op=">",
+        rhs=f"_when[who] + {seconds}",
+        state="mapping(address => uint256) private _allowedAt;"
+        " mapping(address => uint256) private _when;",
+        on_buy="_when[who] = block.timestamp;",
+        on_approve="_allowedAt[who] = block.timestamp;",
+        doors=_SALES,
+        cause=(*_TIMED, *_SEEN, "sell_failed"),
+    )
+
+
+def last_sale(dice: random.Random) -> Condition:
+    """For ever once somebody has sold within some hours, none of them a round number after the
+    first buy."""
+    start, length = dice.choice([(9_000, 60_000), (6_000, 70_000)])
+    return Condition(
+        key="time_of_last_sale",
+        axis="stored_time",
+        lhs="_gap()",
+        op="<",
+        rhs=str(length),
+        state="uint256 private _first; uint256 private _last;",
+        functions="function _gap() private view returns (uint256 gap)"
+        f" {{ unchecked {{ gap = _last - _first - {start}; }} }}",
+        on_buy="if (_first == 0) _first = block.timestamp;",
+        on_sell="_last = block.timestamp;",
+        doors=("sell", "transferFrom"),
+        cause=(*_TIMED, *_SEEN),
+    )
+
+
+def odd_window(_: random.Random) -> Condition:
+    """Some hours after one's own buy and not later, as one scaled difference."""
+    return Condition(
+        key="time_window",
+        axis="stored_time",
+        lhs="_odd(who)",
+        op="<",
+        rhs=str(7 * 5_000),
+        state="mapping(address => uint256) private _when;",
+        functions="function _odd(address who) private view returns (uint256 odd)"
+        f" {{ unchecked {{ odd = (block.timestamp - _when[who]) * 7 - {7 * 8_700}; }} }}",
+        on_buy="_when[who] = block.timestamp;",
+        doors=_SALES,
+        cause=(*_TIMED, *_SEEN),
+    )
+
+
 # --- other contracts -------------------------------------------------------------------------
 
 _WITNESS = "Witness private immutable _witness = new Witness();"
@@ -234,6 +289,9 @@ WORLD: tuple[Maker, ...] = (
     after_block,
     blocks_since_buy,
     not_with_approval,
+    approved_late,
+    last_sale,
+    odd_window,
     no_wrapped_coins,
     wrapped_supply,
     witness_says,

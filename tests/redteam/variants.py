@@ -10,7 +10,7 @@ from tests.redteam import conditions_environment as env
 from tests.redteam import conditions_moved as moved
 from tests.redteam import conditions_owned as owned
 from tests.redteam import conditions_world as around
-from tests.redteam import keys, lies, thefts
+from tests.redteam import fees, keys, lies, thefts
 from tests.redteam.keys import Key
 from tests.redteam.model import Composition, Condition, Door, Effect, Harmless, Moment, Trap
 from tests.redteam.writer import write
@@ -101,6 +101,12 @@ VARIANTS: tuple[Trap, ...] = (
     _row("BlockApproval", around.not_with_approval, "sell", "tax", surface="table", form=0),
     _row("BlockProxy", around.after_block, "proxy", "tax", surface="assembly"),
     _row("BlockHonest", around.blocks_since_buy, "sell", "giant_only"),
+    # Stored times, held against each other or turned in windows.
+    _row("StoredApproval", around.approved_late, "sell", "revert"),
+    _row("StoredLast", around.last_sale, "sell", "revert"),
+    _row("StoredWindow", around.odd_window, "sell", "tax"),
+    _row("StoredHonest", around.approved_late, "sell", "small_fee"),
+    _row("StoredHonestLast", around.last_sale, "sell", "noted"),
     # Counters, amounts and balances that anybody's trades move.
     _row("CounterOwnBuys", moved.second_buy, "sell", "tax", surface="stored", form=1),
     _row("CounterOwnSales", moved.own_sales, "sell", "revert", surface="difference", form=4),
@@ -123,6 +129,7 @@ VARIANTS: tuple[Trap, ...] = (
     _row("BalancePool", moved.pool_tokens, "transferFrom", "zeroed", surface="table", form=3),
     _row("BalancePurse", moved.own_purse, "sell", "revert", form=7),
     _row("BalanceSeller", moved.holds_much, "approve", "no_op"),
+    _row("BalanceRuined", moved.price_up, "sell", "price_ruin"),
     _row("BalanceHonest", moved.own_purse, "sell", "giant_only"),
     # The environment.
     _row("GasAtBuy", env.little_gas, "sell", "revert", "at_buy", form=1),
@@ -198,4 +205,7 @@ VARIANTS: tuple[Trap, ...] = (
     _made("DecoyV4", lies.decoy_v4),
     _made("DecoySolid", lies.decoy_solid),
     _made("DecoyHonest", lies.decoy_v3, honest=True),
+    # Fees that are collected and sold within somebody's sale.
+    _made("FeeSoldMinted", fees.swap_back),
+    _made("FeeSoldHonest", fees.swap_back, honest=True),
 )

@@ -1,0 +1,372 @@
+"""Solver of one condition: the inputs that flip it, and why it stays open. Pure.
+
+The condition is evaluated on stored values and the inputs of an ordinary trade. Then one input at a
+time is moved through its domain: exactly where its comparisons are linear, else by sampling. The
+nearest flip on either side of the ordinary value is simulated.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import product
+from typing import Final, Literal
+
+import msgspec
+
+from analysis.conditions.asked_contracts import AskedContracts
+from analysis.conditions.condition_evaluator import Changed, Evaluator
+from analysis.conditions.condition_inputs import Input, OrdinaryTrade, WhatIf
+from analysis.conditions.flip_search import (
+    clock_grid,
+    nearest_flips,
+    points_of_interest,
+)
+from analysis.conditions.linear_boundaries import StepValues, boundaries
+from analysis.static.evm.expressions import MASK, lowest_bit
+from analysis.static.token_model.trade_conditions import Source, StoredValues, TradeCondition
+from core.primitives import ADDRESS_MASK, Address, Hash32
+
+_MOST_MEANINGS: Final = 16
+_YEAR_S: Final = 365 * 86_400
+_MONTH_S: Final = 30 * 86_400
+_MOST_BLOCKS: Final = 5_000_000
+_USUAL_BLOCK_S: Final = 12
+_PRICE_LEVELS: Final = (400, 3_000)
+"""Quote reserves after a large buy, in percent of today's."""
+
+_UNPLAYABLE: Final[dict[Source, str]] = {
+    "block_hash": "a block's hash cannot be chosen",
+    "code": "another account's code",
+    "input": "calldata beyond the function's arguments",
+    "hash": "a hash of what trades bring cannot be solved",
+    "unknown": "a word that merged paths or a bound left unknown",
+}
+
+_INPUTS: Final[dict[Source, tuple[Input, ...]]] = {
+    "time": ("time",),
+    "block": ("block",),
+    "fees": ("gas_price", "base_fee"),
+    "proposer": ("proposer",),
+    "randomness": ("randomness",),
+    "gas": ("gas",),
+    "coins": ("coins",),
+    "amount": ("amount",),
+    "counter": ("slot",),
+    "unguarded": ("slot", "mark"),
+    "mark": ("mark",),
+    "own": ("mark",),
+    "balance": ("balance",),
+}
+
+_SETTLED_BY_SIZES: Final = frozenset[Source]({"amount", "balance"})
+"""Sources that need no solution: trades of several sizes, trades of other accounts and prices moved
+both ways have already taken both branches."""
+
+_CLOCKS: Final[tuple[Literal["time", "block"], ...]] = ("time", "block")
+
+
+class ConditionSolver:
+    """Solver of one condition. `codeless`: callees without code, returning no data."""
+
+    def __init__(
+        self, condition: TradeCondition, setting: OrdinaryTrade, codeless: Collection[Address]
+    ) -> None:
+        self._condition = condition
+        self._steps = condition.steps
+        self._setting = setting
+        self._asked = AskedContracts(condition.steps, setting, codeless)
+        self._values = Evaluator(condition, setting)
+        self._flipped: set[Input] = set()
+        self._sampled: set[Input] = set()
+        """Inputs with a flip, and inputs for which that there is none is not proved."""
+
+    def solve(self) -> tuple[list[WhatIf], str | None]:
+        """Return what-ifs that flip the condition, and why they do not settle it, else None."""
+        sources = set(self._condition.sources)
+        reasons = [
+            _UNPLAYABLE[source] for source in self._condition.sources if source in _UNPLAYABLE
+        ]
+        asked: list[WhatIf] = []
+        if sources & {"answer", "callee", "balance"}:
+            asked += (WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS)
+            reason = self._asked.unknown()
+            reasons += [] if reason is None else [reason]
+        if self._condition.effect == "value":
+            if "unguarded" in sources:
+                reasons.append("an amount depends on a variable that anybody may write")
+            found = [each for source in sorted(sources) for each in self._samples(source)]
+            return [*asked, *found], reasons[0] if reasons else None
+        flips, is_evaluated = self._solved(sources)
+        if is_evaluated:
+            missed = [clock for clock in _CLOCKS if clock in self._sampled - self._flipped]
+            if self._condition.effect == "overruns":
+                missed = []  # An overflow check turns once at most, so that sampling suffices.
+            reasons += [f"no {clock} was found at which it turns" for clock in missed]
+            return [*asked, *flips], reasons[0] if reasons else None
+        unsolved = sources - _SETTLED_BY_SIZES - {"answer", "callee"}
+        if not reasons and unsolved:
+            reasons.append(f"cannot be evaluated: depends on {', '.join(sorted(unsolved))}")
+        samples = [each for source in sorted(sources) for each in self._samples(source)]
+        return [*asked, *samples], reasons[0] if reasons else None
+
+    def _solved(self, sources: Collection[Source]) -> tuple[list[WhatIf], bool]:
+        """Return what-ifs that flip the condition, for each choice of phi operands; and True if it
+        could be evaluated for every choice."""
+        flips: dict[WhatIf, None] = {}
+        is_evaluated = True
+        for choice in self._choices():
+            self._values.choice = choice
+            marks = [mark for mark in self._marks() if self._values.truth({}, mark) is not None]
+            is_evaluated &= bool(marks)
+            for source in sorted(sources):
+                for kind in _INPUTS.get(source, ()):
+                    for mark in marks:
+                        flips.update(dict.fromkeys(self._flips(kind, mark)))
+            for mark in marks:
+                flips.update(dict.fromkeys(self._clock_flips(mark)))
+        self._values.choice = {}
+        return list(flips), is_evaluated
+
+    def _choices(self) -> Iterator[Mapping[int, int]]:
+        merged = {
+            number: len(step.arguments)
+            for number, step in enumerate(self._steps)
+            if step.operation == "phi"
+        }
+        ways = product(*(range(count) for count in merged.values()))
+        for way, _ in zip(ways, range(_MOST_MEANINGS), strict=False):
+            yield dict(zip(merged, way, strict=True))
+
+    # --- stored state ---------------------------------------------------------------------------
+
+    def _marks(self) -> tuple[int, ...]:
+        """Return the values that a mapping entry may hold: zero, and those that trades store."""
+        setting = self._setting
+        found = dict.fromkeys((0,))
+        named = {step.word for step in self._steps if step.operation == "mark"}
+        for written in self._condition.written:
+            if written.slot not in named:
+                continue
+            found.update(dict.fromkeys(int(word, 16) for word in written.constants))
+            found.update(dict.fromkeys(self._bought(clock) for clock in written.clocks))
+            if written.is_free:
+                found.update(dict.fromkeys((1, setting.amount_raw)))
+        return tuple(found)
+
+    def _bought(self, clock: Literal["time", "block"]) -> int:
+        return self._setting.bought_s if clock == "time" else self._setting.bought_block
+
+    def _flips(self, kind: Input, mark: int) -> Iterator[WhatIf]:
+        if kind == "coins":
+            for account in self._values.purses():
+                yield from self._purse(account, mark)
+            return
+        if kind not in ("slot", "mark"):
+            domain = self._times(kind, mark) if kind in _CLOCKS else None
+            yield from self._flipping(kind, mark, None, domain=domain)
+            return
+        for written in self._condition.written:
+            for slot in self._slots(kind, mark, written):
+                for found in self._stored(kind, mark, slot, written):
+                    yield msgspec.structs.replace(found, is_standing=written.is_own)
+
+    def _times(self, clock: Input, mark: int) -> tuple[int, int]:
+        """Return the times of sales that are tried. Those before the ordinary one only where the
+        first sale comes out alike: else the buyer has only to wait, as after many honest buys."""
+        setting = self._setting
+        if clock == "time":
+            first, usual, longest = setting.first_sale_s, setting.time_s, 10 * _YEAR_S
+        else:
+            first, usual, longest = setting.first_sale_block, setting.block, _MOST_BLOCKS
+        is_alike = self._values.truth({(clock, None): first}, mark) is self._values.truth({}, mark)
+        return first if is_alike else usual, usual + longest
+
+    def _purse(self, account: Hash32, mark: int) -> Iterator[WhatIf]:
+        """Yield flips of the trader's coins, or of the contract's own, which anybody may add to. As
+        the contract's balance is not known, zero is simulated too."""
+        flips = [each.value for each in self._flipping("coins", mark, account)]
+        contract = self._setting.contract
+        if int(account, 16) != int(contract, 16):
+            yield from (WhatIf(input="coins", value=value) for value in flips)
+        elif flips:
+            for value in (*flips, 0):
+                yield WhatIf(input="coins", value=value, account=contract)
+
+    def _slots(self, kind: Input, mark: int, written: StoredValues) -> list[Hash32]:
+        """Return the slot of the variable, or those of its entries that the condition reads."""
+        if kind == "slot":
+            named = {step.word for step in self._steps if step.operation == kind}
+            return [written.slot] if written.slot in named else []
+        setting = self._setting
+        machines = {int(each, 16) for each in (setting.token, setting.pool, setting.router)}
+        return [
+            slot
+            for slot, keys in self._values.entries(written.slot, mark).items()
+            # Contracts start no transactions, so they do not write their own entries.
+            if not (written.is_own and machines.intersection(keys))
+        ]
+
+    def _stored(
+        self, kind: Input, mark: int, slot: Hash32, written: StoredValues
+    ) -> Iterator[WhatIf]:
+        """Yield reachable values of a variable that flip the condition: constants that are stored,
+        and, if it may take any value, the nearest flips."""
+        ordinary = self._values.ordinary(kind, mark, slot)
+        if ordinary is None:
+            return
+        bits = int(written.bits, 16)
+        before = self._values.truth({(kind, slot): ordinary}, mark)
+        for stored in written.constants:
+            value = _placed(ordinary, bits, int(stored, 16) >> lowest_bit(bits))
+            after = self._values.truth({(kind, slot): value}, mark)
+            if after is not None and after is not before:
+                yield WhatIf(
+                    input=kind,
+                    value=value,
+                    slot=slot,
+                    contract=self._setting.contract,
+                )
+        if written.is_free:
+            flips = list(self._flipping(kind, mark, slot, bits=bits))
+            yield from flips
+            if flips and kind == "mark" and not ordinary:
+                # Simulated trades may leave a value in the entry other than the ordinary one.
+                yield msgspec.structs.replace(flips[0], value=ordinary)
+
+    def _clock_flips(self, mark: int) -> Iterator[WhatIf]:
+        """Yield stored clocks at which the condition flips, each moved by itself through the next
+        month, together with the time of that sale. Those that the condition compares with the
+        current clock are simulated by letting time pass."""
+        read = {step.operation for step in self._steps}
+        for written in self._condition.written:
+            for clock in written.clocks:
+                if clock in read:
+                    continue
+                for kind in ("slot", "mark"):
+                    for slot in self._slots(kind, mark, written):
+                        for base in self._stored_now():
+                            yield from self._later_clock(clock, (kind, slot), written, mark, base)
+
+    def _stored_now(self) -> Iterator[Changed]:
+        """Yield what the variables that hold a clock may be: as stored, and all as of the buy."""
+        yield {}
+        named = {step.word for step in self._steps if step.operation == "slot"}
+        now: dict[tuple[Input, Hash32 | None], int] = {}
+        for written in self._condition.written:
+            word = self._setting.words.get(written.slot)
+            if written.slot in named and word is not None:
+                for clock in written.clocks:
+                    value = _placed(word, int(written.bits, 16), self._bought(clock))
+                    now["slot", written.slot] = value
+        if now:
+            yield now
+
+    def _later_clock(
+        self,
+        clock: Literal["time", "block"],
+        place: tuple[Literal["slot", "mark"], Hash32],
+        written: StoredValues,
+        mark: int,
+        base: Changed,
+    ) -> Iterator[WhatIf]:
+        kind, slot = place
+        now = self._setting.time_s if clock == "time" else self._setting.block
+        span = now + (_MONTH_S if clock == "time" else _MONTH_S // _USUAL_BLOCK_S)
+        found = self._flipping(
+            kind, mark, slot, bits=int(written.bits, 16), base=base, domain=(now, span)
+        )
+        for each in found:
+            bits = int(written.bits, 16)
+            later = max(now, (each.value & bits) >> lowest_bit(bits))
+            stored = msgspec.structs.replace(each, value=_placed(each.value, bits, later))
+            yield WhatIf(input=clock, value=later, also=(stored,))
+
+    # --- search ---------------------------------------------------------------------------------
+
+    def _flipping(
+        self,
+        kind: Input,
+        mark: int,
+        slot: Hash32 | None,
+        *,
+        bits: int = MASK,
+        base: Changed | None = None,
+        domain: tuple[int, int] | None = None,
+    ) -> Iterator[WhatIf]:
+        """Yield the nearest flips of one input. `bits`: those of the slot that are varied; `base`:
+        other inputs that are changed as well; `domain` None: that of the input."""
+        place, around = (kind, slot), base or {}
+        word = around.get(place, self._values.ordinary(kind, mark, slot))
+        if word is None:
+            return
+        shift = lowest_bit(bits)
+        ordinary = (word & bits) >> shift
+        low, high = domain or self._domain(kind, ordinary)
+        low, high = min(low, ordinary), min(high, bits >> shift)
+
+        def changed(value: int) -> Changed:
+            return {**around, place: _placed(word, bits, value)}
+
+        def truth(value: int) -> bool | None:
+            return self._values.truth(changed(value), mark)
+
+        def values(value: int) -> StepValues:
+            return self._values.all(changed(value), mark)
+
+        exact = boundaries(self._steps, values, (low, high), self._values.choice)
+        points = {ordinary, low, high, *exact.points}
+        if not exact.is_exact:
+            self._sampled.add(kind)
+            named = self._named()
+            is_lot = kind == "randomness"
+            points.update(points_of_interest(named, ordinary, low, high, is_lot=is_lot))
+            points.update(clock_grid(ordinary, high) if kind in _CLOCKS else ())
+        nearest = sorted(points, key=lambda point: abs(point - ordinary))
+        for found in nearest_flips(truth, nearest, ordinary):
+            self._flipped.add(kind)
+            value = _placed(word, bits, found)
+            contract = self._setting.contract if slot is not None else None
+            yield WhatIf(input=kind, value=value, slot=slot, contract=contract)
+
+    def _domain(self, kind: Input, ordinary: int) -> tuple[int, int]:
+        setting = self._setting
+        domains: dict[Input, tuple[int, int]] = {
+            "gas_price": (setting.base_fee_wei, 100 * ordinary + 10**12),
+            "base_fee": (0, 100 * ordinary + 10**12),
+            "proposer": (0, ADDRESS_MASK),
+            "gas": (60_000, 30_000_000),
+            "coins": (10**15, 10**24),
+            "amount": (1, max(1, setting.supply_raw // 100)),
+            "balance": (0, setting.supply_raw),
+        }
+        return domains.get(kind, (0, MASK))
+
+    def _named(self) -> set[int]:
+        """Return the constants of the condition and the stored values of its variables."""
+        words = self._setting.words
+        return {
+            int(step.word, 16) if step.operation == "number" else words[step.word]
+            for step in self._steps
+            if step.word is not None
+            and (step.operation == "number" or (step.operation == "slot" and step.word in words))
+        }
+
+    def _samples(self, source: Source) -> Iterator[WhatIf]:
+        """Yield values far from the ordinary one, for conditions that cannot be solved."""
+        setting = self._setting
+        samples: dict[Source, tuple[tuple[Input, int], ...]] = {
+            "fees": (
+                ("gas_price", 3 * setting.gas_price_wei),
+                ("base_fee", setting.base_fee_wei // 3),
+            ),
+            "proposer": (("proposer", 0xA11CE << 80),),
+            "randomness": (("randomness", 1), ("randomness", MASK // 7)),
+            "gas": (("gas", 400_000), ("gas", 4_000_000)),
+            "coins": (("coins", 10**16), ("coins", 10**20)),
+            "time": (("time", setting.time_s + 45 * 86_400),),
+        }
+        for kind, value in samples.get(source, ()):
+            yield WhatIf(input=kind, value=value)
+
+
+def _placed(word: int, bits: int, value: int) -> int:
+    """Return the word of a slot with the variable at `bits` set to a value."""
+    return word & ~bits & MASK | (value << lowest_bit(bits)) & bits
