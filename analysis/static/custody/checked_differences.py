@@ -70,5 +70,5 @@ class CheckedDifferences:
                 (False, branch.if_false, branch.if_true),
             ):
                 if refused not in flow.can_succeed:
-                    for pair in refused_differences(branch.condition, holds=holds):
+                    for pair in refused_differences(self._code, branch.condition, holds=holds):
                         yield pair, (node, passed)

@@ -32,6 +32,7 @@ _ENDLESS: Final = 2**95
 """Tokens with unlimited allowances do not lower an allowance of at least this many raw units."""
 _DEEPEST: Final = 8
 _ABOVE_ADDRESS: Final = 256 - ADDRESS_BITS
+_HALF: Final = 2**255
 
 
 class EqualityFact(msgspec.Struct, frozen=True):
@@ -260,18 +261,51 @@ def _at_least(large: Value, small: Value) -> Iterator[Fact]:
         yield AllowanceCovers(slot, negated(taken))
 
 
-def refused_differences(condition: Value, *, holds: bool) -> Iterator[tuple[Value, Value]]:
-    """Yield minuend and subtrahend of differences that are negative if the condition holds so."""
-    for term, is_true in parts_of_condition(condition, holds=holds):
-        if term.operation not in ("LT", "GT"):
-            continue
-        one, other = term.arguments
-        small, large = (one, other) if term.operation == "LT" else (other, one)
-        if not is_true:
-            continue
-        # `small < large` reverts, also for what `small` is a part of
+def refused_differences(
+    code: ContractModel, condition: Value, *, holds: bool
+) -> Iterator[tuple[Value, Value]]:
+    """Yield minuend and subtrahend of differences that may be negative only if the condition holds
+    so."""
+    for small, large in _less_than(condition, holds=holds):
+        # also for what `small` is a part of
         for whole in reductions(small):
             yield whole, large
-        for side in (small, large):
-            if isinstance(side, Expr) and side.operation == "SUB":
-                yield side.arguments[0], side.arguments[1]
+        if isinstance(large, Expr) and large.operation == "SUB":
+            # a negative difference is a huge number, larger than the minuend or any balance
+            minuend, subtrahend = large.arguments
+            if small is minuend or _is_below_half(code, small):
+                yield minuend, subtrahend
+
+
+def known_differences(
+    code: ContractModel, condition: Value, *, holds: bool
+) -> Iterator[tuple[Value, Value]]:
+    """Yield minuend and subtrahend of differences that are not negative if the condition holds
+    so."""
+    yield from refused_differences(code, condition, holds=not holds)
+    for small, large in _less_than(condition, holds=holds):
+        for whole in reductions(large):
+            yield whole, small
+
+
+def _less_than(condition: Value, *, holds: bool) -> Iterator[tuple[Value, Value]]:
+    """Yield the smaller and the larger number of comparisons that are true if the condition holds
+    so."""
+    for term, is_true in parts_of_condition(condition, holds=holds):
+        if term.operation in ("LT", "GT") and is_true:
+            one, other = term.arguments
+            yield (one, other) if term.operation == "LT" else (other, one)
+
+
+def _is_below_half(code: ContractModel, word: Value) -> bool:
+    """True if the number is a balance, or a constant below half of all numbers."""
+    if isinstance(word, int):
+        return word < _HALF
+    *_, bare = reductions(word)
+    return (
+        isinstance(bare, Expr)
+        and bare.operation == "SLOAD"
+        and all(
+            place.root in code.storage.roles.balances for place in code.layout.of(bare.arguments[0])
+        )
+    )

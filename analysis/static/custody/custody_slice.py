@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.custody.custody_facts import NotNegative, normal, refused_differences
+from analysis.static.custody.custody_facts import NotNegative, known_differences, normal
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.addresses import party
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Effect, FunctionId
@@ -133,7 +133,7 @@ class CustodySlice:
 
     def shown(self, condition: Value, *, holds: bool) -> set[NotNegative]:
         """Return the differences that are not negative if a condition has this outcome."""
-        pairs = refused_differences(condition, holds=not holds) if self.differences else ()
+        pairs = known_differences(self.code, condition, holds=holds) if self.differences else ()
         return self.differences.intersection(NotNegative(*pair) for pair in pairs)
 
     def _mark(self, node: CfgNode) -> int:
