@@ -279,7 +279,11 @@ class TokenScan:
             buys=self.buys,
         )
         self.thefts = await simulate_thefts(
-            self.context.node, self.context.capabilities, inquiry, codes=self.first_round.codes
+            self.context.node,
+            self.context.capabilities,
+            inquiry,
+            reader=self.context.reader(self.first_round.pin.hash),
+            codes=self.first_round.codes,
         )
 
     async def judge_liquidity(self) -> None:

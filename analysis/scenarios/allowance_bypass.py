@@ -5,7 +5,7 @@ code may treat specially. Wallets are funded by state override, so that they hav
 real holder first revokes what it may have approved. Source: the specification, "Simulation".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -35,14 +35,25 @@ def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[The
     return [*_by_strangers(attack, suspects), *_by_suspects(attack, suspects)]
 
 
-def judge(seen: Sequence[TheftOutcome], suspects: Sequence[Address]) -> BypassFindings:
+def judge(
+    seen: Sequence[TheftOutcome],
+    suspects: Sequence[Address],
+    contracts: Collection[Address] = (),
+) -> BypassFindings:
     """Return the answer. One stranger's success means that everybody can. A negative answer needs a
-    stranger, and every candidate that was tried, to have failed."""
+    stranger, and every candidate that was tried, to have failed.
+
+    `contracts`: candidates with code. Nothing tells for whom that code would act, so that their
+    success is no answer.
+    """
     able = {each.attacker for each in seen if each.has_moved}
     if able - set(suspects):
         return BypassFindings(value=True)
     if able:
-        return BypassFindings(value=True, spenders=tuple(one for one in suspects if one in able))
+        return BypassFindings(
+            value=True if able - set(contracts) else None,
+            spenders=tuple(one for one in suspects if one in able),
+        )
     failed = {each.attacker for each in seen if each.has_moved is False}
     unseen = {each.attacker for each in seen} & set(suspects) - failed
     return BypassFindings(value=False if failed - set(suspects) and not unseen else None)

@@ -7,7 +7,7 @@ made one possible. A loss that a bystander shares (a rebase) is no drain. Source
 "Simulation".
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from analysis.scenarios.allowance_bypass import disallowed
 from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
@@ -33,13 +33,21 @@ def write_attempts(
 
 
 def judge(
-    seen: Sequence[TheftOutcome], *, bypass: bool | None, is_untried: bool, is_open: bool
+    seen: Sequence[TheftOutcome],
+    *,
+    bypass: bool | None,
+    is_untried: bool,
+    is_open: bool,
+    contracts: Collection[Address] = (),
 ) -> bool | None:
     """Return the answer by the specification's table. None: not determined. `is_untried`: there
     were functions to try, and none was tried; `is_open`: the code has a store whose custody is not
-    proved."""
-    if bypass or any(each.has_moved for each in seen):
+    proved. `contracts`: attackers with code, whose success alone is no answer."""
+    able = {each.attacker for each in seen if each.has_moved}
+    if bypass or able - set(contracts):
         return True
+    if able:
+        return None
     has_run = bypass is False or any(each.has_moved is False for each in seen)
     if not has_run or is_untried or is_open:
         return None

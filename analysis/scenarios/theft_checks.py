@@ -22,7 +22,12 @@ from analysis.scenarios.theft_attempts import (
     read_case,
     write_cases,
 )
-from analysis.scenarios.unproved_stores import UndecidedStore, doubt_evidence, open_custody
+from analysis.scenarios.unproved_stores import (
+    UndecidedStore,
+    contract_evidence,
+    doubt_evidence,
+    open_custody,
+)
 from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
@@ -30,6 +35,7 @@ from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from analysis.static.evm.path_state import TRANSFER_FROM
+from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from core.primitives import Address
 from core.report import EvidenceRow
 
@@ -77,6 +83,8 @@ class TheftInquiry(msgspec.Struct, frozen=True, kw_only=True):
     zero."""
     trusted: frozenset[Address] = frozenset()
     """Routers and the like, which holders approve in ordinary use of the token."""
+    contracts: frozenset[Address] = frozenset()
+    """Suspects with code, as far as it was read."""
     buyer: VictimPurchase | None = None
     """A victim that buys for real. None: no pool could be bought from."""
 
@@ -157,7 +165,7 @@ def read_simulations(
         ("owner_can_change_balance", simulations.owner, [next(rest) for _ in simulations.owner]),
     ]
     by_bypass, by_drain, by_owner = (_seen(cases, of_cases) for _, cases, of_cases in groups)
-    bypassed = allowance_bypass.judge(by_bypass, inquiry.suspects)
+    bypassed = allowance_bypass.judge(by_bypass, inquiry.suspects, inquiry.contracts)
     doubts = open_custody(inquiry.hints, inquiry.parties, trusted=inquiry.trusted)
     on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
     is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.hints.is_proved
@@ -168,6 +176,7 @@ def read_simulations(
         bypass=bypassed.value,
         is_untried=_has_failed(groups[1][2]),
         is_open=bool(doubts) or not inquiry.hints.is_proved,
+        contracts=inquiry.contracts,
     )
     owners = inquiry.owners
     return TheftFindings(
@@ -185,6 +194,8 @@ def read_simulations(
             *(row for group in groups for row in case_evidence(*group, suspects=inquiry.suspects)),
             *doubt_evidence("allowance_bypass", bypassed.value, on_spending),
             *doubt_evidence("funds_can_be_drained", drained, doubts),
+            *contract_evidence("allowance_bypass", bypassed.value, by_bypass),
+            *contract_evidence("funds_can_be_drained", drained, (*by_bypass, *by_drain)),
         ),
     )
 
@@ -200,16 +211,45 @@ async def simulate_thefts(
     capabilities: NodeCapabilities,
     inquiry: TheftInquiry,
     *,
+    reader: BlockReader,
     codes: Sequence[bytes] = (),
 ) -> TheftFindings:
-    """Run all simulations in one round trip, where the node supports it. `codes` as in `perform`.
+    """Run all simulations in one round trip, where the node supports it; another one reads whether
+    suspects that succeeded have code. `codes` as in `perform`.
 
     Raises UpstreamError.
     """
     simulations = write_simulations(inquiry)
     jobs = [SimulationJob(simulation=case.simulation) for case in simulations.cases]
-    return read_simulations(
-        inquiry, simulations, await perform(node, capabilities, jobs, codes=codes)
+    results = await perform(node, capabilities, jobs, codes=codes)
+    able = _able(inquiry, simulations, results)
+    if able:
+        contracts = await read_contracts(reader, able)
+        inquiry = msgspec.structs.replace(inquiry, contracts=contracts)
+    return read_simulations(inquiry, simulations, results)
+
+
+def _able(
+    inquiry: TheftInquiry,
+    simulations: TheftSimulations,
+    results: Sequence[SimulationResult | NotSimulated],
+) -> list[Address]:
+    """Return the suspects that took something, except the token: it acts for whoever calls it."""
+    seen = _seen(simulations.cases, results)
+    able = dict.fromkeys(each.attacker for each in seen if each.has_moved)
+    named = set(inquiry.suspects) - {inquiry.attack.token}
+    return [attacker for attacker in able if attacker in named]
+
+
+async def read_contracts(reader: BlockReader, accounts: Sequence[Address]) -> frozenset[Address]:
+    """Return those of the accounts that have code. One that delegates to code (EIP-7702) has a key
+    as well, and counts as none. Raises UpstreamError."""
+    batch = reader.batch()
+    codes = {account: batch.code(account, first_bytes=DELEGATION_BYTES) for account in accounts}
+    await reader.send(batch)
+    read = {account: batch[code] for account, code in codes.items()}
+    return frozenset(
+        account for account, code in read.items() if code and not is_delegated_account(code)
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
+from analysis.scenarios.theft_attempts import TheftOutcome
 from analysis.static.custody.address_writers import StoredAddress, is_dead
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.custody.simulation_hints import SimulationHints
@@ -30,6 +31,14 @@ class UndecidedStoreEvidence(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[UndecidedStore, ...]
 
 
+class ContractsOnlyEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of the evidence where only contracts, impersonated, took a holder's tokens."""
+
+    reason: str
+    contracts: tuple[Address, ...]
+
+
+_BY_CONTRACTS = "done on stage only in the name of contracts; for whom their code acts is not known"
 _WORDS = {
     "debit": "lowers the balance of {account}",
     "grant": "sets an allowance of {account}",
@@ -70,6 +79,16 @@ def doubt_evidence(
     if doubts and answer is None:
         body = UndecidedStoreEvidence(reason=_REASON, writes=tuple(doubts))
         yield EvidenceRow(key=f"{key}:open", body=msgspec.json.encode(body).decode())
+
+
+def contract_evidence(
+    key: str, answer: bool | None, seen: Sequence[TheftOutcome]
+) -> Iterator[EvidenceRow]:
+    """Yield one evidence row with the contracts that succeeded, if their success is no answer."""
+    able = tuple(dict.fromkeys(each.attacker for each in seen if each.has_moved))
+    if able and answer is None:
+        body = ContractsOnlyEvidence(reason=_BY_CONTRACTS, contracts=able)
+        yield EvidenceRow(key=f"{key}:contracts", body=msgspec.json.encode(body).decode())
 
 
 def _may_act(

@@ -61,6 +61,24 @@ def test_the_table_of_allowance_bypass(
     assert allowance_bypass.judge(told, [OWNER, ROUTER]) == expected
 
 
+@pytest.mark.parametrize(
+    ("able", "contracts", "expected"),
+    [
+        ((OWNER,), (OWNER,), BypassFindings(value=None, spenders=(OWNER,))),
+        ((OWNER,), (), BypassFindings(value=True, spenders=(OWNER,))),
+        ((OWNER, ROUTER), (ROUTER,), BypassFindings(value=True, spenders=(OWNER, ROUTER))),
+        ((OWNER, STRANGER), (OWNER,), BypassFindings(value=True)),
+    ],
+)
+def test_the_success_of_contracts_alone_is_no_answer(
+    able: Sequence[Address], contracts: Sequence[Address], expected: BypassFindings
+) -> None:
+    told = [seen(attacker, moved=True) for attacker in able] + [seen(STRANGER, moved=False)]
+    assert allowance_bypass.judge(told, [OWNER, ROUTER], contracts) == expected
+    drained = drain.judge(told, bypass=False, is_untried=False, is_open=False, contracts=contracts)
+    assert drained is expected.value
+
+
 FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None))
 
 

@@ -108,6 +108,17 @@ def revived(r: Robbery) -> None:
     r.call(KEEPER, "correct(address,address,uint256)", r.victim, KEEPER, r.held // 2)
 
 
+def forged(r: Robbery) -> None:
+    asked = {"to": r.token, "data": call_data("forwarder()")}
+    word = r.chain.node.rpc("eth_call", asked, "latest")
+    assert isinstance(word, str)
+    given = call_data("give(address,uint256)", r.attacker, r.held // 2)
+    call = "pass(address,address,bytes,uint8,bytes32,bytes32)"
+    words = r.victim, r.token, bytes.fromhex(given[2:]), 27, b"\1" * 32, b"\1" * 32
+    data = call_data(call, *words)
+    r.chain.node.execute({"from": r.attacker, "to": "0x" + word[-40:], "data": data})
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     rob: Callable[[Robbery], None]
@@ -134,6 +145,7 @@ ROWS = (
     Row(contract="SizedSigner", rob=unsigned, expected=HONEST, is_robbed=False),
     Row(contract="StaleAnswer", rob=unanswered, expected=(False, True), is_robbed=True),
     Row(contract="SizedAnswer", rob=unanswered, expected=HONEST, is_robbed=False),
+    Row(contract="ForwardedBySignature", rob=forged, expected=UNKNOWN, is_robbed=False),
     Row(
         contract="RevivedOwner",
         rob=revived,
