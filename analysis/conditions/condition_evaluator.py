@@ -183,8 +183,10 @@ class Evaluator:
 
     def _balance(self, given: Sequence[int | None], changed: Changed) -> int | None:
         setting = self._setting
+        # Who trades more than an ordinary buy brings holds as much.
+        amount = max(setting.amount_raw, changed.get(("amount", None), 0))
         held = {
-            int(setting.trader, 16): setting.amount_raw,
+            int(setting.trader, 16): amount,
             int(setting.pool, 16): setting.pool_balance_raw,
             int(setting.token, 16): changed.get(("balance", None), 0),
         }

@@ -21,15 +21,16 @@ Input = Literal[
     "mark",
     "balance",
     "price",
+    "size",
 ]
 """`coins`: native coins of an account; `slot`: a storage variable of the token; `mark`: an entry
 of a mapping; `balance`: the token's balance of itself; `price`: the pool's quote reserve, in
-percent of today's."""
+percent of today's; `size`: tokens that the pool gives in a buy, and gets in a sale."""
 
 _REAL: Final = frozenset[Input](
     {
         *("time", "block", "gas_price", "base_fee", "proposer", "randomness", "gas", "coins"),
-        *("amount", "price"),
+        *("amount", "price", "size"),
     }
 )
 

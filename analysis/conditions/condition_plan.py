@@ -13,8 +13,9 @@ import msgspec
 from analysis.conditions.condition_evaluator import address_of_word, constant
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_solver import ConditionSolver
+from analysis.conditions.size_intervals import size_span, trade_sizes
 from analysis.static.token_model.trade_conditions import TradeConditions
-from core.primitives import Address, Hash32
+from core.primitives import Address, Hash32, RawAmount
 
 _MOST_WHAT_IFS: Final = 40
 
@@ -23,6 +24,8 @@ class ConditionPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The what-ifs to simulate, and the conditions that each of them settles."""
 
     what_ifs: tuple[WhatIf, ...]
+    sizes: tuple[WhatIf, ...]
+    """Trades of sizes that no other simulation has, each of input `size`."""
     wanted: tuple[tuple[int, tuple[WhatIf, ...]], ...]
     """By number of a condition: the what-ifs that must be simulated to settle it."""
     open: tuple[tuple[int, str], ...]
@@ -57,20 +60,36 @@ def make_plan(
 ) -> ConditionPlan:
     """Plan the what-ifs of all conditions. `codeless`: callees without code, returning no data."""
     what_ifs: dict[WhatIf, None] = {}
-    wanted, open_ = [], []
+    wanted: dict[int, tuple[WhatIf, ...]] = {}
+    open_: list[tuple[int, str]] = []
+    pool_raw = RawAmount(setting.pool_balance_raw)
+    span, boundaries, sized = size_span(pool_raw), set[int](), list[int]()
     for number, condition in enumerate(conditions.conditions):
         solver = ConditionSolver(condition, setting, codeless)
+        if "amount" in condition.sources and condition.effect != "value":
+            boundaries |= solver.size_boundaries(span)
+            sized.append(number)
         found, reason = solver.solve()
         fresh = [each for each in found if each not in what_ifs]
         if len(what_ifs) + len(fresh) > _MOST_WHAT_IFS:
             open_.append((number, "more inputs to play than fit"))
             continue
         what_ifs.update(dict.fromkeys(fresh))
-        wanted.append((number, tuple(found)))
+        wanted[number] = tuple(found)
         if reason is not None and condition.effect != "marks":
             open_.append((number, reason))
-    joint = _together(tuple(what_ifs))
-    return ConditionPlan(what_ifs=(*what_ifs, *joint), wanted=tuple(wanted), open=tuple(open_))
+    sizes = trade_sizes(boundaries, pool_raw)
+    of_sizes = tuple(WhatIf(input="size", value=size) for size in sizes.sizes)
+    for number in sized:
+        wanted[number] = (*wanted.get(number, ()), *of_sizes)
+        if not sizes.is_complete and conditions.conditions[number].effect != "marks":
+            open_.append((number, "more sizes to play than fit"))
+    return ConditionPlan(
+        what_ifs=(*what_ifs, *_together(tuple(what_ifs))),
+        sizes=of_sizes,
+        wanted=tuple(wanted.items()),
+        open=tuple(open_),
+    )
 
 
 def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:

@@ -15,9 +15,11 @@ from analysis.conditions.asked_contracts import AskedContracts
 from analysis.conditions.condition_evaluator import Changed, Evaluator
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade, WhatIf
 from analysis.conditions.flip_search import (
+    all_flips,
     clock_grid,
     nearest_flips,
     points_of_interest,
+    size_grid,
 )
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
@@ -29,6 +31,9 @@ _YEAR_S: Final = 365 * 86_400
 _MONTH_S: Final = 30 * 86_400
 _MOST_BLOCKS: Final = 5_000_000
 _USUAL_BLOCK_S: Final = 12
+_CRUMB: Final = 1_000
+"""Divisor of an ordinary holding: a smaller sale may fail for being too small."""
+
 _PRICE_LEVELS: Final = (400, 3_000)
 """Quote reserves after a large buy, in percent of today's."""
 
@@ -134,6 +139,28 @@ class ConditionSolver:
         ways = product(*(range(count) for count in merged.values()))
         for way, _ in zip(ways, range(_MOST_MEANINGS), strict=False):
             yield dict(zip(merged, way, strict=True))
+
+    def size_boundaries(self, span: tuple[int, int]) -> set[int]:
+        """Return the sizes of trades within `span` at which the outcome changes: the first of each
+        new outcome, for each choice of phi operands."""
+        found: set[int] = set()
+        for choice in self._choices():
+            self._values.choice = choice
+            for mark in self._marks():
+                found.update(self._size_flips(span, mark))
+        self._values.choice = {}
+        return found
+
+    def _size_flips(self, span: tuple[int, int], mark: int) -> Iterator[int]:
+        def truth(amount: int) -> bool | None:
+            return self._values.truth({("amount", None): amount}, mark)
+
+        def values(amount: int) -> StepValues:
+            return self._values.all({("amount", None): amount}, mark)
+
+        exact = boundaries(self._steps, values, span, self._values.choice)
+        sampled = () if exact.is_exact else size_grid(*span)
+        yield from all_flips(truth, sorted({*span, *exact.points, *sampled}))
 
     # --- stored state ---------------------------------------------------------------------------
 
@@ -334,7 +361,7 @@ class ConditionSolver:
             "proposer": (0, ADDRESS_MASK),
             "gas": (60_000, 30_000_000),
             "coins": (10**15, 10**24),
-            "amount": (1, max(1, setting.supply_raw // 100)),
+            "amount": (max(1, setting.amount_raw // _CRUMB), setting.amount_raw),
             "balance": (0, setting.supply_raw),
         }
         return domains.get(kind, (0, MASK))

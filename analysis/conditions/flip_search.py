@@ -5,6 +5,7 @@ outcomes is bisected. At most `_MOST_POINTS` points are tried, so that a flip ma
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from analysis.static.evm.expressions import MASK
@@ -47,6 +48,24 @@ def clock_grid(now: int, high: int) -> Iterator[int]:
     for reach, step in _GRID_S:
         yield from (now + after for after in range(start, reach, step) if now + after <= high)
         start = reach
+
+
+def size_grid(low: int, high: int) -> Iterator[int]:
+    """Yield sizes between the bounds, each larger than the last by a tenth."""
+    size = low
+    while size < high:
+        yield size
+        size += size // 10 + 1
+
+
+def all_flips(truth: Callable[[int], bool | None], points: Sequence[int]) -> Iterator[int]:
+    """Yield the first value of each new outcome, in ascending order. `points`: ascending; between
+    two of them no more than one flip is found."""
+    known = [(point, truth(point)) for point in points]
+    known = [(point, answer) for point, answer in known if answer is not None]
+    for (last, before), (point, answer) in pairwise(known):
+        if answer is not before:
+            yield _first_flip(truth, before, last, point)
 
 
 def nearest_flips(

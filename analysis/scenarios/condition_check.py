@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_plan
-from analysis.scenarios import what_if
+from analysis.scenarios import size_simulation, what_if
 from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.what_if import InputSimulation, WhatIfOutcome
@@ -176,8 +176,15 @@ def prepare(
     simulations = what_if.write_simulations(
         setup, buyer, tuple(what_ifs), block_time_s=block_time_s
     )
+    sizes = (
+        size_simulation.write_size(setup, buyer, each, pool_balance_raw)
+        for each in dict.fromkeys(each for _, _, plan in plans for each in plan.sizes)
+    )
     return ConditionSimulations(
-        setup=setup, buyer=buyer, plans=tuple(plans), simulations=simulations
+        setup=setup,
+        buyer=buyer,
+        plans=tuple(plans),
+        simulations=(*simulations, *(each for each in sizes if each is not None)),
     )
 
 

@@ -84,7 +84,8 @@ class InputSimulation(msgspec.Struct, frozen=True, kw_only=True):
     sales: tuple[SaleSteps, ...]
     """Attempts to sell."""
     others: tuple[SaleSteps, ...] = ()
-    """Sales of other accounts after them, where the price has changed."""
+    """Sales of other accounts after them, where the price has changed; for a size, attempts of an
+    account that sells exactly as much."""
 
 
 class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,17 +141,11 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
 def read_result(directed: InputSimulation, result: SimulationResult) -> WhatIfOutcome:
     """Return the outcome of the first sale that passes. An attempt to sell more than was held is
     left out."""
-    outcomes: list[Outcome] = []
-    for steps in directed.sales:
-        before = result.word(steps.before)
-        if before is None or before < steps.order.amount:
-            continue
-        outcomes.append(read_sale(directed.setup, result, steps))
-    passed = [outcome for outcome in outcomes if isinstance(outcome, Passed)]
-    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
-    nothing = NotSimulated(missing="FUNDS", reason="nothing could be bought to be sold")
-    sale = next(iter((*passed, *refused, *outcomes)), nothing)
-    if _is_hit(sale) and directed.others:
+    sale = _sale_of(directed, result, directed.sales)
+    if directed.what_if.input == "size":
+        exact = _sale_of(directed, result, directed.others)
+        sale = exact if _is_hit(exact) and not _is_hit(sale) else sale
+    elif _is_hit(sale) and directed.others:
         sale = _after_first_sale(directed, result, sale)
     return WhatIfOutcome(
         what_if=directed.what_if,
@@ -158,6 +153,22 @@ def read_result(directed: InputSimulation, result: SimulationResult) -> WhatIfOu
         buy=read_buy(directed.setup, result, directed.buy),
         sale=sale,
     )
+
+
+def _sale_of(
+    directed: InputSimulation, result: SimulationResult, attempts: Sequence[SaleSteps]
+) -> Outcome:
+    """Return the outcome of the first attempt that passes, else of the first that reverts."""
+    outcomes: list[Outcome] = []
+    for steps in attempts:
+        before = result.word(steps.before)
+        if before is None or before < steps.order.amount:
+            continue
+        outcomes.append(read_sale(directed.setup, result, steps))
+    passed = [outcome for outcome in outcomes if isinstance(outcome, Passed)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
+    nothing = NotSimulated(missing="FUNDS", reason="nothing could be bought to be sold")
+    return next(iter((*passed, *refused, *outcomes)), nothing)
 
 
 def _after_first_sale(

@@ -19,6 +19,7 @@ STRANGER = Address("0x" + "9" * 40)
 NOW_S, BLOCK = 1_790_000_000, 25_000_000
 GWEI = 10**9
 MASK = 2**256 - 1
+POOL_RAW = 10**25
 
 SETTING = OrdinaryTrade(
     time_s=NOW_S,
@@ -39,7 +40,7 @@ SETTING = OrdinaryTrade(
     pool=POOL,
     router=ROUTER,
     proposer=Address("0x" + "5" * 40),
-    pool_balance_raw=10**25,
+    pool_balance_raw=POOL_RAW,
     words={},
     known=frozenset({POOL, ROUTER, TOKEN}),
 )

@@ -52,7 +52,7 @@ SOLVED: list[tuple[str, Expression, tuple[str, ...], set[tuple[str, int]]]] = [
         {("gas_price", 8 * GWEI + 1)},
     ),
     ("gas left", ("LT", "gas", 2_000_000), ("gas",), {("gas", 2_000_000)}),
-    ("a small sale", ("LT", "amount", 10**18), ("amount",), {("amount", 10**18 - 1)}),
+    ("a small sale", ("LT", "amount", 10**20), ("amount",), {("amount", 10**20 - 1)}),
     ("what nobody reaches", ("GT", "amount", 10**30), ("amount",), set()),
     (
         "a named proposer",

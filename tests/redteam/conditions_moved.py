@@ -243,6 +243,38 @@ def sale_of_rest(dice: random.Random) -> Condition:
     )
 
 
+def sale_band(dice: random.Random) -> Condition:
+    """Sales of sizes between those that a tester thinks of."""
+    start, length = dice.choice([(9_300, 24_000), (10_100, 21_000)])
+    return Condition(
+        key="amount_sale_band",
+        axis="size_band",
+        lhs="_over(v)",
+        op="<",
+        rhs=f"{length} ether",
+        functions="function _over(uint256 v) private pure returns (uint256 over)"
+        f" {{ unchecked {{ over = v - {start} ether; }} }}",
+        doors=("sell", "transferFrom"),
+        cause=_SIZED,
+    )
+
+
+def bought_band(dice: random.Random) -> Condition:
+    """Who bought such a size, kept in a list of theirs."""
+    start, end = dice.choice([(9_300, 31_000), (10_100, 29_000)])
+    return Condition(
+        key="amount_bought_band",
+        axis="size_band",
+        lhs="_notes[who].length",
+        op=">",
+        rhs="0",
+        state="mapping(address => uint256[]) private _notes;",
+        on_buy=f"if (v > {start} ether && v < {end} ether) _notes[who].push(v);",
+        doors=("sell", "transferFrom"),
+        cause=_SIZED,
+    )
+
+
 def approved_all(_: random.Random) -> Condition:
     """Who allows without a limit, as wallets do."""
     return Condition(
@@ -353,6 +385,8 @@ MOVED: tuple[Maker, ...] = (
     sold_share,
     sale_small,
     sale_of_rest,
+    sale_band,
+    bought_band,
     approved_all,
     price_up,
     reserves,
