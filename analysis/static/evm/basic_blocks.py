@@ -10,8 +10,9 @@ from typing import Final
 
 from analysis.static.evm.disassembly import JUMPDEST, PUSH0, PUSH32, Program
 from analysis.static.evm.expressions import Expr, ExprPool, Value
-from analysis.static.evm.instruction_effects import COMPARISONS, EFFECTS, Handler, no_effect
+from analysis.static.evm.instruction_effects import COMPARISONS, Handler, no_effect
 from analysis.static.evm.opcodes import NUMBER, OPCODES, Opcode
+from analysis.static.evm.operand_records import HANDLERS
 
 _DUP1, _DUP16 = NUMBER["DUP1"], NUMBER["DUP16"]
 _SWAP1, _SWAP16 = NUMBER["SWAP1"], NUMBER["SWAP16"]
@@ -35,9 +36,6 @@ _FAILING: Final = frozenset({"REVERT", FAILS})
 _STACK_LIMIT: Final = 1024
 _LONGEST: Final = 400
 """Instructions of one block. Bounds the cost of lifting code that several blocks share."""
-
-_NOTHING: Final = frozenset({"LOG0", "LOG1", "LOG2", "LOG3", "LOG4", "TSTORE"})
-"""Instructions that only pop words; their effects are not modelled."""
 
 _CONSTANT: Final = frozenset({"PC", "GETPC"})
 _TOUCHING: Final = frozenset(
@@ -236,7 +234,7 @@ class _BlockLifter:
             stack.push(self._constant(pc))
         else:
             operands = tuple(stack.pop() for _ in range(row.pops))
-            if opcode in (JUMPDEST, _POP) or row.name in _NOTHING:
+            if opcode in (JUMPDEST, _POP):
                 return
             folded = self._folded(row, operands)
             if folded is not None:
@@ -248,7 +246,7 @@ class _BlockLifter:
 
     def _folded(self, row: Opcode, operands: tuple[int, ...]) -> Value | None:
         """Return the constant result of the instruction. None: not constant, or an effect."""
-        if row.name in EFFECTS:
+        if row.name in HANDLERS:
             return None
         words = [self._values[each] for each in operands if each in self._values]
         if len(words) < len(operands):
@@ -290,9 +288,9 @@ class _BlockLifter:
         at = stack.needs + len(block.constants)
         for name, pc, operands, leaves in self._drafted:
             registers = tuple(places[each] for each in operands)
-            handler = EFFECTS.get(name, no_effect)
+            handler = HANDLERS.get(name, no_effect)
             is_pair = len(operands) == 2  # noqa: PLR2004 - one and one
-            kind = ACTS if name in EFFECTS else COMPUTES_OF_TWO if is_pair else COMPUTES
+            kind = ACTS if name in HANDLERS else COMPUTES_OF_TWO if is_pair else COMPUTES
             block.steps.append((kind, name, pc, registers, handler))
             if leaves:
                 places[next(results)] = at

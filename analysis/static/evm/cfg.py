@@ -71,7 +71,17 @@ class Phi:
 class CfgNode:
     """A CFG node: a segment of one path, or of all paths that were merged into one."""
 
-    __slots__ = ("branch", "effects", "end", "entry", "following", "number", "pc", "phi")
+    __slots__ = (
+        "branch",
+        "effects",
+        "end",
+        "entry",
+        "following",
+        "number",
+        "operands",
+        "pc",
+        "phi",
+    )
 
     def __init__(self, number: int, entry: FunctionId, pc: int) -> None:
         self.number = number
@@ -83,6 +93,8 @@ class CfgNode:
     def clear(self) -> None:
         """Reset the node before it is explored again from a wider state."""
         self.effects: list[Effect] = []
+        self.operands: list[Effect] = []
+        """Transient stores, and operands of instructions that can halt (`operand_records`)."""
         self.branch: Branch | None = None
         self.following: CfgNode | None = None
         self.phi: Phi | None = None

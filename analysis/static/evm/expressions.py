@@ -216,7 +216,7 @@ class ExprPool:
         match (operation, a, b):
             case ("SHR" | "SHL", 0, word) | ("DIV", word, 1) | ("SUB", word, 0):
                 found = word
-            case ("LT", _, 0) | ("GT", 0, _):
+            case ("LT", _, 0) | ("GT", 0, _) | ("DIV" | "MOD", 0, _):
                 found = 0
             case ("SHR", shift, word) if shift == _SELECTOR_SHIFT:
                 found = self._selector_in(word)

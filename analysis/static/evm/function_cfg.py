@@ -107,6 +107,10 @@ class FunctionCfg:
         """Return the effects on paths that can succeed, each with its node."""
         return self._deeds
 
+    def operands(self) -> tuple[tuple[CfgNode, Effect], ...]:
+        """Return the recorded operands on paths that can succeed, each with its node."""
+        return self._operands
+
     def branches(self) -> tuple[Branch, ...]:
         """Return the branches on paths that can succeed."""
         return self._branches
@@ -125,6 +129,11 @@ class FunctionCfg:
     def _deeds(self) -> tuple[tuple[CfgNode, Effect], ...]:
         alive = (node for node in self.nodes if node in self.can_succeed)
         return tuple((node, effect) for node in alive for effect in node.effects)
+
+    @cached_property
+    def _operands(self) -> tuple[tuple[CfgNode, Effect], ...]:
+        alive = (node for node in self.nodes if node in self.can_succeed)
+        return tuple((node, operand) for node in alive for operand in node.operands)
 
     @cached_property
     def _branches(self) -> tuple[Branch, ...]:

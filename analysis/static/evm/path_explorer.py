@@ -40,6 +40,7 @@ from analysis.static.evm.expressions import Expr, ExprPool, Value
 from analysis.static.evm.instruction_effects import Interpreter, copy_code
 from analysis.static.evm.join_points import FunctionWorklist, JoinTable, exact_visits
 from analysis.static.evm.jump_tables import TableLookup, table_lookup_of
+from analysis.static.evm.operand_records import record_range
 from analysis.static.evm.path_state import Notes, PathState, rank
 from analysis.static.evm.symbolic_memory import SymbolicMemory
 
@@ -204,6 +205,7 @@ class _PathExplorer:
         elif end in (LEAVES, "STOP", "RETURN"):
             path.node.end = RETURNS
             if end == "RETURN":
+                record_range(path, pc, *operands)
                 self._machine.note_return(path, pc, *operands)
         return False
 
@@ -237,6 +239,7 @@ class _PathExplorer:
         self, path: PathState, block: BasicBlock, place: Value, source: Value, length: Value
     ) -> bool:
         """Execute a CODECOPY that may read a jump table, with one path for every entry."""
+        record_range(path, block.end_pc, place, length)
         is_entry = isinstance(length, int) and length <= _WIDEST_ENTRY
         spread = table_lookup_of(source) if is_entry else None
         if spread is None:

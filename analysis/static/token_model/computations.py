@@ -5,6 +5,7 @@ operands of a phi) the source `unknown` is added; a phi of 5 to 64 operands is a
 the sources of all operands.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -21,9 +22,17 @@ from analysis.static.dataflow.predicates import (
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
-from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, MOVERS, TOTAL_SUPPLY
+from analysis.static.evm.path_state import APPROVE, MOVERS
 from analysis.static.token_model.cap_rules import ComputationStep
+from analysis.static.token_model.computation_leaves import (
+    ARITHMETIC,
+    ENVIRONMENT,
+    FIXED,
+    IDENTITY,
+)
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.operand_index import operand_index
+from analysis.static.token_model.own_getters import own_answers
 from analysis.static.token_model.trade_conditions import Source
 from core.primitives import ADDRESS_MASK, to_hash32
 
@@ -37,32 +46,8 @@ _PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _SPENDER: Final = 4
 """Calldata offset of the spender in `approve`."""
 
-_ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
-    "TIMESTAMP": ("time", "time"),
-    "NUMBER": ("block", "block"),
-    "GASPRICE": ("gas_price", "fees"),
-    "BASEFEE": ("base_fee", "fees"),
-    "BLOBBASEFEE": ("blob_base_fee", "fees"),
-    "GASLIMIT": ("gas_limit", "fees"),
-    "COINBASE": ("proposer", "proposer"),
-    "DIFFICULTY": ("randomness", "randomness"),
-    "PREVRANDAO": ("randomness", "randomness"),
-    "GAS": ("gas", "gas"),
-    "CALLDATASIZE": ("input", "input"),
-}
-
-_CALLS: Final = frozenset({"CALL", "STATICCALL"})
-_SELECTOR_SHIFT: Final = 224
-_GETTERS: Final = frozenset({BALANCE_OF, ALLOWANCE, TOTAL_SUPPLY, 0x313CE567})
-"""0x313CE567 is `decimals()`."""
-
-_IDENTITY: Final = {"CALLER": "caller", "ORIGIN": "origin", "ADDRESS": "this"}
-_FIXED: Final = frozenset(
-    {
-        *("selector", "selector_high", "CODESIZE", "CHAINID", "CALLVALUE", "PC", "MSIZE"),
-        *("RETURNDATASIZE", "TLOAD"),  # used by compiler checks; a lock within one transaction
-    }
-)
+_GIVEN: Final = frozenset[Source]({"amount", "input"})
+"""Sources of calldata, for a getter its arguments."""
 
 
 class ComputationInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,26 +70,26 @@ class ComputationWriter:
 
     def __init__(self, code: ContractModel) -> None:
         self._code = code
-        targets = {
-            address_in(code.dependencies.single_value(effect.words[0]))
-            for _, effect in code.calls()
-            if effect.kind != "LOG" and effect.words
-        }
-        self._called = {target for target in targets if isinstance(target, Expr)}
 
     def leaves(self, word: Value, entry: FunctionId) -> Computation:
         """Return the computation of a value; its last step is the value."""
-        writer = _Writer(self._code, self._called, entry, word)
+        writer = _Writer(self._code, entry, word, set())
         writer.write(word, _DEEPEST)
         return Computation(steps=tuple(writer.steps), found=tuple(writer.leaves))
 
 
 class _Writer:
     def __init__(
-        self, code: ContractModel, called: set[Expr], entry: FunctionId, word: Value
+        self,
+        code: ContractModel,
+        entry: FunctionId,
+        word: Value,
+        elsewhere: set[tuple[FunctionId, Value]],
     ) -> None:
+        """`elsewhere`: values of other functions whose sources are added already."""
         self._code = code
-        self._called = called
+        self._elsewhere = elsewhere
+        self._operands = operand_index(code)
         self._entry = entry
         self._voice = parameters_of(entry)
         self._bits = dict(code.dependencies.sources(word))
@@ -157,17 +142,17 @@ class _Writer:
 
     def _named(self, name: str) -> int | None:
         """Return the step of a leaf without operands. None: the operation is no such leaf."""
-        if name in _ENVIRONMENT:
-            operation, source = _ENVIRONMENT[name]
+        if name in ENVIRONMENT:
+            operation, source = ENVIRONMENT[name]
             self._add(source=source)
             return self._step(operation)
-        operation = _IDENTITY.get(name, "unknown" if name in _FIXED else "")
+        operation = IDENTITY.get(name, "unknown" if name in FIXED else "")
         return self._step(operation) if operation else None
 
     def _other(self, word: Expr, depth: int) -> int:
         """Return a step `unknown`. Arithmetic that is not folded adds its operands' sources; any
         other operation adds the source `unknown`."""
-        if word.operation in _ARITHMETIC:
+        if word.operation in ARITHMETIC:
             for each in word.arguments:
                 self.write(each, depth)
         else:
@@ -212,7 +197,7 @@ class _Writer:
 
     def _code_of(self, word: Expr, depth: int) -> int:
         whose = address_in(self._code.dependencies.single_value(word.arguments[0]))
-        if whose not in self._called and not self._is_party(whose):
+        if not self._is_party(whose):
             self._add(source="code")
         return self._step("unknown", self._address(word.arguments[0], depth))
 
@@ -223,36 +208,84 @@ class _Writer:
             self._voice.sender,
             self._voice.recipient,
         )
-        return is_argument or whose.operation in _IDENTITY
+        return is_argument or whose.operation in IDENTITY
 
     def _answer(self, word: Expr, depth: int) -> int:
         target = address_in(self._code.dependencies.single_value(word.arguments[0]))
         if isinstance(target, int) and target < _PRECOMPILES:
             self._add(source="hash")
             return self._step("unknown")
-        if is_own_address(target) and not self._asks_own_getters():
-            # The call's arguments decide the result, and they are not known.
-            self._add(source="unknown")
-            return self._step("unknown")
+        if is_own_address(target):
+            self._own_answer(depth)
         self._add(source="answer")
         return self._step("answer", self._address(target, depth))
 
-    def _asks_own_getters(self) -> bool:
-        """True if the function's calls to its own contract are all to getters (`_GETTERS`)."""
-        heads = [
-            self._code.dependencies.single_value(effect.words[1])
-            for _, effect in self._code.functions.cfg(self._entry).effects()
-            if effect.kind in _CALLS
-            and is_own_address(self._code.dependencies.single_value(effect.words[0]))
-        ]
-        return all(isinstance(head, int) and head >> _SELECTOR_SHIFT in _GETTERS for head in heads)
+    def _own_answer(self, depth: int) -> None:
+        """Add what the contract's own getters compute, for all arguments they are asked with."""
+        answers = own_answers(self._code, self._entry)
+        if answers is None:
+            self._add(source="unknown")
+            return
+        for argument in answers.arguments:
+            self.write(argument, depth)
+        before = dict(self.leaves)
+        for getter, word in answers.returned:
+            self._add_of(getter, word, depth)
+        # A getter's arguments are added above; factors that scale every balance are amounts.
+        for leaf in self.leaves.keys() - before.keys():
+            if leaf.source in _GIVEN or leaf.variable in self._code.storage.roles.scale:
+                del self.leaves[leaf]
 
     def _success(self, word: Expr, depth: int) -> int:
-        target = address_in(self._code.dependencies.single_value(word.arguments[1]))
+        pc, whom = word.arguments
+        target = address_in(self._code.dependencies.single_value(whom))
+        calls = self._operands.calls.get((self._entry, pc), []) if isinstance(pc, int) else []
+        is_sure = self._depends_on((call.deciding() for call in calls), depth) and bool(calls)
         if isinstance(target, int) and target < _PRECOMPILES:
-            return self._step("number", word=1)
+            return self._step("number", word=1) if is_sure else self._step("unknown")
         self._add(source="callee")
-        return self._step("callee", self._address(target, depth))
+        step = self._step("callee", self._address(target, depth))
+        return step if is_sure or not calls else self._step("unknown", step)
+
+    def _depends_on(self, calls: Iterable[tuple[Value, ...] | None], depth: int) -> bool:
+        """Add the sources of these operands; of unknown ones the source `unknown`. True if there
+        are none at all."""
+        is_sure = True
+        for operands in calls:
+            if operands is None:
+                self._add(source="unknown")
+            for operand in operands or ():
+                self.write(operand, depth)
+            is_sure &= operands == ()
+        return is_sure
+
+    def _returned_size(self, word: Expr, depth: int) -> int:
+        """Add what decides how much data the last call returned: it may be any call to a
+        precompile in the function, as merged paths keep one last call only."""
+        calls = self._operands.precompiles.get(self._entry, [])
+        self._depends_on((call.sizing() for call in calls), depth)
+        target = address_in(self._code.dependencies.single_value(word.arguments[0]))
+        if isinstance(target, int) and target < _PRECOMPILES:
+            return self._step("unknown")
+        self._add(source="callee")
+        return self._step("answer", self._address(target, depth))
+
+    def _transient(self, word: Expr, depth: int) -> int:
+        """Add what the values depend on that transient stores may have left. None is evaluated:
+        honest code keeps locks and amounts there, which need no solution."""
+        for entry, value in self._operands.stores_to(word.arguments[0]):
+            if entry == self._entry:
+                self.write(value, depth)
+            elif (entry, value) not in self._elsewhere:
+                self._elsewhere.add((entry, value))
+                self._add_of(entry, value, depth)
+        return self._step("unknown")
+
+    def _add_of(self, entry: FunctionId, value: Value, depth: int) -> None:
+        """Add the sources of a value that another function computes."""
+        other = _Writer(self._code, entry, value, self._elsewhere)
+        other.write(value, depth)
+        self.leaves.update(other.leaves)
 
     def _address(self, word: Value, depth: int) -> int:
         """Return the step of an address operand. The EVM uses its low 160 bits, so the rest of its
@@ -345,10 +378,6 @@ def _is_own_purse(word: Value) -> bool:
     )
 
 
-_ARITHMETIC: Final = frozenset(
-    {"SDIV", "SMOD", "ADDMOD", "MULMOD", "SIGNEXTEND", "SAR", "CLZ", "EXP", "BYTE"}
-)
-
 _HANDLERS: Final = {
     "phi": _Writer._either,
     "top": _Writer._either,
@@ -359,6 +388,8 @@ _HANDLERS: Final = {
     "EXTCODEHASH": _Writer._code_of,
     "result": _Writer._answer,
     "success": _Writer._success,
+    "RETURNDATASIZE": _Writer._returned_size,
+    "TLOAD": _Writer._transient,
     "keccak": _Writer._hash,
     "packed": _Writer._hash,
     "BLOCKHASH": _Writer._block_hash,

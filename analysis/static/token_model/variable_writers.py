@@ -31,9 +31,10 @@ class WrittenVariables:
         self._values: dict[Variable, StoredValues | None] = {}
 
     def source(self, variable: Variable) -> Source | None:
-        """Return the variable's source. None: fixed, owner-set, or a role with its own leaves."""
+        """Return the variable's source. None: fixed, owner-set, or a balance or an allowance, which
+        are leaves of their own."""
         if variable not in self._sources:
-            self._sources[variable] = None if self._has_role(variable) else self._mover(variable)
+            self._sources[variable] = None if self._is_held(variable) else self._mover(variable)
         return self._sources[variable]
 
     def written(self, variable: Variable) -> StoredValues | None:
@@ -45,17 +46,9 @@ class WrittenVariables:
             self._values[variable] = found
         return self._values[variable]
 
-    def _has_role(self, variable: Variable) -> bool:
-        code, root = self._code, variable[0]
-        # Length of a party's own list: compilers check it before each access.
-        is_list = isinstance(root, tuple) and code.layout.has_elements(root)
-        is_held = root in code.storage.roles.balances or root in code.storage.roles.allowances
-        return (
-            is_list
-            or is_held
-            or variable in code.storage.roles.supply
-            or variable in code.storage.roles.scale
-        )
+    def _is_held(self, variable: Variable) -> bool:
+        roles, root = self._code.storage.roles, variable[0]
+        return root in roles.balances or root in roles.allowances
 
     def _mover(self, variable: Variable) -> Source | None:
         code, is_entry = self._code, isinstance(variable[0], tuple)

@@ -1,0 +1,246 @@
+"""Condition sites: the places of transfers where a condition may make them revert, tax or move
+other balances, whatever the condition depends on.
+
+Per function: guards and their control dependences; branches whose sides reach different balance
+stores (reachability of stores as bit sets over the CFG, loops included); branches that decide on
+stores to variables which the former read; and written amounts.
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
+from analysis.static.evm.expressions import Expr, Value, subterms
+from analysis.static.evm.function_cfg import FunctionCfg
+from analysis.static.evm.operand_records import COPIED, MEMORY, STORED
+from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.trade_conditions import ConditionEffect
+
+HOOKS: Final = (
+    *(0x575E24B4, 0xB47B2FB1),
+    *(0xE592DC93, 0x6F6657CB),
+    *(0x5177CB2F, 0x5E927CAA),
+)
+"""`beforeSwap` and `afterSwap` of hooks: of Uniswap V4, of PancakeSwap Infinity's CL pools and of
+its Bin pools. Source: v4-core IHooks, infinity-core ICLHooks and IBinHooks."""
+
+
+class ConditionSite(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch, a stored amount or an operand, with the effect its condition decides on."""
+
+    entry: FunctionId
+    pc: int
+    condition: Value
+    effect: ConditionEffect
+    fails_when: bool | None = None
+    """Truth of the condition on which it reverts. None: either side may go on."""
+    is_operand: bool = False
+    """True where an instruction halts by its operand, without a branch."""
+
+
+class SiteFinder:
+    """Finder of the sites of one contract's functions."""
+
+    def __init__(self, code: ContractModel) -> None:
+        self._code = code
+
+    def sites(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
+        for guard in self._code.guards.of(flow.entry):
+            test = guard.refusal.test
+            yield ConditionSite(
+                entry=flow.entry,
+                pc=test.pc,
+                condition=test.condition,
+                effect="refuses",
+                fails_when=test.holds,
+            )
+            for reading in self._code.guards.context_of(flow.entry, test):
+                literal = reading.literal
+                yield ConditionSite(
+                    entry=flow.entry, pc=literal.pc, condition=literal.condition, effect="leads"
+                )
+        # A compiler check can be made to revert on purpose: list what decides if it is reached.
+        tests = (refusal.test for refusal in flow.revert_branches())
+        refusing = {(test.pc, test.condition): test.holds for test in tests}
+        yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
+        for (pc, condition), holds in refusing.items():
+            if self._code.guards.is_check(pc, condition):
+                yield ConditionSite(entry=flow.entry, pc=pc, condition=condition, effect="overruns")
+            elif self._asks_world(condition):
+                # No guard if the operands are numbers: it seems to depend on nothing.
+                yield ConditionSite(
+                    entry=flow.entry,
+                    pc=pc,
+                    condition=condition,
+                    effect="refuses",
+                    fails_when=holds,
+                )
+        is_wanted = self._books(flow.entry)
+        yield from self._deciding(flow, self._marked(flow, is_wanted), "writes")
+        # Simulations cannot set transient storage: the branches that decide on it are flipped.
+        yield from self._deciding(flow, _transient_stores(flow), "leads")
+        yield from self._computed(flow, is_wanted)
+        if flow.entry in HOOKS:
+            yield from self._answered(flow)
+
+    def _asks_world(self, condition: Value) -> bool:
+        return any(
+            term.operation in _ASKING for term in self._code.dependencies.subexpressions(condition)
+        )
+
+    @staticmethod
+    def _refusing(flow: FunctionCfg, tests: Container[tuple[int, Expr]]) -> dict[CfgNode, int]:
+        """Map each node with a revert branch to that branch's bit."""
+        bits: dict[tuple[int, Expr], int] = {}
+        marks: dict[CfgNode, int] = {}
+        for node, branch in flow.branching():
+            test = (branch.pc, branch.condition)
+            if test in tests:
+                marks[node] = bits.setdefault(test, 1 << len(bits))
+        return marks
+
+    def _books(self, entry: FunctionId) -> Callable[[Effect], bool]:
+        """Return the test for the stores or effects that matter in this function."""
+        if entry in MOVERS:
+            return self._code.storage.is_balance_store
+        return self._is_allowance_store if entry == APPROVE else _is_any_effect
+
+    def _is_allowance_store(self, effect: Effect) -> bool:
+        return effect.kind == "SSTORE" and any(
+            place.root in self._code.storage.roles.allowances
+            for place in self._code.layout.of(effect.words[0])
+        )
+
+    def _answered(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
+        """Yield every branch of a hook, and every comparison in its return values: a hook acts
+        through its return value and through storage left for the other hook of the swap."""
+        for _, branch in flow.decisions():
+            yield ConditionSite(
+                entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
+            )
+        for note in self._code.notes.returns.values():
+            if note.entry == flow.entry:
+                for word in note.words:
+                    yield from self._comparisons(flow.entry, note.pc, word)
+
+    def _comparisons(self, entry: FunctionId, pc: int, word: Value) -> Iterator[ConditionSite]:
+        for term in self._code.dependencies.subexpressions(word):
+            if term.operation in COMPARISONS:
+                yield ConditionSite(entry=entry, pc=pc, condition=term, effect="writes")
+
+    def _computed(
+        self, flow: FunctionCfg, is_wanted: Callable[[Effect], bool]
+    ) -> Iterator[ConditionSite]:
+        """Yield comparisons whose results are part of a stored value; and, where a phi is stored,
+        the branches whose merged sides both lead to the store."""
+        merged: list[CfgNode] = []
+        for node, effect in flow.effects():
+            if effect.kind != "SSTORE" or not is_wanted(effect):
+                continue
+            for word in effect.words[:2]:
+                if any(term.operation in _MERGED for term in subterms(word)):
+                    merged.append(node)
+                yield from self._comparisons(flow.entry, effect.pc, word)
+        if not merged:
+            return
+        leading = flow.leading_to(merged)
+        for node, branch in flow.branching():
+            both = branch.if_true in leading and branch.if_false in leading
+            if node in leading and both:
+                yield ConditionSite(
+                    entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
+                )
+
+    def halting(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
+        """Yield the operands with which an instruction halts the call, as conditions: memory beyond
+        what gas can pay for, and more return data than there is."""
+        pool = self._code.pool
+        for _, operand in flow.operands():
+            if operand.kind == MEMORY:
+                condition = pool.build("GT", operand.words[0], _UNPAID_BYTES)
+            elif operand.kind == COPIED:
+                start, length, size = operand.words
+                condition = pool.build("GT", pool.build("ADD", start, length), size)
+            else:
+                continue
+            if isinstance(condition, Expr):
+                yield ConditionSite(
+                    entry=flow.entry,
+                    pc=operand.pc,
+                    condition=condition,
+                    effect="refuses",
+                    fails_when=True,
+                    is_operand=True,
+                )
+
+    def marking(self, flow: FunctionCfg, variables: Iterable[Variable]) -> list[ConditionSite]:
+        """Return the branches that decide whether one of these variables is written."""
+        roots = {root for root, _ in variables}
+
+        def is_mark(effect: Effect) -> bool:
+            return effect.kind == "SSTORE" and any(
+                place.root in roots for place in self._code.layout.of(effect.words[0])
+            )
+
+        return list(self._deciding(flow, self._marked(flow, is_mark), "marks"))
+
+    @staticmethod
+    def _marked(flow: FunctionCfg, is_wanted: Callable[[Effect], bool]) -> dict[CfgNode, int]:
+        """Map each node to the bits of its distinct wanted effects."""
+        bits: dict[tuple[object, ...], int] = {}
+        marks: dict[CfgNode, int] = {}
+        for node, effect in flow.effects():
+            if is_wanted(effect):
+                bit = bits.setdefault((effect.kind, effect.pc, *effect.words), 1 << len(bits))
+                marks[node] = marks.get(node, 0) | bit
+        return marks
+
+    def _deciding(
+        self, flow: FunctionCfg, marks: dict[CfgNode, int], effect: ConditionEffect
+    ) -> Iterator[ConditionSite]:
+        """Yield the branches whose two sides can reach different effects."""
+        if not marks:
+            return
+        ahead = flow.ahead(marks)
+        for _, branch in flow.decisions():
+            if ahead[branch.if_true] != ahead[branch.if_false] and not (
+                effect == "leads" and self._code.guards.is_check(branch.pc, branch.condition)
+            ):
+                yield ConditionSite(
+                    entry=flow.entry, pc=branch.pc, condition=branch.condition, effect=effect
+                )
+
+    def amounts(self, flow: FunctionCfg) -> Iterator[ConditionSite]:
+        for _, effect in flow.effects():
+            if self._code.storage.is_balance_store(effect):
+                yield ConditionSite(
+                    entry=flow.entry, pc=effect.pc, condition=effect.words[1], effect="value"
+                )
+
+
+_ASKING: Final = frozenset(
+    {"TLOAD", "RETURNDATASIZE", "EXTCODESIZE", "EXTCODEHASH", "BALANCE", "BLOCKHASH"}
+)
+_UNPAID_BYTES: Final = 2**22
+"""Memory that costs 33 million gas, more than any transaction has."""
+
+_MERGED: Final = frozenset({"phi", "top"})
+COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
+
+
+def _is_any_effect(effect: Effect) -> bool:
+    return effect.kind != "LOG"
+
+
+def _transient_stores(flow: FunctionCfg) -> dict[CfgNode, int]:
+    """Map each node to the bits of its distinct transient stores."""
+    bits: dict[Effect, int] = {}
+    marks: dict[CfgNode, int] = {}
+    for node, operand in flow.operands():
+        if operand.kind == STORED:
+            marks[node] = marks.get(node, 0) | bits.setdefault(operand, 1 << len(bits))
+    return marks

@@ -1,0 +1,106 @@
+"""Role tests: comparisons in which a supply, a factor of all balances or the length of a list has
+its usual part, so that what trades do to it is no condition."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.evm.cfg import CfgNode, FunctionId
+from analysis.static.evm.expressions import Expr, Value
+from analysis.static.token_model.condition_sites import ConditionSite
+from analysis.static.token_model.contract_model import ContractModel
+
+_FAILING: Final = frozenset({"refuses", "overruns"})
+
+
+class RoleTests:
+    """Recogniser of such comparisons in one contract."""
+
+    def __init__(self, code: ContractModel) -> None:
+        self._code = code
+        self._loops: dict[FunctionId, frozenset[int]] = {}
+
+    def is_usual(self, variable: Variable, site: ConditionSite) -> bool:
+        """True if the variable has its usual part in the site's condition."""
+        roles, root = self._code.storage.roles, variable[0]
+        if variable in roles.supply or variable in roles.scale:
+            return (
+                site.effect == "value"
+                or _is_quotient_check(site.condition)
+                or self._is_about_balance(site.condition)
+            )
+        is_list = isinstance(root, tuple) and self._code.layout.has_elements(root)
+        return is_list and self._is_index_check(site)
+
+    def _is_about_balance(self, condition: Value) -> bool:
+        """True if a balance or an allowance is converted or bounded, or a divisor must not be 0."""
+        roles = self._code.storage.roles
+        held = roles.balances | roles.allowances
+        is_read = any(
+            place.root in held
+            for slot, _ in self._code.dependencies.reads(condition)
+            for place in self._code.layout.of(slot)
+        )
+        bare = _bare(condition)
+        return is_read or (isinstance(bare, Expr) and bare.operation == "SLOAD")
+
+    def _is_index_check(self, site: ConditionSite) -> bool:
+        """True if it fails only where an index is beyond the list, or a list is empty; or if it
+        ends a loop over the list."""
+        if site.effect not in _FAILING:
+            return site.pc in self._in_loops(site.entry)
+        bare, holds = site.condition, True
+        while isinstance(bare, Expr) and bare.operation == "ISZERO":
+            bare, holds = bare.arguments[0], not holds
+        if site.fails_when is holds or not isinstance(bare, Expr):
+            return False
+        match (bare.operation, bare.arguments):
+            case ("SLOAD", _):
+                return True
+            case ("LT", (_, length)) | ("GT", (length, _)):
+                return isinstance(length, Expr) and length.operation == "SLOAD"
+        return False
+
+    def _in_loops(self, entry: FunctionId) -> frozenset[int]:
+        if entry not in self._loops:
+            self._loops[entry] = frozenset(self._looping(entry))
+        return self._loops[entry]
+
+    def _looping(self, entry: FunctionId) -> Iterator[int]:
+        """Yield the program counters of branches that a path can meet more than once."""
+        flow = self._code.functions.cfg(entry)
+        rank: dict[CfgNode, int] = {node: at for at, node in enumerate(flow.last_first)}
+        heads = [
+            (node, after)
+            for node in flow.last_first
+            for after in node.successors()
+            if after in rank and rank[after] >= rank[node]
+        ]
+        for node, head in heads:
+            inside = flow.leading_to([node]) & (flow.following([head]) | {head})
+            yield from (each.branch.pc for each in inside if each.branch is not None)
+
+
+def _is_quotient_check(condition: Value) -> bool:
+    """True if a total is compared with a quotient of itself, as reflection tokens do in turning
+    their supply into a rate."""
+    while isinstance(condition, Expr) and condition.operation == "ISZERO":
+        condition = condition.arguments[0]
+    match condition:
+        case (
+            Expr(operation="LT", arguments=(total, Expr(operation="DIV") as part))
+            | Expr(operation="GT", arguments=(Expr(operation="DIV") as part, total))
+        ):
+            return part.arguments[0] is total
+    return False
+
+
+def _bare(condition: Value) -> Value:
+    """Return the word that is compared with zero; the condition itself if none is."""
+    while isinstance(condition, Expr):
+        match (condition.operation, condition.arguments):
+            case ("ISZERO", (inner,)) | ("EQ" | "SUB" | "LT", (0, inner)) | ("GT", (inner, 0)):
+                condition = inner
+            case _:
+                break
+    return condition
