@@ -15,12 +15,12 @@ class AskedContracts:
         self,
         steps: Sequence[ComputationStep],
         setting: OrdinaryTrade,
-        codeless: Collection[Address],
+        accounts: Collection[Address],
     ) -> None:
-        """`codeless`: callees without code, returning no data."""
+        """`accounts`: callees that have no code and cannot get any."""
         self._steps = steps
         self._setting = setting
-        self._codeless = codeless
+        self._accounts = accounts
 
     def unknown(self) -> str | None:
         """Return why a called contract is not known, else None."""
@@ -39,7 +39,7 @@ class AskedContracts:
         target = self._identity(at) if target is None else target
         if target is not None:
             address = address_of_word(target)
-            if address in self._setting.known or address in self._codeless:
+            if address in self._setting.known or address in self._accounts:
                 return None
             return f"asks {address}, whose code was not examined"
         if step.operation == "answer":

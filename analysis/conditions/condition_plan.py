@@ -56,16 +56,17 @@ def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tupl
 
 
 def make_plan(
-    conditions: TradeConditions, setting: OrdinaryTrade, codeless: Collection[Address]
+    conditions: TradeConditions, setting: OrdinaryTrade, accounts: Collection[Address]
 ) -> ConditionPlan:
-    """Plan the what-ifs of all conditions. `codeless`: callees without code, returning no data."""
+    """Plan the what-ifs of all conditions. `accounts`: callees that have no code and
+    cannot get any."""
     what_ifs: dict[WhatIf, None] = {}
     wanted: dict[int, tuple[WhatIf, ...]] = {}
     open_: list[tuple[int, str]] = []
     pool_raw = RawAmount(setting.pool_balance_raw)
     span, boundaries, sized = size_span(pool_raw), set[int](), list[int]()
     for number, condition in enumerate(conditions.conditions):
-        solver = ConditionSolver(condition, setting, codeless)
+        solver = ConditionSolver(condition, setting, accounts)
         if "amount" in condition.sources and condition.effect != "value":
             boundaries |= solver.size_boundaries(span)
             sized.append(number)

@@ -69,15 +69,15 @@ _CLOCKS: Final[tuple[Literal["time", "block"], ...]] = ("time", "block")
 
 
 class ConditionSolver:
-    """Solver of one condition. `codeless`: callees without code, returning no data."""
+    """Solver of one condition. `accounts`: callees that have no code and cannot get any."""
 
     def __init__(
-        self, condition: TradeCondition, setting: OrdinaryTrade, codeless: Collection[Address]
+        self, condition: TradeCondition, setting: OrdinaryTrade, accounts: Collection[Address]
     ) -> None:
         self._condition = condition
         self._steps = condition.steps
         self._setting = setting
-        self._asked = AskedContracts(condition.steps, setting, codeless)
+        self._asked = AskedContracts(condition.steps, setting, accounts)
         self._values = Evaluator(condition, setting)
         self._flipped: set[Input] = set()
         self._sampled: set[Input] = set()

@@ -9,6 +9,7 @@ import msgspec
 from analysis.conditions.condition_plan import slots_of
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.eth_reads import read_word
 from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import read_words
 from analysis.scenarios.condition_check import CodeConditions
@@ -17,6 +18,7 @@ from analysis.token.judge_code import CodeVerdict, judge_code
 from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _MOST_SLOTS: Final = 64
 _MOST_CALLEES: Final = 16
@@ -81,15 +83,36 @@ async def _with_words(
     return CodeConditions(contract=contract, conditions=conditions, words=words)
 
 
-async def read_codeless(
+async def read_accounts(
     context: ChainContext, callees: Sequence[Address], *, block: Hash32
 ) -> frozenset[Address]:
-    """Return those of these contracts that have no code. Never raises; one that could not be read
+    """Return those of these callees that are accounts: they have no code and have sent a
+    transaction, so that no contract can be created there. Never raises; one that could not be read
     is left out."""
     batch = ReadBatch(block)
-    codes = {callee: batch.code(callee) for callee in list(dict.fromkeys(callees))[:_MOST_CALLEES]}
+    reads = {
+        callee: (
+            batch.code(callee),
+            batch.request(
+                RpcRequest("eth_getTransactionCount", (callee, {"blockHash": block})),
+                returns=_is_above_zero,
+            ),
+        )
+        for callee in list(dict.fromkeys(callees))[:_MOST_CALLEES]
+    }
     try:
         await batch.send(context.node)
     except UpstreamError:
         return frozenset()
-    return frozenset(callee for callee, code in codes.items() if batch.get(code) == b"")
+    return frozenset(
+        callee
+        for callee, (code, has_sent) in reads.items()
+        if batch.get(code) == b"" and batch[has_sent]
+    )
+
+
+def _is_above_zero(answer: RpcAnswer) -> bool:
+    try:
+        return read_word(answer) > 0
+    except UpstreamError:
+        return False

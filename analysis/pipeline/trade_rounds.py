@@ -13,7 +13,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.venue_registry import venue_of
 from analysis.pipeline import pool_simulations
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.condition_reads import read_codeless
+from analysis.pipeline.condition_reads import read_accounts
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups, what_if_blocks
 from analysis.pipeline.pool_simulations import PoolFindings
@@ -195,9 +195,9 @@ async def simulate_sales(
     ]
     callees = [callee for check in checks if check for callee in check.callees]
     sending = [simulation_job(by_buyer[0].candidate, by_buyer[1].simulation)] if by_buyer else []
-    (sent, *of_pools), codeless = await asyncio.gather(
+    (sent, *of_pools), accounts = await asyncio.gather(
         _send(context, first_round, [sending, *groups]),
-        read_codeless(context, callees, block=first_round.pin.hash),
+        read_accounts(context, callees, block=first_round.pin.hash),
     )
     trades = dict(buys.refused)
     senders = transfer.choose([written.wallet for written, _ in buys.transfers], special)
@@ -214,7 +214,7 @@ async def simulate_sales(
         sold = sale.read_sales(bought, each, results[:start], sells_in_parts=found.sells_in_parts)
         conditions = ConditionFindings()
         if check is not None and isinstance(sold.outcome, Passed):
-            conditions = condition_check.judge(check, results[end:], codeless)
+            conditions = condition_check.judge(check, results[end:], accounts)
         if further_of is further[0] or setup.candidate.hooks is not None:
             untested.append(conditions.untested)
         trades[key] = judge_pool(bought, sold, found, conditions)

@@ -109,8 +109,8 @@ class ConditionSimulations(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def callees(self) -> tuple[Address, ...]:
-        """Return called contracts whose code must be read: conditions on their answers count as
-        tested or not depending on whether they have code."""
+        """Return called contracts of which must be read whether they are accounts: only then are
+        conditions on the success of a call to them tested."""
         return tuple(
             dict.fromkeys(
                 callee
@@ -191,9 +191,9 @@ def prepare(
 def judge(
     written: ConditionSimulations,
     results: Sequence[SimulationResult | NotSimulated],
-    codeless: Collection[Address],
+    accounts: Collection[Address],
 ) -> ConditionFindings:
-    """Return the findings. `codeless`: called contracts without code."""
+    """Return the findings. `accounts`: callees that have no code and cannot get any."""
     seen: list[WhatIfOutcome] = []
     not_simulated: set[WhatIf] = set()
     for simulation, result in zip(written.simulations, results, strict=True):
@@ -202,7 +202,7 @@ def judge(
         else:
             seen.append(what_if.read_result(simulation, result))
     harmful = [each for each in seen if each.is_harmful and not _is_crumb(written.buyer, each)]
-    untested = _untested(written, not_simulated, codeless)
+    untested = _untested(written, not_simulated, accounts)
     is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
     real = [each for each in harmful if _is_ordinary(written, each)]
     later = [each for each in real if each.what_if.input in ("time", "block")]
@@ -219,11 +219,11 @@ def judge(
 
 
 def _untested(
-    written: ConditionSimulations, not_simulated: set[WhatIf], codeless: Collection[Address]
+    written: ConditionSimulations, not_simulated: set[WhatIf], accounts: Collection[Address]
 ) -> list[UntestedCondition]:
     found = []
     for code, setting, _ in written.plans:
-        plan = make_plan(code.conditions, setting, codeless)
+        plan = make_plan(code.conditions, setting, accounts)
         why = dict(plan.open)
         for number, wanted in plan.wanted:
             if not_simulated.intersection(wanted):

@@ -161,7 +161,7 @@ def test_marks_alone_never_stay_open() -> None:
     assert plan(condition("block_hash", "block_hash", effect="marks")).open == ()
 
 
-def test_a_callee_without_code_answers_nothing() -> None:
+def test_a_callee_is_settled_only_if_it_can_get_no_code() -> None:
     asked = condition(("callee", int(STRANGER, 16)), "callee")
     conditions = TradeConditions(conditions=(asked,), is_complete=True)
     assert callees_of(conditions, {}) == (STRANGER,)

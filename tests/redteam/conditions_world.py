@@ -281,6 +281,26 @@ def witness_refuses(dice: random.Random) -> Condition:
     )
 
 
+def unborn_guard(_: random.Random) -> Condition:
+    """An address without code is told of sales, and gets code that refuses."""
+    return Condition(
+        key="foreign_unborn",
+        axis="unborn",
+        lhs="_told(who)",
+        op="==",
+        rhs="0",
+        state="Works private immutable _works; address private immutable _guard;",
+        start="Works works = new Works(); _works = works; _guard = works.place();",
+        functions="function shelf() external view returns (address) { return address(_works); }"
+        " function _told(address who) private returns (uint256) { (bool went,) = _guard.call("
+        'abi.encodeWithSignature("sold(address)", who)); return went ? 1 : 0; }',
+        acts=(Act(by="maker", to="$shelf", signature="make()"),),
+        doors=("sell",),
+        views=False,
+        cause=_SEEN,
+    )
+
+
 WORLD: tuple[Maker, ...] = (
     after_date,
     since_buy,
@@ -298,4 +318,5 @@ WORLD: tuple[Maker, ...] = (
     witness_clock,
     witness_count,
     witness_refuses,
+    unborn_guard,
 )

@@ -169,6 +169,8 @@ VARIANTS: tuple[Trap, ...] = (
     _row("ForeignCount", around.witness_count, "sell", "revert", form=2),
     _row("ForeignRefusal", around.witness_refuses, "sell", "revert", form=0),
     _row("ForeignHonest", around.witness_clock, "sell", "small_fee"),
+    _row("UnbornGuard", around.unborn_guard, "sell", "revert"),
+    _row("UnbornHonest", around.unborn_guard, "sell", "small_fee"),
     # Doors to what others hold.
     _key("PullMagic", thefts.transfer_from, keys.magic_amount),
     _key("PullTail", thefts.transfer_from, keys.tail_word),

@@ -178,3 +178,25 @@ contract Courier {
         }
     }
 }
+
+/// Refuses whatever it is asked.
+contract Guard {
+    fallback() external {
+        revert("guarded");
+    }
+}
+
+/// Makes a guard at an address that is known before.
+contract Works {
+    address private immutable _clerk = tx.origin;
+
+    function place() public view returns (address) {
+        bytes memory head = abi.encodePacked(bytes2(0xd694), address(this), bytes1(0x01));
+        return address(uint160(uint256(keccak256(head))));
+    }
+
+    function make() external {
+        require(tx.origin == _clerk, "clerk");
+        new Guard();
+    }
+}
