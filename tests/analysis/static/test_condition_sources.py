@@ -164,3 +164,17 @@ def test_the_length_of_a_partys_list_is_a_mark_in_a_test() -> None:
 )
 def test_an_operand_that_halts_the_call_is_a_condition(deed: str, expected: set[str]) -> None:
     assert sources(f"{deed} {MOVE}") == expected
+
+
+@pytest.mark.parametrize(
+    ("account", "expected"),
+    [
+        pytest.param("1 4 CALLDATALOAD XOR", {"mark"}, id="beside the recipient"),
+        pytest.param("CALLER 0 MSTORE 0x20 0 SHA3", {"mark"}, id="at a hash"),
+        pytest.param("7 SLOAD", {"balance"}, id="stored"),
+        pytest.param("8 7 SLOAD SWAP1 SHR", {"balance"}, id="stored in a packed slot"),
+        pytest.param("CALLER", {"amount"}, id="the payer"),
+    ],
+)
+def test_the_balance_of_nobody_is_a_mark(account: str, expected: set[str]) -> None:
+    assert sources(refusing(f"{account} {ENTRY} SLOAD")) == expected
