@@ -29,6 +29,8 @@ from analysis.static.token_model.computation_leaves import (
     ENVIRONMENT,
     FIXED,
     IDENTITY,
+    is_derived,
+    is_own_purse,
 )
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
@@ -130,7 +132,7 @@ class _Writer:
         handler = _HANDLERS.get(name)
         if handler is not None:
             return handler(self, word, depth)
-        if name == "SUB" and all(map(_is_own_purse, word.arguments)):
+        if name == "SUB" and all(map(is_own_purse, word.arguments)):
             # Proceeds of the contract's own swap: they depend on trades as a balance does.
             self._add(source="balance")
             return self._step("unknown")
@@ -319,7 +321,7 @@ class _Writer:
         roles = self._code.storage.roles
         if not place.keys and isinstance(place.root, int):
             return self._step("slot", word=place.root)
-        if place.root in roles.balances:
+        if place.root in roles.balances and not is_derived(place.keys[0]):
             return self._step("balance", self.write(place.keys[0], depth))
         keys = [self.write(key, depth) for key in place.keys]
         if place.slot is not None:
@@ -332,7 +334,10 @@ class _Writer:
 
     def _role(self, place: StorageLocation, bits: int) -> None:
         roles = self._code.storage.roles
-        if place.root in roles.balances:
+        if place.root in roles.balances and is_derived(place.keys[0]):
+            # Nobody's account: whoever sends tokens there sets it.
+            self._add(source="mark", variable=(place.root, bits))
+        elif place.root in roles.balances:
             is_payer = self._code.storage.predicates.party(place.keys[0], self._voice) == FROM
             self._add(source="amount" if is_payer else "balance")
         elif place.root in roles.allowances:
@@ -367,15 +372,6 @@ class _Writer:
 
 _PLACING: Final = frozenset({"keccak", "ADD"})
 """Operations with which compilers compute the slots of entries, fields and elements."""
-
-
-def _is_own_purse(word: Value) -> bool:
-    """True if the value is the contract's own native balance."""
-    if not isinstance(word, Expr):
-        return False
-    return word.operation == "SELFBALANCE" or (
-        word.operation == "BALANCE" and is_own_address(word.arguments[0])
-    )
 
 
 _HANDLERS: Final = {

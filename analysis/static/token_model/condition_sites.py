@@ -18,6 +18,7 @@ from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.operand_records import COPIED, MEMORY, STORED
 from analysis.static.evm.path_state import APPROVE, MOVERS
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.operand_index import operand_index
 from analysis.static.token_model.trade_conditions import ConditionEffect
 
 HOOKS: Final = (
@@ -160,6 +161,8 @@ class SiteFinder:
         what gas can pay for, and more return data than there is."""
         pool = self._code.pool
         for _, operand in flow.operands():
+            if operand.kind == MEMORY and self._is_sized_by_answers(flow.entry, operand.words[0]):
+                continue
             if operand.kind == MEMORY:
                 condition = pool.build("GT", operand.words[0], _UNPAID_BYTES)
             elif operand.kind == COPIED:
@@ -176,6 +179,22 @@ class SiteFinder:
                     fails_when=True,
                     is_operand=True,
                 )
+
+    def _is_sized_by_answers(self, entry: FunctionId, word: Value) -> bool:
+        """True if only the size of what contracts return moves the word: compilers copy it. False
+        in a function that calls a precompile, as that returns what it was given."""
+        seen: set[Value] = set()
+        waiting = [word]
+        while waiting:
+            term = waiting.pop()
+            if not isinstance(term, Expr) or term in seen or term.operation == "RETURNDATASIZE":
+                continue
+            seen.add(term)
+            parts = (*term.arguments, *self._code.pool.phi_operands.get(term, ()))
+            if term.operation not in _SIZING or not parts:
+                return False
+            waiting += parts
+        return not operand_index(self._code).precompiles.get(entry)
 
     def marking(self, flow: FunctionCfg, variables: Iterable[Variable]) -> list[ConditionSite]:
         """Return the branches that decide whether one of these variables is written."""
@@ -225,6 +244,9 @@ class SiteFinder:
 _ASKING: Final = frozenset(
     {"TLOAD", "RETURNDATASIZE", "EXTCODESIZE", "EXTCODEHASH", "BALANCE", "BLOCKHASH"}
 )
+_SIZING: Final = frozenset({"phi", "top", "ADD", "SUB", "AND", "NOT", "MUL", "SHL", "LT", "GT"})
+"""Operations with which compilers round and add up lengths."""
+
 _UNPAID_BYTES: Final = 2**22
 """Memory that costs 33 million gas, more than any transaction has."""
 

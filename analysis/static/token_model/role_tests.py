@@ -10,6 +10,8 @@ from analysis.static.evm.expressions import Expr, Value
 from analysis.static.token_model.condition_sites import ConditionSite
 from analysis.static.token_model.contract_model import ContractModel
 
+_LEAST_DIVISOR: Final = 10
+
 _FAILING: Final = frozenset({"refuses", "overruns"})
 
 
@@ -27,6 +29,7 @@ class RoleTests:
             return (
                 site.effect == "value"
                 or _is_quotient_check(site.condition)
+                or _is_limit(site.condition)
                 or self._is_about_balance(site.condition)
             )
         is_list = isinstance(root, tuple) and self._code.layout.has_elements(root)
@@ -92,6 +95,32 @@ def _is_quotient_check(condition: Value) -> bool:
             | Expr(operation="GT", arguments=(Expr(operation="DIV") as part, total))
         ):
             return part.arguments[0] is total
+    return False
+
+
+def _is_limit(condition: Value) -> bool:
+    """True if an amount is compared with a share of a total, such as the largest sale."""
+    while isinstance(condition, Expr) and condition.operation == "ISZERO":
+        condition = condition.arguments[0]
+    match condition:
+        case Expr(operation="LT" | "GT", arguments=(one, other)):
+            return any(
+                isinstance(amount, Expr) and amount.operation == "CALLDATALOAD" and _is_share(limit)
+                for amount, limit in ((one, other), (other, one))
+            )
+    return False
+
+
+def _is_share(word: Value) -> bool:
+    """True for a total, or a product with it, divided by a number, a base amount added or not. The
+    number is ten at least, so that it does not count single units of the total."""
+    match word:
+        case Expr(operation="ADD", arguments=(int(), inner)):
+            return _is_share(inner)
+        case Expr(
+            operation="DIV", arguments=(Expr(operation="MUL" | "SLOAD" | "DIV"), int(divisor))
+        ):
+            return divisor >= _LEAST_DIVISOR
     return False
 
 

@@ -135,6 +135,8 @@ def test_what_scales_amounts_is_a_counter_in_a_test(
 ) -> None:
     tested = refusing("9 8 SLOAD LT", COUNTED)
     assert sources(tested, balance_of=balance_of, **others) == {"counter"}
+    limit = refusing("100 5 8 SLOAD MUL DIV 0x24 CALLDATALOAD GT", COUNTED)
+    assert sources(limit, balance_of=balance_of, **others) == {"amount"}
     computed = MOVE.replace("0x24 CALLDATALOAD", "0x24 CALLDATALOAD 8 SLOAD MUL")
     assert sources(f"{COUNTED} {computed}", balance_of=balance_of, **others) == set()
 
@@ -156,6 +158,11 @@ def test_the_length_of_a_partys_list_is_a_mark_in_a_test() -> None:
         ),
         pytest.param("CALLDATASIZE 0 0x80 CALLDATACOPY", set(), id="calldata"),
         pytest.param(
+            "0 0 0 0 9 SLOAD GAS STATICCALL POP 0 0x1f RETURNDATASIZE ADD MSTORE",
+            set(),
+            id="room for what was returned",
+        ),
+        pytest.param(
             "0 0 0 0 7 SLOAD GAS STATICCALL POP RETURNDATASIZE 0 0x80 RETURNDATACOPY",
             set(),
             id="all that was returned",
@@ -163,4 +170,19 @@ def test_the_length_of_a_partys_list_is_a_mark_in_a_test() -> None:
     ],
 )
 def test_an_operand_that_halts_the_call_is_a_condition(deed: str, expected: set[str]) -> None:
-    assert sources(f"{deed} {MOVE}") == expected
+    anybody = "4 CALLDATALOAD 9 SSTORE STOP"
+    assert sources(f"{deed} {MOVE}", _12345678=anybody) == expected
+
+
+@pytest.mark.parametrize(
+    ("account", "expected"),
+    [
+        pytest.param("1 4 CALLDATALOAD XOR", {"mark"}, id="beside the recipient"),
+        pytest.param("CALLER 0 MSTORE 0x20 0 SHA3", {"mark"}, id="at a hash"),
+        pytest.param("7 SLOAD", {"balance"}, id="stored"),
+        pytest.param("8 7 SLOAD SWAP1 SHR", {"balance"}, id="stored in a packed slot"),
+        pytest.param("CALLER", {"amount"}, id="the payer"),
+    ],
+)
+def test_the_balance_of_nobody_is_a_mark(account: str, expected: set[str]) -> None:
+    assert sources(refusing(f"{account} {ENTRY} SLOAD")) == expected
