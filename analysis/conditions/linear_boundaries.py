@@ -201,7 +201,7 @@ class _Search:
             ends = sorted(form.slope * point + form.intercept for point in (self._low, self._high))
             first = -((target - ends[0]) // _MODULUS)
             wraps = range(first, (ends[1] - target) // _MODULUS + 1)
-            if len(wraps) > _MOST_WRAPS:
+            if wraps.stop - wraps.start > _MOST_WRAPS:
                 self._has_too_many = True
                 continue
             for wrap in wraps:

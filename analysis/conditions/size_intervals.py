@@ -4,7 +4,7 @@ Sizes are in smallest units of the token, as the pool moves them. Trades of the 
 simulated in any case, so an interval with one of those needs no further size.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from math import isqrt
 from typing import Final
@@ -15,11 +15,6 @@ from core.primitives import RawAmount
 
 _USUAL_SHARES: Final = (2_300, 110, 23)
 """Divisors of the reserve: sizes that are bought and sold in any case, by `scenarios.buy`."""
-
-_BETWEEN_SHARE: Final = 51
-"""A size in the widest gap between those: code may tax it without a condition in a transfer."""
-_GAP: Final = (100, 26)
-"""Divisors of the reserve between which one size is enough."""
 
 _SMALLEST_SHARE: Final = 23_000
 _LARGEST_SHARE: Final = 20
@@ -57,18 +52,9 @@ def trade_sizes(boundaries: Iterable[int], pool_balance_raw: RawAmount) -> Trade
         if not any(_is_within(size, start, end) for size in usual)
     ]
     shown = found[:_MOST_SIZES]
-    return TradeSizes(
-        sizes=tuple(_with_gap(shown, pool_balance_raw)), is_complete=len(shown) == len(found)
-    )
+    return TradeSizes(sizes=tuple(shown), is_complete=len(shown) == len(found))
 
 
 def _is_within(size: int, start: int, end: int) -> bool:
     least, most = (size * percent // 100 for percent in _NEAR)
     return start <= least and most < end
-
-
-def _with_gap(sizes: list[RawAmount], pool_balance_raw: RawAmount) -> Iterator[RawAmount]:
-    least, most = (pool_balance_raw // share for share in _GAP)
-    yield from sizes
-    if not any(least <= size <= most for size in sizes):
-        yield RawAmount(pool_balance_raw // _BETWEEN_SHARE)

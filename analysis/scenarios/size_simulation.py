@@ -38,10 +38,12 @@ _BLOCKS: Final = (0, 1, 3)
 def write_size(
     setup: TradeSetup, buyer: BuyTry, what_if: WhatIf, pool_balance_raw: RawAmount
 ) -> InputSimulation | None:
-    """Return the simulation. `buyer`: an ordinary buy that passed. None: its price is not known, or
-    the pool does not hold as much."""
+    """Return the simulation. `buyer`: an ordinary buy that passed. None: its price is not known, it
+    brought nothing, or the pool does not hold as much."""
     size = RawAmount(what_if.value)
     kept = _kept(buyer)
+    if kept <= 0:
+        return None
     pays = _payment(setup, buyer, size, pool_balance_raw)
     more = RawAmount(int(size * _MORE_PCT / (100 * kept)))
     pays_more = _payment(setup, buyer, more, pool_balance_raw)

@@ -96,8 +96,7 @@ HEADLINES = {
     "evades_clock": f"{UNSELLABLE}; its owner can; an address must wait between its transfers",
     "dumping": "A seller loses 99.99 % of the sale; sales that pass today are refused after "
     "5 minutes",
-    "partial_sale": "A seller loses 99.9 % of the sale; the code can move or approve tokens and is "
-    "not proved to ask their holder",
+    "partial_sale": "A seller loses 99.9 % of the sale",
     "melting": "A buyer loses 99 % of what was bought; sales are taxed 99 % after 30 days",
     "frozen": "You can buy it, but you can neither sell nor transfer it: transfers revert with "
     "“frozen”",

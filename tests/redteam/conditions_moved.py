@@ -248,7 +248,7 @@ def sale_band(dice: random.Random) -> Condition:
     start, length = dice.choice([(9_300, 24_000), (10_100, 21_000)])
     return Condition(
         key="amount_sale_band",
-        axis="size_band",
+        axis="amount",
         lhs="_over(v)",
         op="<",
         rhs=f"{length} ether",
@@ -264,7 +264,7 @@ def bought_band(dice: random.Random) -> Condition:
     start, end = dice.choice([(9_300, 31_000), (10_100, 29_000)])
     return Condition(
         key="amount_bought_band",
-        axis="size_band",
+        axis="amount",
         lhs="_notes[who].length",
         op=">",
         rhs="0",

@@ -285,7 +285,7 @@ def unborn_guard(_: random.Random) -> Condition:
     """An address without code is told of sales, and gets code that refuses."""
     return Condition(
         key="foreign_unborn",
-        axis="unborn",
+        axis="foreign",
         lhs="_told(who)",
         op="==",
         rhs="0",

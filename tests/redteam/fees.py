@@ -39,7 +39,7 @@ def swap_back(name: str, honest: bool, dice: random.Random) -> Trap:
     }}"""
     return Trap(
         name=name,
-        axis="swap_back",
+        axis="fees",
         label=f"{name}: {'honest ' if honest else ''}swap-back of {percent} %",
         source=f"""
 interface ISwaps {{ function swap(uint256, uint256, address, bytes calldata) external; }}

@@ -15,6 +15,7 @@ from analysis.static.dataflow.linear_amounts import core, delta_of
 from analysis.static.dataflow.predicates import evaluate
 from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value
+from analysis.static.evm.instruction_effects import ECRECOVER
 from analysis.static.token_model.contract_model import ContractModel
 
 _MOST_TERMS: Final = 4_000
@@ -61,8 +62,9 @@ class Signatures:
         delta = delta_of(value, slot)
         if delta is None or delta.subtracted:
             return False
-        steps = [word for word in delta.added if isinstance(word, int)]
-        return len(steps) == len(delta.added) and sum(steps) & MASK != 0
+        steps = [1 if _is_recovery(word) else word for word in delta.added]
+        numbers = [step for step in steps if isinstance(step, int)]
+        return len(numbers) == len(steps) and sum(numbers) & MASK != 0
 
     def is_tested(self, entry: FunctionId, pc: int, value: Value, slot: Value) -> bool:
         """True if every path to the SSTORE at `pc` tests the slot, and would be refused once the
@@ -179,3 +181,8 @@ def _is_read(word: Value, slot: Value) -> bool:
     """True if the word is what the slot holds, or a field of it."""
     bare = core(word)
     return isinstance(bare, Expr) and bare.operation == "SLOAD" and bare.arguments[0] is slot
+
+
+def _is_recovery(word: Value) -> bool:
+    """True for the success flag of ecrecover, which is 1: Solady counts a nonce up by it."""
+    return isinstance(word, Expr) and word.operation == "success" and word.arguments[1] == ECRECOVER

@@ -130,7 +130,7 @@ def is_at_most(debit: LinearAmount, amount: LinearAmount) -> bool:
         for term, count in debit - amount:
             whole = next((each for each in reductions(term) if each is not term), None)
             if count > 0 and whole is not None:
-                longer = added(*[plus([whole])] * count)
+                longer = frozenset((word, times * count) for word, times in plus([whole]))
                 debit = added(debit, negated(frozenset({(term, count)})), longer)
                 break
         else:

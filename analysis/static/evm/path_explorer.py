@@ -4,8 +4,7 @@ Output: the CFG and the notes of the explored paths. Paths carry symbolic stacks
 join point with the same call string the first states are explored exactly and later ones merged, so
 exploration ends; a budget ends it earlier. Over-approximated: no solver is used; only conditions
 that fold to a number or are decided on the path prune a side. Under-approximated: code behind
-unknown jumps, deep recursion or the budget is missing; its functions are in `Notes.unfinished`. All
-results are *inferred*.
+unknown jumps, deep recursion or the budget is missing; see `Notes.unfinished`. All *inferred*.
 """
 
 import time
