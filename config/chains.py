@@ -3,13 +3,14 @@
 Loaded from `config/chains/*.toml` and the deployment's overlay.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 
 from config.launchpads import Launchpad
-from config.pool_families import DexKind
+from config.pool_families import FAMILY_OF, DexKind
 from core.primitives import Address
 
 Clock = Literal["own", "ethereum"]
@@ -143,6 +144,17 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     def blocks_in(self, seconds: float) -> int:
         """Return the approximate number of blocks in a time, rounded down."""
         return int(seconds / self.block_time_s)
+
+    @property
+    def liquidity_subject(self) -> str:
+        """Return the coverage subject of the events that name who may hold liquidity; it changes
+        with the exchanges and with their families' events, of which earlier blocks lack some."""
+        told = sorted(
+            f"{dex.factory}|{event.form.topic0}"
+            for dex in self.dexes
+            for event in FAMILY_OF[dex.kind].liquidity
+        )
+        return f"liquidity:{hashlib.sha256('|'.join(told).encode()).hexdigest()[:12]}"
 
     @property
     def locker_names(self) -> Mapping[Address, str]:

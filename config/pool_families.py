@@ -115,6 +115,22 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return "coin_in" in self.form.places
 
 
+class LiquidityEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An event of a family's pools that names who may hold liquidity: of LP tokens or shares that
+    change hands, or of a position that is made or changed."""
+
+    declared: str
+    """As in PoolCreation. Without `pool_id` the emitter is the pool."""
+
+    def __post_init__(self) -> None:
+        _check_names(self.declared, frozenset({"pool_id"}))
+
+    @property
+    def form(self) -> EventForm:
+        """Return the layout of the event's logs."""
+        return parse_event(self.declared)
+
+
 _NAMES_OF_POOLS = {"pool", "pool_id", "vault_pool"}
 _SIGNED = {"amount0", "amount1"}
 _PACKED = {"amounts_in", "amounts_out", "amounts_kept"}
@@ -139,6 +155,8 @@ class PoolFamily(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """True: pools may have hooks, although their creation event does not name them by `hooks`."""
     creation: Annotated[tuple[PoolCreation, ...], msgspec.Meta(min_length=1)]
     swap: Annotated[tuple[PoolSwap, ...], msgspec.Meta(min_length=1)]
+    liquidity: tuple[LiquidityEvent, ...] = ()
+    """Empty: who holds liquidity is not followed."""
 
     @property
     def has_hooks(self) -> bool:

@@ -58,7 +58,7 @@ class Follower:
         self._spans = SpanReader(
             self._reader,
             settings,
-            topics=self._ingest.topics,
+            topics=self._ingest.followed_topics,
             timed_topics=self._ingest.timed_topics,
         )
         self._watch = TokenWatch(chain, client, settings)
@@ -225,6 +225,7 @@ class Follower:
             launches=written.launches,
             transfers=written.transfers,
             trades=written.trades,
+            liquidity=written.liquidity,
             undecoded=written.undecoded,
         )
 
@@ -329,8 +330,8 @@ class Follower:
             unwind_from(tx, chain_id=self._chain.id, number=block.number)
 
     def _read_position(self) -> None:
-        """Read the stored window and the tracked tokens. What the window holds above our checkpoint
-        is nobody's: it is unwound.
+        """Read the stored window, the tracked tokens and the young pools. What the window holds
+        above our checkpoint is nobody's: it is unwound.
 
         An earlier release's back-fills have left such blocks, and nobody has watched over them.
         """
@@ -340,6 +341,8 @@ class Follower:
             checkpoint = read_checkpoint(reader, chain_id=self._chain.id, stream=FOLLOW)
             rows = list_blocks(reader, chain_id=self._chain.id)
             floor = read_floor(reader, chain_id=self._chain.id)
+            if checkpoint is not None:
+                self._ingest.warm_young_pools(reader, tip=checkpoint.number)
         tip = -1 if checkpoint is None else checkpoint.number
         unwatched = [row.number for row in rows if row.number > tip]
         if unwatched:

@@ -12,6 +12,7 @@ from core.primitives import ZERO_ADDRESS, Address, Hash32
 from indexer.chain_tokens import ChainTokens
 from indexer.coverage import extend_all
 from indexer.decode.launch_events import LaunchDecoder
+from indexer.decode.liquidity_logs import LIQUIDITY_TOPICS, decode_liquidity
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
 from indexer.decode.transfer_events import TransferColumns, decode_transfers, with_block_times
@@ -19,17 +20,15 @@ from indexer.decode.undecoded import join_undecoded
 from indexer.event_rows import swap_rows, transfer_rows
 from indexer.reads import TOPICS, BlockSpan
 from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
+from indexer.young_pools import YoungPools
 from sql.blocks import insert_blocks, write_checkpoint
-from sql.database import Transaction
+from sql.database import Reader, Transaction
 from sql.filled_spans import FillRun, insert_old_transfers
 from sql.lake.final_events import FinalEvents
 from sql.launch_tables import insert_launches
+from sql.liquidity_events import insert_liquidity
 from sql.pool_tables import insert_pools
-from sql.rows import (
-    BlockRow,
-    CheckpointRow,
-    TransferRow,
-)
+from sql.rows import BlockRow, CheckpointRow, PoolRow, TransferRow
 from sql.store import Readable
 from sql.tokens import Because, complete_transfers, track_seen
 from sql.trade_tables import insert_trades
@@ -47,12 +46,14 @@ class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
     launches: int = 0
     transfers: int = 0
     trades: int = 0
+    liquidity: int = 0
     undecoded: int = 0
 
     @property
     def rows(self) -> int:
         """Return the number of rows of all kinds."""
-        return self.pools + self.launches + self.transfers + self.trades + self.undecoded
+        events = self.transfers + self.trades + self.liquidity + self.undecoded
+        return self.pools + self.launches + events
 
     def plus(self, other: "WrittenSpan") -> "WrittenSpan":
         """Return the sum of both."""
@@ -62,6 +63,7 @@ class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
             launches=self.launches + other.launches,
             transfers=self.transfers + other.transfers,
             trades=self.trades + other.trades,
+            liquidity=self.liquidity + other.liquidity,
             undecoded=self.undecoded + other.undecoded,
         )
 
@@ -80,6 +82,7 @@ class Ingest:
     """Decoders and topics of one chain, and the writing of its pieces."""
 
     def __init__(self, chain: Chain) -> None:
+        self._chain = chain
         self._chain_id = chain.id
         self._decoder = PoolDecoder(chain.dexes, chain_id=chain.id)
         self._launches = LaunchDecoder(chain.launchpads, chain_id=chain.id)
@@ -87,9 +90,15 @@ class Ingest:
         """Topics of the logs that must be read."""
         self.timed_topics = SWAP_TOPICS
         """Topics of logs that are kept only where the time of their block is known."""
-        self.block_topics: tuple[Hash32, ...] = (*self.topics, *self.timed_topics)
+        self.followed_topics: tuple[Hash32, ...] = tuple(
+            dict.fromkeys((*self.topics, *LIQUIDITY_TOPICS))
+        )
+        """Those that following reads beside `timed_topics`: of old pools nobody asks who holds the
+        liquidity."""
+        self.block_topics: tuple[Hash32, ...] = (*self.followed_topics, *self.timed_topics)
         """All topics, for blocks that are read one by one."""
         self._tokens = ChainTokens(chain.id)
+        self._young = YoungPools(chain)
         self._anchors = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
         """Tokens that are never tracked, as they have too many pools."""
         self._subjects = [
@@ -97,11 +106,16 @@ class Ingest:
             *(f"pools:{dex.factory}" for dex in chain.dexes),
             *(pad.subject for pad in chain.launchpads if pad.event),
         ]
+        self._followed_subjects = [*self._subjects, chain.liquidity_subject]
 
     def warm(self, store: Readable) -> None:
         """Read the tracked tokens, so that no transaction has to: others wait for it. Raises
         StoreError."""
         self._tokens.refresh(store)
+
+    def warm_young_pools(self, reader: Reader, *, tip: int) -> None:
+        """Read the young pools, before the follow stream goes on from `tip`. Raises StoreError."""
+        self._young.load(reader, tip=tip)
 
     def write(
         self,
@@ -169,6 +183,9 @@ class Ingest:
             trades=insert_trades(tx, swaps, chain_id=chain_id, anchors=self._anchors),
             undecoded=insert_undecoded(tx, odd_rows),
         )
+        if stream == FOLLOW:
+            liquidity = self._write_liquidity(tx, piece, pools)
+            written = msgspec.structs.replace(written, liquidity=liquidity)
         return StoredFacts(
             written=written,
             transfers=with_block_times(
@@ -177,12 +194,18 @@ class Ingest:
             token_ids=found.token_id[kept],
         )
 
+    def _write_liquidity(self, tx: Transaction, piece: BlockSpan, added: Sequence[PoolRow]) -> int:
+        """Store the events of young pools. `added`: pools of the piece, stored already."""
+        self._young.add(added, first=piece.first)
+        rows = decode_liquidity(piece.logs, self._young.may_contain)
+        return insert_liquidity(tx, rows, chain=self._chain, first=piece.first)
+
     def finish(self, tx: Transaction, piece: BlockSpan, *, stream: str) -> None:
         """Note that all of a piece is stored: its coverage and the stream's checkpoint."""
         extend_all(
             tx,
             chain_id=self._chain_id,
-            subjects=self._subjects,
+            subjects=self._followed_subjects if stream == FOLLOW else self._subjects,
             first=piece.first,
             last=piece.last,
         )

@@ -1,5 +1,6 @@
 """Background maintenance of a chain's tables beside following: finalization, back-fill of token
-histories, deletion of old trades, old reports in the history and old counts of accuracy.
+histories, deletion of old trades and events of liquidity, old reports in the history and old counts
+of accuracy.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from sql.accuracy_counts import add_up_counts, delete_old_counts
 from sql.blocks import FINAL, read_checkpoint
 from sql.disagreements import delete_old_disagreements
 from sql.finalization import finalize_rows
+from sql.liquidity_events import delete_old_liquidity
 from sql.observations import delete_old_observations
 from sql.report_history import delete_old_history
 from sql.store import Store
@@ -82,6 +84,7 @@ def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     checkpoint = read_checkpoint(store, chain_id=chain.id, stream=FINAL)
     if checkpoint is not None:
         add_up_counts(store, chain_id=chain.id, final=checkpoint.number)
+        delete_old_liquidity(store, chain=chain, final=checkpoint.number)
 
 
 def _finalize(chain: Chain, store: Store) -> None:

@@ -1,14 +1,16 @@
 """Liquidity pools, and the block ranges whose pool creation events are fully ingested."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
 from core.primitives import Address, HexBytes
 from sql.columns import blob, encode, encode_all
-from sql.database import Transaction
+from sql.database import Reader, Transaction
 from sql.rows import CoverageRow, PoolRow
 from sql.store import Readable
+
+_POOLS_READ = 10_000
 
 
 class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +26,15 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     block_number: int
     log_index: int
     """Of the event that announced it."""
+
+
+class PoolPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """Some stored pools that are contracts of their own."""
+
+    heads: bytes
+    """The first eight bytes of the address of each."""
+    blocks: tuple[int, ...]
+    """Block of the creation of each."""
 
 
 class _LaterPool(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +69,15 @@ def newest_pool_no(store: Readable) -> int:
     """Return the highest number of a pool of any chain; 0 if there is none."""
     ((newest,),) = store.fetch_tuples("pools/find_newest")
     return int(newest)
+
+
+def pools_since(reader: Reader, *, chain_id: int, number: int) -> Iterator[PoolPlaces]:
+    """Yield the pools that are contracts of their own, of those created in a block or later, by
+    their blocks. Raises StoreError."""
+    pages = reader.stream("pools/list_since", at_once=_POOLS_READ, chain_id=chain_id, number=number)
+    for page in pages:
+        heads, blocks = zip(*page, strict=True)
+        yield PoolPlaces(heads=b"".join(heads), blocks=blocks)
 
 
 def _keep_earlier(tx: Transaction, pool: PoolRow) -> None:
@@ -136,6 +156,13 @@ def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
     """Return the gapless block ranges of a chain; those of one subject neither touch nor
     overlap."""
     return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)
+
+
+def newest_coverage(store: Readable, *, chain_id: int, subject: str) -> CoverageRow | None:
+    """Return the highest gapless block range of a subject, or None where there is none."""
+    return store.fetch_one(
+        "coverage/find_newest_range", CoverageRow, chain_id=chain_id, subject=subject
+    )
 
 
 def _hex_list(texts: Iterable[HexBytes] | Iterable[Address]) -> str:

@@ -124,6 +124,20 @@ class SwapRow(Row, frozen=True, kw_only=True, gc=False):
     amount1: float
 
 
+class LiquidityLogRow(Row, frozen=True, kw_only=True, gc=False):
+    """One event that names who may hold a pool's liquidity, as its log is."""
+
+    block_number: int
+    log_index: int
+    emitter: Address
+    pool_key: HexBytes
+    kinds: tuple[str, ...]
+    """Kinds of pools that emit such events."""
+    topics: bytes
+    """32 bytes each, topic 0 included."""
+    data: bytes
+
+
 class LaunchRow(Row, frozen=True, kw_only=True):
     """One token issued by a launch platform, from its creation event. A token announced by two
     platforms (one wraps the other) has a row for each."""

@@ -45,10 +45,11 @@ class _Reasons(msgspec.Struct, frozen=True, kw_only=True):
 def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     """Roll back everything stored from the blocks from `number` on.
 
-    Deletes pools, launches, transfers, trades, undecoded logs and blocks; also tokens left without
-    pool and launch, with their reports, unless they were requested or have final transfers. Of
-    those blocks reports, observations and what was counted of accuracy are taken back. Coverage and
-    checkpoints end right below `number`. Raises StoreError for blocks that were finalized.
+    Deletes pools, launches, transfers, trades, events of liquidity, undecoded logs and blocks; also
+    tokens left without pool and launch, with their reports, unless they were requested or have
+    final transfers. Of those blocks reports, observations and what was counted of accuracy are
+    taken back. Coverage and checkpoints end right below `number`. Raises StoreError for blocks that
+    were finalized.
     """
     final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
     if final is not None and number <= final.number:
@@ -71,6 +72,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     tx.execute("transfers/delete_from", **where)
     tx.execute("trades/delete_from", **where)
     tx.execute("transfers/delete_undecoded_from", **where)
+    tx.execute("liquidity/delete_from", **where)
     undo_history_from(tx, chain_id=chain_id, number=number)
     undo_observations_from(tx, chain_id=chain_id, number=number)
     undo_disagreements_from(tx, chain_id=chain_id, number=number)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 import msgspec
+import structlog
 
 from analysis.liquidity.bin_holdings import bin_value_of
 from analysis.liquidity.book_bins import BookBins
@@ -19,12 +20,16 @@ from analysis.liquidity.pool_history import PoolSpan
 from analysis.liquidity.position_value import valuation_of
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.venue_registry import venue_of
+from analysis.reads.indexed_facts import FactsIndex, PoolEvents
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
 from config.chains import Chain
+from core.errors import StoreError
 from core.primitives import Address, BlockRef
+
+_LOG = structlog.get_logger(__name__)
 
 
 class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,11 +58,18 @@ async def find_ownership(
     block: BlockRef,
     node: Node,
     capabilities: NodeCapabilities,
+    index: FactsIndex,
 ) -> list[OwnedPool]:
     """Return the pools in their order. `created`: block of a pool's creation, by Candidate.key,
     where it is known. Raises UpstreamError."""
+    indexed = await _indexed(chain, [pool.key for pool, _ in pools], block, index)
     spans = [
-        PoolSpan(pool=pool, from_block=created.get(pool.key), to_block=block.number)
+        PoolSpan(
+            pool=pool,
+            from_block=created.get(pool.key),
+            to_block=block.number,
+            indexed=indexed.get(pool.key),
+        )
         for pool, _ in pools
     ]
     readers = [
@@ -82,6 +94,18 @@ async def find_ownership(
         _owned(chain, pool, found, parties, its, now_s=block.time_s)
         for (pool, _), found, its in zip(pools, held, who, strict=True)
     ]
+
+
+async def _indexed(
+    chain: Chain, pools: Sequence[str], block: BlockRef, index: FactsIndex
+) -> Mapping[str, PoolEvents]:
+    """Return the indexed events of the pools. A store that fails costs queries to the node, not the
+    analysis, whose other answers are known by then."""
+    try:
+        return await index.pool_events(chain, pools, block)
+    except StoreError as error:
+        _LOG.warning("events of pools not looked up", chain=chain.slug, why=str(error))
+        return {}
 
 
 def _with_codes(ask: AskRound, reader: HoldingReads, its: LiquidityHolderReads) -> AskRound:

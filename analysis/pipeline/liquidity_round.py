@@ -110,4 +110,5 @@ async def _find_owners(
         block=block,
         node=context.node,
         capabilities=context.capabilities,
+        index=context.index,
     )

@@ -2,15 +2,20 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from analysis.market.venues.pool_bounds import MOST_SWEPT
 from analysis.pipeline.refresh_policy import next_refresh, refresh_of_refused
-from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
+from analysis.reads.indexed_facts import (
+    IndexedEvent,
+    IndexedFacts,
+    PoolEvents,
+    TransferHistory,
+)
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
 from core.judgement import Judge
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, HexBytes
 from core.report import Report
 from sql.balances import holders_of, top_holders
 from sql.codes import delete_other_versions, read_found, write_found
@@ -18,6 +23,7 @@ from sql.creator_tables import read_creator
 from sql.database import Reader
 from sql.history_tables import read_history
 from sql.launch_tables import launches_of
+from sql.liquidity_events import StoredEvent, events_of_pools
 from sql.pool_tables import coverage_of, first_pools_beside, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow
@@ -29,6 +35,8 @@ _HOLDERS_READ = 25
 _OTHER_POOLS_READ = 20
 """Pools against tokens that are no anchors. The oldest are read, so later ones cannot displace
 them."""
+
+_TOPIC_BYTES = 32
 
 _LAG_S = 15
 """Seconds. An index at most this far behind the pinned block counts as complete: the factories are
@@ -53,6 +61,12 @@ class ReportStore:
         """Return indexed pools, against `quotes` and a few others, fully indexed factories, and
         holders."""
         return await asyncio.to_thread(self._known, chain, token, quotes, pin)
+
+    async def pool_events(
+        self, chain: Chain, pools: Sequence[str], pin: BlockRef
+    ) -> Mapping[str, PoolEvents]:
+        """Return the events of young pools that following has read since their creation."""
+        return await asyncio.to_thread(self._pool_events, chain, pools, pin)
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
         """Return the stored result of this version of the static analysis. None: nothing is
@@ -99,6 +113,17 @@ class ReportStore:
         refresh = next_refresh(report, self._settings)
         write_report(self._store, report, refresh, self._judge(report))
 
+    def _pool_events(
+        self, chain: Chain, pools: Sequence[str], pin: BlockRef
+    ) -> dict[str, PoolEvents]:
+        with self._store.snapshot() as reader:
+            keys = [HexBytes(key) for key in pools]
+            stored = events_of_pools(reader, chain=chain, pool_keys=keys, pin=pin)
+        return {
+            key: PoolEvents(to_block=one.to_block, events=tuple(map(_as_answered, one.events)))
+            for key, one in stored.items()
+        }
+
     def _known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> IndexedFacts:
@@ -143,6 +168,19 @@ class ReportStore:
                 creator=None if made is None else made.creator,
                 no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
             )
+
+
+def _as_answered(event: StoredEvent) -> IndexedEvent:
+    """Return an event as a node answers it."""
+    return IndexedEvent(
+        address=event.emitter,
+        topics=tuple(
+            "0x" + event.topics[at : at + _TOPIC_BYTES].hex()
+            for at in range(0, len(event.topics), _TOPIC_BYTES)
+        ),
+        data="0x" + event.data.hex(),
+        block_number=hex(event.block_number),
+    )
 
 
 def _read_past(reader: Reader, chain_id: int, address: Address) -> TransferHistory:

@@ -149,6 +149,7 @@ async def try_withdrawals(
                 block=first_round.pin,
                 node=context.node,
                 capabilities=context.capabilities,
+                index=context.index,
             )
     except TimeoutError:
         return [LiquidityExit(reason=LATE)] * len(pools)

@@ -131,6 +131,7 @@ async def find_liquidity(
         block=first_round.pin,
         node=context.node,
         capabilities=context.capabilities,
+        index=context.index,
     )
     inquiry = _Withdrawals(context, first_round, state, report)
     found = await inquiry.simulate(picked, owned)

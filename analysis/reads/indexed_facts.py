@@ -1,6 +1,6 @@
 """Indexed facts of a token: the rows of the index that an analysis starts from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -50,6 +50,25 @@ class IndexedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds of the last transfer check, if it found no wallet to check with."""
 
 
+class IndexedEvent(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """One event of a pool, as `eth_getLogs` answers it."""
+
+    address: Address
+    topics: tuple[str, ...]
+    data: str
+    block_number: str
+    """In hex."""
+
+
+class PoolEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """The events of a pool that name who may hold its liquidity, from its creation on."""
+
+    to_block: int
+    """Last block of which all are known."""
+    events: tuple[IndexedEvent, ...]
+    """In chain order."""
+
+
 class FactsIndex(Protocol):
     """Source of indexed facts: the tables, or none."""
 
@@ -64,6 +83,13 @@ class FactsIndex(Protocol):
         """
         ...
 
+    async def pool_events(
+        self, chain: Chain, pools: Sequence[str], pin: BlockRef
+    ) -> Mapping[str, PoolEvents]:
+        """Return the events of pools, by key, up to `pin` or a little below; none above it. Left
+        out: pools whose events are not indexed since their creation. Raises StoreError."""
+        ...
+
 
 class NoFactsIndex:
     """An index without tables: everything is read from the chain."""
@@ -73,3 +99,9 @@ class NoFactsIndex:
     ) -> IndexedFacts:
         """Return no facts."""
         return IndexedFacts()
+
+    async def pool_events(
+        self, chain: Chain, pools: Sequence[str], pin: BlockRef
+    ) -> Mapping[str, PoolEvents]:
+        """Return no events."""
+        return {}

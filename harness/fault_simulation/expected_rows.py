@@ -114,7 +114,8 @@ class Differences:
                 joined.append((first, last))
         subjects = {"transfers", *(f"pools:{dex.factory}" for dex in reading.chain.dexes)}
         subjects |= {pad.subject for pad in reading.chain.launchpads if pad.event}
-        expected = sorted((one, *span) for one in subjects for span in joined)
+        followed = (reading.chain.liquidity_subject, reading.start, reading.tip)
+        expected = sorted([*((one, *span) for one in subjects for span in joined), followed])
         self._same("coverage", stored.coverage, expected)
         streams = {"follow": reading.tip, **{one.stream: one.last for one in reading.fills}}
         found = {name: number for name, (number, _) in stored.checkpoints.items()}

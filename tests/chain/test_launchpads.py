@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from api.formats.native import render_native
 from api.formats.token_snapshot import take_snapshot
 from api.pages.views.token_view import view_token
@@ -143,7 +143,7 @@ async def test_a_refused_search_is_no_no(chain: Chain, context: ChainContext) ->
     assert issued.token.launchpad_name == CURVE_PAD
 
 
-class Indexed:
+class Indexed(NoFactsIndex):
     """Tables that have seen all there is, and one launch."""
 
     def __init__(self, facts: ChainFacts, *launches: LaunchRow) -> None:

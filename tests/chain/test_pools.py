@@ -16,7 +16,7 @@ from analysis.external.connect import ExternalServices
 from analysis.external.market_data import MarketData
 from analysis.external.verified_sources import Sources
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node import Node
 from config.chains import Chain as ChainFacts
 from config.external_settings import MarketDataSettings, SourceSettings
@@ -37,7 +37,7 @@ from tests.chain.log_limited_node import LogLimitedNode
 getcontext().prec = 60
 
 
-class Rows:
+class Rows(NoFactsIndex):
     """Tables that know these pools of a token and that no factory has others."""
 
     def __init__(self, rows: Sequence[PoolRow]) -> None:

@@ -2,17 +2,19 @@
 as without, or null as docs/nodes.md says, and no more calls than it says."""
 
 import re
-import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from config.settings_model import IndexerSettings, RpcSettings
 from core.errors import UpstreamError
+from core.primitives import BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
 from harness.chain.verbs import Chain
@@ -24,6 +26,7 @@ from tests.chain.judging import judge
 from tests.indexer.ledger_of_chain import Tables, read
 from tests.indexer.ledger_of_node import expect_of_node
 from tests.indexer.test_rpc import SkippingClock
+from tests.sql.empty_files import new_store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
 TOKENS = ("both_tax", "v3_honest")
@@ -45,26 +48,28 @@ def row_of(name: str) -> tuple[str, str, int]:
 
 
 async def follow(
-    client: RpcClient, facts: ChainFacts, path: Path, clock: SkippingClock
+    client: RpcClient, facts: ChainFacts, store: Store, clock: SkippingClock
 ) -> Tables | None:
     """The tables at the head. None: it was not reached. A failed step is tried again after a
     pause, as the service does."""
-    store = Store.open(path)
     follower = Follower(facts, client, store, IndexerSettings())
-    try:
-        for _ in range(STEPS):
-            try:
-                await follower.load()
-                async for _ in follower.advance(await client.fetch_head_header()):
-                    pass
-            except UpstreamError:
-                follower.forget()
-                await clock.sleep(1.0)
-            else:
-                return read(store)
-    finally:
-        store.close()
+    for _ in range(STEPS):
+        try:
+            await follower.load()
+            async for _ in follower.advance(await client.fetch_head_header()):
+                pass
+        except UpstreamError:
+            follower.forget()
+            await clock.sleep(1.0)
+        else:
+            return read(store)
     return None
+
+
+def with_index(context: ChainContext, store: Store, head: BlockRef) -> ChainContext:
+    """As the service has it: what was followed up to the head is not asked for again."""
+    index = ReportStore(store, context.settings)
+    return msgspec.structs.replace(context, index=index, newest=lambda: head)
 
 
 async def judge_all(chain: Chain, context: ChainContext) -> list[Report]:
@@ -73,19 +78,30 @@ async def judge_all(chain: Chain, context: ChainContext) -> list[Report]:
 
 @pytest.mark.parametrize("profile", load_profiles(), ids=lambda profile: profile.name)
 async def test_limits_change_no_answer(
-    chain: Chain, facts: ChainFacts, context: ChainContext, profile: Profile, tmp_path: Path
+    chain: Chain,
+    facts: ChainFacts,
+    context: ChainContext,
+    client: RpcClient,
+    profile: Profile,
+    tmp_path: Path,
 ) -> None:
     chain.mine(BLOCKS)
-    known = await judge_all(chain, context)
     clock = SkippingClock()
-    with limited(chain.node.url, profile, now_s=clock.now_s) as state:
-        client = await RpcClient.connect(
+    with (
+        closing(new_store(tmp_path / "known")) as known_store,
+        closing(new_store(tmp_path / "store")) as store,
+        limited(chain.node.url, profile, now_s=clock.now_s) as state,
+    ):
+        await follow(client, facts, known_store, clock)
+        head = await client.fetch_head()
+        known = await judge_all(chain, with_index(context, known_store, head))
+        behind = await RpcClient.connect(
             [state()[0]], facts.id, RpcSettings(attempts=8), clock=clock
         )
-        tables = await follow(client, facts, tmp_path / "store", clock)
-        at = msgspec.structs.replace(context, node=client, now_s=time.time)
+        tables = await follow(behind, facts, store, clock)
+        at = with_index(msgspec.structs.replace(context, node=behind), store, head)
         found = await judge_all(chain, at)
-        await client.aclose()
+        await behind.aclose()
         calls = state()[1]
     nulls: Counter[str] = Counter()
     for one, other in zip(known, found, strict=True):

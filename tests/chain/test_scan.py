@@ -8,7 +8,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node import Node
 from config.chains import Chain as ChainFacts
 from core.errors import UpstreamError
@@ -164,7 +164,7 @@ async def test_anchors_themselves_can_be_judged(
     assert all(pool.quote != token.address for pool in report.pools)
 
 
-class Knowing:
+class Knowing(NoFactsIndex):
     """Tables that know exactly this."""
 
     def __init__(self, known: IndexedFacts) -> None:

@@ -307,6 +307,18 @@ def test_what_a_statement_costs_does_not_grow_with_the_chain(
         ("tokens/list_places", "INTEGER PRIMARY KEY (rowid>?)"),
         ("tokens/list_changes", "token_change_by_chain (chain_id=? AND rowid>?)"),
         ("transfers/list_of_token", "transfer_by_token"),
+        (
+            "liquidity/list_of_pool",
+            "liquidity_event_by_pool (pool_no=? AND block_number<?)",
+        ),
+        ("liquidity/measure_pool", "liquidity_event_by_pool (pool_no=?)"),
+        ("liquidity/delete_from", "PRIMARY KEY (chain_id=? AND block_number>?)"),
+        ("liquidity/delete_old", "PRIMARY KEY (chain_id=? AND block_number<?)"),
+        (
+            "liquidity/delete_old",
+            "PRIMARY KEY (chain_id=? AND block_number=? AND log_index=?)",
+        ),
+        ("pools/list_since", "pool_by_block (chain_id=? AND block_number>?)"),
         ("pools/list_of_token", "pool_side_by_other (chain_id=? AND token=?)"),
         ("pools/list_of_token", "pool_side_by_other (chain_id=? AND token=? AND other=?)"),
         ("pools/list_first_beside", "PRIMARY KEY (chain_id=? AND token=?)"),

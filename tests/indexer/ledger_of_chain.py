@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from config.chains import Chain
 from indexer.ingest import FOLLOW
 from sql.store import Store
 from tests.indexer.scripted_node import (
@@ -13,9 +14,11 @@ from tests.indexer.scripted_node import (
     NATIVE,
     Block,
     Event,
+    LpSent,
     Odd,
     Pair,
     Pool,
+    PositionMinted,
     Sent,
     address,
     pool_address,
@@ -34,10 +37,19 @@ class Tables(msgspec.Struct, frozen=True):
     checkpoint: int | None
     coverage: list[Cells]
     launches: list[Cells] = []
+    liquidity: list[Cells] = []
+    """Block, log index, key of the pool, topics and data."""
 
 
-def expect(canonical: Sequence[Block], *, start: int = 0) -> Tables:
-    """For a follower that is level with the last block."""
+def expect(
+    canonical: Sequence[Block],
+    *,
+    start: int = 0,
+    followed_from: int | None = None,
+    young_blocks: int = 2**63,
+) -> Tables:
+    """For a follower that is level with the last block. `start`: where a back-fill below began,
+    `followed_from` None: there was none. `young_blocks`: age of a pool up to which it is young."""
     blocks = [block for block in canonical if block.number >= start]
     pools = _pools(blocks)
     tracked: dict[str, int] = {}
@@ -60,6 +72,7 @@ def expect(canonical: Sequence[Block], *, start: int = 0) -> Tables:
         else:
             undecoded.append((number, at, own, 1))
     last = canonical[-1].number
+    since = start if followed_from is None else followed_from
     subjects = (f"pools:{FACTORY_V2}", f"pools:{FACTORY_V3}", "transfers")
     return Tables(
         pools=[msgspec.structs.astuple(pool) for pool in sorted(pools.values(), key=_place)],
@@ -67,8 +80,34 @@ def expect(canonical: Sequence[Block], *, start: int = 0) -> Tables:
         transfers=transfers,
         undecoded=undecoded,
         checkpoint=last,
-        coverage=sorted((subject, start, last) for subject in subjects),
+        coverage=sorted(
+            [
+                *((subject, start, last) for subject in subjects),
+                (CHAIN.liquidity_subject, since, last),
+            ]
+        ),
+        liquidity=[
+            cells
+            for cells in _liquidity(blocks, pools)
+            if since <= pools[str(cells[2])].block_number
+            and int(str(cells[0])) - pools[str(cells[2])].block_number <= young_blocks
+        ],
     )
+
+
+def _liquidity(blocks: Sequence[Block], pools: dict[str, "_Pool"]) -> Iterator[Cells]:
+    """Events of pools that exist by then, of whatever age: transfers of pairs, positions of
+    others."""
+    for block in blocks:
+        for at, event in enumerate(block.events):
+            if not isinstance(event, LpSent | PositionMinted):
+                continue
+            pool = pools.get(pool_address(event.of))
+            kind = "AmmV2" if isinstance(event, LpSent) else "AmmV3"
+            if pool is not None and pool.kind == kind and pool.block_number <= block.number:
+                log = block.logs[at]
+                topics = "0x" + "".join(topic[2:] for topic in log["topics"])
+                yield block.number, at, pool.pool, topics, log["data"]
 
 
 class _Pool(msgspec.Struct, frozen=True):
@@ -102,6 +141,12 @@ def _events(blocks: Sequence[Block]) -> Iterator[tuple[int, int, Event]]:
 
 def _place(pool: _Pool) -> tuple[int, int]:
     return pool.block_number, pool.log_index
+
+
+def without_liquidity(tables: Tables, chain: Chain = CHAIN) -> Tables:
+    """For a back-fill, which does not look at it."""
+    coverage = [row for row in tables.coverage if row[0] != chain.liquidity_subject]
+    return msgspec.structs.replace(tables, coverage=coverage, liquidity=[])
 
 
 def assert_window(
@@ -149,4 +194,15 @@ def read(store: Store) -> Tables:
             store,
             "select subject, from_block, to_block from coverage order by subject, from_block",
         ),
+        liquidity=read_liquidity(store),
+    )
+
+
+def read_liquidity(store: Store) -> list[Cells]:
+    """Block, log index, key of the pool, topics and data of what is stored."""
+    return read_rows(
+        store,
+        "select event.block_number, event.log_index, pool.pool_key, topics, data "
+        "from liquidity_event event left join pool on pool.pool_no = event.pool_no "
+        "order by event.block_number, event.log_index",
     )

@@ -18,6 +18,20 @@ from tests.indexer.wire_logs import Event, parse_event
 from tests.sql.stored import Cells
 
 _TRANSFER = "0x" + keccak(text="Transfer(address,address,uint256)").hex()
+_LP_TOKENS = ("Transfer(address,address,uint256)",)
+_MINTED = ("Mint(address,address,int24,int24,uint128,uint256,uint256)",)
+_OF_LIQUIDITY = {
+    "AmmV2": _LP_TOKENS,
+    "Solid": _LP_TOKENS,
+    "AmmV3": _MINTED,
+    "SolidV3": _MINTED,
+    "AmmV4": (
+        "ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)",
+        "Mint(bytes32,address,uint256[],bytes32,bytes32[],bytes32,bytes32)",
+    ),
+    "LiquidityBook": ("TransferBatch(address,address,address,uint256[],uint256[])",),
+}
+"""Events that name who may hold liquidity, by the kind of the pool."""
 _EVENTS = {
     (row["kind"], row["topic0"]): parse_event(row["declared"])
     for row in tomllib.loads(Path(__file__).with_name("pool_events.toml").read_text())["event"]
@@ -51,6 +65,7 @@ def expect_of_node(node: AskedNode, chain: Chain) -> Tables:
     launches = _launches(logs, chain)
     anchors = {anchor.address for anchor in chain.anchors} | {ZERO_ADDRESS}
     pools: list[Cells] = []
+    keys: dict[str, str] = {}
     launched = {str(token): int(str(at)) for _, token, _, _, _, at, _ in launches}
     tracked = dict(launched)
     with_pool: set[str] = set()
@@ -62,6 +77,8 @@ def expect_of_node(node: AskedNode, chain: Chain) -> Tables:
         sides = [str(values.get(f"token{at}", values.get(f"currency{at}"))) for at in range(2)]
         pool = values.get("pair", values.get("pool", log.address))
         pools.append((kinds[log.address], pool, log.address, *sides, *log.place))
+        pool_id = "0x" + bytes(values["id"]).hex() if "id" in values else None
+        keys[pool_id or str(pool)] = kinds[log.address]
         for side in set(sides) - anchors:
             tracked.setdefault(side, log.place[0])
             with_pool.add(side)
@@ -92,8 +109,21 @@ def expect_of_node(node: AskedNode, chain: Chain) -> Tables:
         ],
         undecoded=[(*log.place, log.address, len(log.topics)) for log in sent if log not in plain],
         checkpoint=head,
-        coverage=sorted((subject, 0, head) for subject in subjects),
+        coverage=sorted((subject, 0, head) for subject in (*subjects, chain.liquidity_subject)),
+        liquidity=_liquidity(logs, keys),
     )
+
+
+def _liquidity(logs: list[_Log], kinds: dict[str, str]) -> list[Cells]:
+    """Of all pools: on so short a chain every one is young. `kinds`: of pools, by their keys."""
+    found: list[Cells] = []
+    for log in logs:
+        for key in (log.address, *log.topics[1:2]):
+            signatures = _OF_LIQUIDITY.get(kinds.get(key, ""), ())
+            if log.topics and log.topics[0][2:] in {keccak(text=one).hex() for one in signatures}:
+                topics = "0x" + "".join(topic[2:] for topic in log.topics)
+                found.append((*log.place, key, topics, log.data))
+    return found
 
 
 def _launches(logs: list[_Log], chain: Chain) -> list[Cells]:

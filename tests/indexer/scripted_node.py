@@ -31,6 +31,10 @@ POOL_CREATED = parse_event(
     "uint24 indexed fee, int24 tickSpacing, address pool)"
 )
 TRANSFER = parse_event("event Transfer(address indexed from, address indexed to, uint256 value)")
+MINT = parse_event(
+    "event Mint(address sender, address indexed owner, int24 indexed tickLower, "
+    "int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)"
+)
 
 
 def address(name: str) -> Address:
@@ -100,7 +104,21 @@ class Odd(msgspec.Struct, frozen=True):
     token: int
 
 
-Event = Pair | Pool | Sent | Minted | Odd
+class LpSent(msgspec.Struct, frozen=True):
+    """LP tokens are transferred, or what looks so where there is no pair."""
+
+    of: Pair | Pool
+    amount: int
+
+
+class PositionMinted(msgspec.Struct, frozen=True):
+    """A position is made, or what looks so where there is no V3 pool."""
+
+    of: Pair | Pool
+    amount: int
+
+
+Event = Pair | Pool | Sent | Minted | Odd | LpSent | PositionMinted
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -122,23 +140,36 @@ def pool_address(event: Pair | Pool) -> Address:
 
 
 def _log_of(event: Event, **place: Any) -> Log:
+    values: dict[str, object]
     match event:
         case Pair(one, other):
             values = {"token0": token(one), "token1": token(other), "allPairsLength": 1}
+            form, emitter = PAIR_CREATED, FACTORY_V2
             values["pair"] = pool_address(event)
-            return encode_log(PAIR_CREATED, values, address=FACTORY_V2, **place)
         case Pool(one, other):
             values = {"token0": token(one), "token1": token(other), "fee": 3000}
             values |= {"tickSpacing": -60, "pool": pool_address(event)}
-            return encode_log(POOL_CREATED, values, address=FACTORY_V3, **place)
+            form, emitter = POOL_CREATED, FACTORY_V3
         case Sent(number, amount):
-            sides = {"from": address("sender"), "to": address(f"recipient {amount % 3}")}
-            return encode_log(TRANSFER, sides | {"value": amount}, address=token(number), **place)
+            values = {"from": address("sender"), "to": address(f"recipient {amount % 3}")}
+            form, emitter = TRANSFER, token(number)
+            values["value"] = amount
         case Minted(number, amount):
-            sides = {"from": ZERO_ADDRESS, "to": address("minter")}
-            return encode_log(TRANSFER, sides | {"value": amount}, address=token(number), **place)
-        case Odd(number):
-            return wire_log(address=token(number), topics=[TRANSFER.topic0], data="0x", **place)
+            values = {"from": ZERO_ADDRESS, "to": address("minter"), "value": amount}
+            form, emitter = TRANSFER, token(number)
+        case LpSent(pool, amount):
+            values = {"from": ZERO_ADDRESS, "to": address(f"provider {amount % 3}")}
+            form, emitter = TRANSFER, pool_address(pool)
+            values["value"] = amount
+        case PositionMinted(pool, amount):
+            values = {"sender": address("manager"), "owner": address("manager")}
+            values |= {"tickLower": -(amount % 1000), "tickUpper": 1000, "amount": amount}
+            values |= {"amount0": amount, "amount1": 2 * amount}
+            form, emitter = MINT, pool_address(pool)
+        case _:
+            where = token(event.token)
+            return wire_log(address=where, topics=[TRANSFER.topic0], data="0x", **place)
+    return encode_log(form, values, address=emitter, **place)
 
 
 def make_block(parent: Block | None, events: Sequence[Event], salt: str) -> Block:

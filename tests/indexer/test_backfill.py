@@ -13,10 +13,18 @@ from indexer.follower import Follower
 from sql.blocks import insert_blocks, read_checkpoint
 from sql.rows import BlockRow
 from sql.store import Store
-from tests.indexer.ledger_of_chain import Tables, assert_window, expect, read
+from tests.indexer.ledger_of_chain import (
+    Tables,
+    assert_window,
+    expect,
+    read,
+    without_liquidity,
+)
 from tests.indexer.scripted_node import (
     CHAIN,
+    Event,
     InstantClock,
+    LpSent,
     Odd,
     Pair,
     Pool,
@@ -30,7 +38,12 @@ LAST = 199
 """The newest block that is final."""
 
 SETTINGS = IndexerSettings(initial_log_range=4, max_log_range=16, commit_rows=20)
-EVENTS = [(Pair(-1, 0), Sent(0, 5), Odd(0)), (Pool(1, 2), Sent(1, 6)), (Sent(0, 7), Sent(3, 1)), ()]
+EVENTS: list[tuple[Event, ...]] = [
+    (Pair(-1, 0), Sent(0, 5), Odd(0)),
+    (Pool(1, 2), Sent(1, 6), LpSent(Pair(-1, 0), 3)),
+    (Sent(0, 7), Sent(3, 1)),
+    (),
+]
 
 
 @pytest.fixture
@@ -84,7 +97,9 @@ async def run(
 def without_follow(tables: Tables) -> Tables:
     """A back-fill has its own checkpoint, and leaves open from where on transfers are whole."""
     return msgspec.structs.replace(
-        tables, checkpoint=None, tokens=[(*row[:3], None) for row in tables.tokens]
+        without_liquidity(tables),
+        checkpoint=None,
+        tokens=[(*row[:3], None) for row in tables.tokens],
     )
 
 
@@ -201,7 +216,7 @@ async def test_beyond_final_blocks_it_takes_what_following_holds(
     assert result.done_to == LAST + 12
     node.reorg(5, [[Pool(3, 1), Sent(3, 9)], [], [Sent(0, 1)], [], [], []])
     await followed(store, node, start=LAST)
-    held, expected = read(store), expect(node.canonical, start=150)
+    held, expected = read(store), expect(node.canonical, start=150, followed_from=LAST)
     assert (held.pools, held.transfers, held.undecoded, held.coverage) == (
         *(expected.pools, expected.transfers, expected.undecoded),
         expected.coverage,
@@ -228,7 +243,7 @@ async def test_what_an_earlier_release_left_unwatched_is_read_again(
         place = {"chain_id": 1, "hash": "0x" + "77" * 32, "parent_hash": "0x" + "66" * 32}
         insert_blocks(tx, [BlockRow(number=LAST - 3, time_s=1, **place)])  # type: ignore[arg-type]  # 0x text
     await followed(store, node, start=LAST - 3)
-    held, expected = read(store), expect(node.canonical, start=150)
+    held, expected = read(store), expect(node.canonical, start=150, followed_from=LAST - 3)
     assert (held.pools, held.transfers, held.coverage) == (
         *(expected.pools, expected.transfers),
         expected.coverage,

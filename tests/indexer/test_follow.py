@@ -306,7 +306,7 @@ async def test_the_first_block_followed_may_go_with_a_back_fill_below_it(store: 
         assert filled.done_to == start - 1
         node.reorg(CHAIN.finality_blocks, [[Pair(1, 2), Sent(1, 5)]] * (CHAIN.finality_blocks + 1))
         await board.until_level(node)
-    held, expected = read(store), expect(node.canonical, start=5)
+    held, expected = read(store), expect(node.canonical, start=5, followed_from=start)
     assert (held.pools, held.coverage) == (expected.pools, expected.coverage)
 
 

@@ -46,6 +46,7 @@ IN_NO_TABLE = {
     "KeyRow",  # in the ledger
     "TransferRow",  # amounts are stored as blobs, which sort and add faster than text
     "SwapRow",  # a trade is stored by the number of its pool
+    "LiquidityLogRow",  # as a trade is
     "ClockLimitRow",  # in the report's body
     "EvidenceRow",  # in the report's body
 }
