@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.storage_layout import VariableId
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.token_model.condition_sites import ConditionSite
@@ -20,6 +21,7 @@ class RoleTests:
 
     def __init__(self, code: ContractModel) -> None:
         self._code = code
+        self._lists: dict[VariableId, bool] = {}
         self._loops: dict[FunctionId, frozenset[int]] = {}
 
     def is_usual(self, variable: Variable, site: ConditionSite) -> bool:
@@ -32,8 +34,13 @@ class RoleTests:
                 or _is_limit(site.condition)
                 or self._is_about_balance(site.condition)
             )
-        is_list = isinstance(root, tuple) and self._code.layout.has_elements(root)
-        return is_list and self._is_index_check(site)
+        return self._is_list(root) and self._is_index_check(site)
+
+    def _is_list(self, root: VariableId) -> bool:
+        if root not in self._lists:
+            is_entry = isinstance(root, tuple)
+            self._lists[root] = is_entry and self._code.layout.has_elements(root)
+        return self._lists[root]
 
     def _is_about_balance(self, condition: Value) -> bool:
         """True if a balance or an allowance is converted or bounded, or a divisor must not be 0."""
@@ -70,18 +77,24 @@ class RoleTests:
         return self._loops[entry]
 
     def _looping(self, entry: FunctionId) -> Iterator[int]:
-        """Yield the program counters of branches that a path can meet more than once."""
+        """Yield the program counters of branches that a path can meet more than once: those in
+        strongly connected components of the CFG (Kosaraju's algorithm)."""
         flow = self._code.functions.cfg(entry)
-        rank: dict[CfgNode, int] = {node: at for at, node in enumerate(flow.last_first)}
-        heads = [
-            (node, after)
-            for node in flow.last_first
-            for after in node.successors()
-            if after in rank and rank[after] >= rank[node]
-        ]
-        for node, head in heads:
-            inside = flow.leading_to([node]) & (flow.following([head]) | {head})
-            yield from (each.branch.pc for each in inside if each.branch is not None)
+        before: dict[CfgNode, list[CfgNode]] = {}
+        for node in flow.last_first:
+            for after in node.successors():
+                before.setdefault(after, []).append(node)
+        seen: set[CfgNode] = set()
+        for start in reversed(flow.last_first):
+            component, waiting = [], [start]
+            while waiting:
+                node = waiting.pop()
+                if node not in seen:
+                    seen.add(node)
+                    component.append(node)
+                    waiting += before.get(node, ())
+            if len(component) > 1:
+                yield from (each.branch.pc for each in component if each.branch is not None)
 
 
 def _is_quotient_check(condition: Value) -> bool:
