@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import metadata
 from typing import Any
 
 import structlog
@@ -77,7 +78,7 @@ from config.chain_names import index_by_name
 from sql.accounts import Accounts
 from watching.keep_delivering import rules_of
 
-VERSION = "0.5.0"
+VERSION = metadata.version("assay")
 
 _log = structlog.get_logger(__name__)
 
