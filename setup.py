@@ -27,7 +27,7 @@ class BuildWithOutsideFiles(build_py):
         browser = files("swagger_ui") / "static"
         for folder, names, source in (
             ("api/pages/assets/swagger_ui", _BROWSER, browser),
-            ("demo/npm", _NPM, _ROOT),
+            ("assay/demo/npm", _NPM, _ROOT),
         ):
             target = library / folder
             target.mkdir(parents=True, exist_ok=True)

@@ -71,12 +71,12 @@ from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.serving.quote_service import QuoteService
 from api.sign_in.issuer import Issuer
+from api.watches.delivery.keep_delivering import rules_of
 from api.watches.event_feed import EventFeed
 from api.watches.message_body import MessageRenderer
 from api.watches.watch_book import WatchBook
 from config.chain_names import index_by_name
-from sql.accounts import Accounts
-from watching.keep_delivering import rules_of
+from sql.accounts.accounts import Accounts
 
 VERSION = metadata.version("assay")
 

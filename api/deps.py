@@ -22,11 +22,11 @@ from config.settings_model import ApiSettings, PublicSettings
 from config.sign_in import OidcClient
 from config.sign_in_settings import SignInSettings
 from config.watch_settings import WatchSettings
-from core.primitives import Address
-from core.report import Report
-from core.secret import Secret
-from sql.ledger import Ledger
-from sql.store import Store
+from core.evm.primitives import Address
+from core.process.secret import Secret
+from core.report.report import Report
+from sql.accounts.ledger import Ledger
+from sql.engine.store import Store
 
 
 class Analysis(Protocol):

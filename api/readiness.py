@@ -8,10 +8,10 @@ from config.chains import Chain
 from core.errors import StoreError
 from indexer.follower_status import FollowStatus
 from indexer.ingest import FOLLOW
-from sql.blocks import read_checkpoint
-from sql.ledger import Ledger
-from sql.store import Store
-from sql.store_files import StoreFiles
+from sql.accounts.ledger import Ledger
+from sql.chain.blocks import read_checkpoint
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 
 _STALE_AFTER_S: Final = 60.0
 """Seconds without progress towards the head after which a chain no longer counts as followed."""

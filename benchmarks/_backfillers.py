@@ -12,8 +12,8 @@ from benchmarks._cost import Cost, run_timed
 from benchmarks._machine import ROOT
 from benchmarks._optional_tools import CRYO, ETHEREUM_ETL
 from benchmarks._replay_node import RunningNode
-from harness.replay.chain_events import TRANSFER
-from harness.replay.tally import TransferCount, TransferReading
+from tests.harness.replay.chain_events import TRANSFER
+from tests.harness.replay.tally import TransferCount, TransferReading
 
 _LONGEST_S = 900.0
 # Ended at once: while the interpreter winds down, cryo's threads now and then crash it.

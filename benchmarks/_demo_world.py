@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import RpcSettings
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
 
 
 class DemoWorld(msgspec.Struct, frozen=True, kw_only=True):

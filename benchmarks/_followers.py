@@ -20,12 +20,12 @@ import structlog
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import IndexerSettings, RpcSettings
-from core.allocator import share_one_arena
+from core.process.allocator import share_one_arena
 from core.rpc.client import RpcClient
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from indexer.maintenance import keep_up
-from sql.store import Store
+from sql.engine.store import Store
 
 
 class FollowedChain(msgspec.Struct, frozen=True, kw_only=True):

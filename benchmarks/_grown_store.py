@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from sql.balances import MANY_OWNERS
-from sql.exact_numbers import to_blob
-from sql.store import Store
-from sql.store_files import StoreFiles
+from sql.chain.balances import MANY_OWNERS
+from sql.engine.exact_numbers import to_blob
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 
 CHAIN_ID = 1
 FIRST_BLOCK = 1_000_000

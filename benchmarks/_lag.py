@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from benchmarks._followers import Position
-from harness.replay.live_chain import Published
+from tests.harness.replay.live_chain import Published
 
 
 class Lag(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,12 +13,12 @@ import msgspec
 
 from config.chains import Chain
 from config.load import load_chains
-from harness.replay.answers import NodeAnswers
-from harness.replay.block_maker import ReplaySpec
-from harness.replay.block_spool import BlockSpool
-from harness.replay.head_socket import HeadSocket
-from harness.replay.http_server import ReplayServer
-from harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg, Published
+from tests.harness.replay.answers import NodeAnswers
+from tests.harness.replay.block_maker import ReplaySpec
+from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.head_socket import HeadSocket
+from tests.harness.replay.http_server import ReplayServer
+from tests.harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg, Published
 
 _BEFORE = 60
 """Blocks in which all tokens get their pools, before the start."""

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
-from core.time_slice import shorten_time_slice
+from core.process.time_slice import shorten_time_slice
 
 _LENGTH = b"content-length: "
 _ROUNDED_S = 0.002

@@ -17,19 +17,19 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from analysis.pipeline.analyser import Analyser
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.quotes.chain_quotes import ChainQuotes
 from api.app import create_app
 from api.deps import ApiDeps, ChainState
 from api.serving.serve import serve
+from assay.service.store_adapter import ReportStore
 from config.load import load_chains
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings, ApiSettings
-from core.primitives import Address
-from core.report import Report
-from core.stop_signals import stop_on_signals
-from sql.ledger import Ledger
-from sql.store import Store
+from core.evm.primitives import Address
+from core.process.stop_signals import stop_on_signals
+from core.report.report import Report
+from sql.accounts.ledger import Ledger
+from sql.engine.store import Store
 
 STORE, LEDGER = "store.duckdb", "ledger.sqlite"
 

@@ -16,17 +16,17 @@ from pathlib import Path
 import msgspec
 
 from benchmarks._machine import describe
-from core.primitives import Address, BlockRef, Hash32
-from core.report import PoolResultRow
-from harness.bare_reports import bare_report
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.report import PoolResultRow
 from indexer.accuracy.accuracy_ledger import write_checks
 from indexer.decode.logs import decode_logs
 from indexer.decode.swap_events import SWAP_FORMS
 from indexer.decode.transfer_events import TRANSFER_TOPIC
 from indexer.watched.token_swaps import TradeFacts
-from sql.accuracy_counts import sum_counts
-from sql.store import Store
-from sql.tokens import track_tokens
+from sql.engine.store import Store
+from sql.reports.accuracy_counts import sum_counts
+from sql.tokens.tokens import track_tokens
+from tests.harness.bare_reports import bare_report
 
 _BLOCKS = 100
 _OF_EACH = 150

@@ -29,9 +29,9 @@ from benchmarks._starters import StartersReport, StartersSpec
 from benchmarks.api import TOKENS, check, prepare, request, serving
 from benchmarks.six_chains import running
 from sql.analyst.query_runner import run_sql
+from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, LakeColumns, append_transfers
 from sql.lake.lake_file import Lake
-from sql.store_files import StoreFiles
 
 TRANSFERS = 1_000_000
 CALLS_PER_S = 200.0

@@ -23,19 +23,19 @@ from pathlib import Path
 
 import httpx
 
-from analysis.pipeline.refresh_policy import next_refresh
+from assay.service.refresh_policy import next_refresh
 from benchmarks._load import Load, call
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from benchmarks._server import LEDGER, STORE
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings
-from core.primitives import Address
-from core.report import PoolResultRow, Report
-from harness.api.samples import DEAD, make_holder, make_pool, make_report
-from sql.ledger import Ledger
-from sql.reports import write_report
-from sql.store import Store
+from core.evm.primitives import Address
+from core.report.report import PoolResultRow, Report
+from sql.accounts.ledger import Ledger
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from tests.harness.api.samples import DEAD, make_holder, make_pool, make_report
 
 ROUNDS = 5
 ROUND_S = 2

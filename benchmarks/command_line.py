@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from benchmarks._cost import run_timed
 from benchmarks._machine import ROOT, describe
-from demo.anvil import AnvilNode
-from demo.overlay import write_overlay
-from demo.world import build_world
 
 ROUNDS = 15
 TOKEN = "sell_blocked"  # noqa: S105 - a key of the zoo

@@ -15,8 +15,8 @@ from multiprocessing import get_context
 from rich.progress import track
 
 from benchmarks._machine import describe
-from harness.fault_simulation.fault_history import HistoryOutcome, run_history
-from harness.fault_simulation.real_kills import KillOutcome, kill_followers
+from tests.harness.fault_simulation.fault_history import HistoryOutcome, run_history
+from tests.harness.fault_simulation.real_kills import KillOutcome, kill_followers
 
 _AT_ONCE = 50
 

@@ -20,23 +20,23 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from analysis.fleet.asked_analysis import AskedAnalysis
-from analysis.fleet.run_poller import RunPoller
-from analysis.pipeline.store_adapter import ReportStore
+from assay.demo.anvil import AnvilNode
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
+from assay.service.fleet.asked_analysis import AskedAnalysis
+from assay.service.fleet.run_poller import RunPoller
+from assay.service.store_adapter import ReportStore
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from config.settings_model import AnalysisSettings
 from core.errors import AssayError, TokenRefusedError
-from core.primitives import Address
-from demo.anvil import AnvilNode
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.parts.postgres_server import running_postgres
-from harness.parts.postgres_store import connect_store
-from harness.parts.server_process import free_port
-from harness.parts.tcp_proxy import proxied
-from sql.postgres.analysis_runs import AnalysisRuns
-from sql.postgres.single_statements import SingleStatements
+from core.evm.primitives import Address
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.fleet.analysis_runs import AnalysisRuns
+from tests.harness.parts.postgres_server import running_postgres
+from tests.harness.parts.postgres_store import connect_store
+from tests.harness.parts.server_process import free_port
+from tests.harness.parts.tcp_proxy import proxied
 
 SLUG, CHAIN_ID = "ethereum", 1
 TRIP_S = 0.05

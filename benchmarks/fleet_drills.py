@@ -14,11 +14,16 @@ from random import Random
 import click
 
 from benchmarks._machine import describe
-from harness.fleet.fleet_faults import FaultKind
-from harness.fleet.follower_drill import FAULTS, DrillOutcome, two_followers
-from harness.fleet.whole_drill import FOLLOWING_WITHIN_S, WholeDrill, WholeOutcome, whole_drill
-from harness.parts.postgres_server import running_postgres
-from harness.parts.server_process import PartFailedError
+from tests.harness.fleet.fleet_faults import FaultKind
+from tests.harness.fleet.follower_drill import FAULTS, DrillOutcome, two_followers
+from tests.harness.fleet.whole_drill import (
+    FOLLOWING_WITHIN_S,
+    WholeDrill,
+    WholeOutcome,
+    whole_drill,
+)
+from tests.harness.parts.postgres_server import running_postgres
+from tests.harness.parts.server_process import PartFailedError
 
 
 @click.command()

@@ -1,6 +1,6 @@
 """Whether any of many made-up calls gets a server fault, or an answer the document does not allow.
 
-What it sends: harness/api/fuzz.py. Prints answers by status; ends with the first that is wrong.
+Sends what tests/harness/api/fuzz.py makes up. Prints answers by status, ends at the first wrong.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import structlog
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from benchmarks._machine import describe
-from harness.api.fuzz import CALLERS, Call, Fuzzer
+from tests.harness.api.fuzz import CALLERS, Call, Fuzzer
 
 
 def main() -> None:

@@ -29,19 +29,19 @@ from benchmarks._grown_store import (
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.headers import Header, LogsBloom
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import TRANSFER_TOPIC
 from indexer.ingest import FOLLOW, Ingest
 from indexer.reads import BlockSpan
-from sql.balances import top_holders
-from sql.blocks import prune_blocks
-from sql.finalization import finalize_rows
-from sql.pool_tables import pools_of
-from sql.store import Store
-from sql.store_files import StoreFiles
-from sql.task_queue import take_tasks
+from sql.chain.balances import top_holders
+from sql.chain.blocks import prune_blocks
+from sql.chain.finalization import finalize_rows
+from sql.chain.pool_tables import pools_of
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from sql.tokens.task_queue import take_tasks
 from sql.unwind import unwind_from
 
 _BLOCKS = 300

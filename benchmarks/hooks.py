@@ -11,15 +11,15 @@ import msgspec
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.simulation.simulate_v1 import NotSimulated
+from assay.demo.compile import load_artifacts
 from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from benchmarks.quotes import ROUNDS, context_of, measure
 from config.chains import Chain
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
-from demo.compile import load_artifacts
-from harness.chain.v4_positions import seed_hooked
-from harness.chain.verbs import Chain as DemoChain
+from tests.harness.chain.v4_positions import seed_hooked
+from tests.harness.chain.verbs import Chain as DemoChain
 
 _HOLDERS = 3
 

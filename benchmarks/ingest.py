@@ -17,7 +17,7 @@ from benchmarks._backfillers import LEFT_OUT, OTHERS, OURS, Backfiller
 from benchmarks._cost import Cost, RunFailedError
 from benchmarks._machine import describe
 from benchmarks._replay_node import NodeSpec, RunningNode, replaying
-from harness.replay.log_formats import LOG_FORMATS
+from tests.harness.replay.log_formats import LOG_FORMATS
 
 SLOW = frozenset({"ethereum-etl"})
 """Run once only: it takes minutes."""

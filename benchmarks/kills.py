@@ -11,9 +11,9 @@ import time
 from contextlib import ExitStack
 
 from benchmarks._machine import describe
-from harness.api.kills import NODES, KillsSpec, Outcome, kill_counters
-from harness.parts.postgres_server import running_postgres
-from harness.parts.valkey_server import running_valkey
+from tests.harness.api.kills import NODES, KillsSpec, Outcome, kill_counters
+from tests.harness.parts.postgres_server import running_postgres
+from tests.harness.parts.valkey_server import running_valkey
 
 NOTE_EVERY_S = 30.0
 

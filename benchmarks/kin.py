@@ -29,15 +29,15 @@ from analysis.static import analyse_code
 from benchmarks._machine import ROOT, describe
 from benchmarks.search import grow
 from config.store_address import FileAddress, PostgresAddress
-from core.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape, bands_of
-from core.primitives import Address
-from core.secret import Secret
-from harness.parts.postgres_server import running_postgres
-from sql.code_shapes import KEPT_PLACES, put_shape
-from sql.kin import find_kin
-from sql.postgres.moving.move_store import move_store
-from sql.store import Store
-from sql.store_files import StoreFiles
+from core.evm.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape, bands_of
+from core.evm.primitives import Address
+from core.process.secret import Secret
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from sql.move.move_store import move_store
+from sql.tokens.code_shapes import KEPT_PLACES, put_shape
+from sql.tokens.kin import find_kin
+from tests.harness.parts.postgres_server import running_postgres
 
 CHAIN_ID = 1
 DEFAULT_CORPUS = ROOT.parent / "shared" / "corpus"

@@ -8,16 +8,16 @@ import asyncio
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import find_liquidity
+from assay.demo.animal import Animal
+from assay.demo.compile import load_artifacts
+from assay.demo.layout import VenueKey
 from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from benchmarks.quotes import ROUNDS, context_of, measure, settled
 from config.chains import Chain
-from core.report import Report
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.animal import Animal
-from demo.compile import load_artifacts
-from demo.layout import VenueKey
-from harness.chain.verbs import Chain as DemoChain
+from tests.harness.chain.verbs import Chain as DemoChain
 
 VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4")
 

@@ -17,9 +17,9 @@ import psycopg
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from benchmarks._machine import describe
-from harness.parts.postgres_server import running_postgres
-from sql.statements import Migration, load_migrations
-from sql.store import SERVING
+from sql.engine.statements import Migration, load_migrations
+from sql.engine.store import SERVING
+from tests.harness.parts.postgres_server import running_postgres
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _ONE_ROW = frozenset({"store_identity", "import_progress", "watch_revision"})

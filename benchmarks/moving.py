@@ -18,12 +18,12 @@ import numpy as np
 from benchmarks._grown_store import FIRST_BLOCK, grow
 from benchmarks._machine import describe
 from config.store_address import FileAddress, PostgresAddress
-from core.secret import Secret
-from harness.parts.postgres_server import running_postgres
+from core.process.secret import Secret
+from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, LakeColumns, append_transfers
 from sql.lake.lake_file import Lake
-from sql.postgres.moving.move_store import move_store
-from sql.store_files import StoreFiles
+from sql.move.move_store import move_store
+from tests.harness.parts.postgres_server import running_postgres
 
 _AT_ONCE = 2_000_000
 _TOKENS = 10_000

@@ -10,13 +10,13 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.replay.evidence_pack import EvidencePack, compress_pack, encode_pack
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import replay_pack
+from assay.demo.layout import World
 from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from benchmarks.quotes import ROUNDS, context_of, measure
 from config.chains import Chain
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
-from demo.layout import World
 
 
 async def run(chain: Chain, world: World, client: RpcClient) -> None:

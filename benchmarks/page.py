@@ -14,18 +14,18 @@ from pathlib import Path
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
+from assay.demo.anvil import AnvilNode
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from benchmarks._machine import describe
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, PublicSettings, RpcSettings
-from core.report import Report
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.api.world import World
-from harness.browser.chromium import Chromium, Visit, find_chromium
-from harness.browser.listening import listening
-from sql.ledger import Ledger
+from sql.accounts.ledger import Ledger
+from tests.harness.api.world import World
+from tests.harness.browser.chromium import Chromium, Visit, find_chromium
+from tests.harness.browser.listening import listening
 
 VISITS = 20
 _OPEN = PublicSettings(pages_per_minute=10_000)

@@ -19,21 +19,21 @@ from pathlib import Path
 
 import httpx
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import ZooToken
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from config.chains import Chain
 from config.load import load_chains
 from config.plans import load_plans
 from config.settings import load_settings
-from demo.anvil import AnvilNode
-from demo.layout import ZooToken
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.chain.empty_pools import crowd
 from indexer.coverage import extend_all
-from sql.ledger import Ledger
-from sql.pool_tables import insert_pools
-from sql.store import Store
+from sql.accounts.ledger import Ledger
+from sql.chain.pool_tables import insert_pools
+from sql.engine.store import Store
+from tests.harness.chain.empty_pools import crowd
 
 POOLS = 30_000
 GIANTS = ("v4_honest", "v4_usdc", "v4_transfer_tax")

@@ -16,19 +16,19 @@ from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import check_trade
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
+from assay.demo.compile import load_artifacts
+from assay.demo.layout import ZooToken
+from assay.demo.swaps import sell_call
 from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
-from core.primitives import Address, HexBytes, RawAmount
-from core.report import Report
+from core.evm.primitives import Address, HexBytes, RawAmount
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.compile import load_artifacts
-from demo.layout import ZooToken
-from demo.swaps import sell_call
-from harness.chain.counting import CountingNode
-from harness.chain.many_pools import seed_nine_more
-from harness.chain.verbs import Chain as DemoChain
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.many_pools import seed_nine_more
+from tests.harness.chain.verbs import Chain as DemoChain
 
 ROUNDS = 40
 FAR_S = 0.05

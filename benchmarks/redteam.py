@@ -18,16 +18,16 @@ import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import load_artifacts
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_market
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.compile import load_artifacts
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_market
 from tests.redteam.generator import compose
 from tests.redteam.judge import Finding, judge_all, render
 from tests.redteam.model import Trap

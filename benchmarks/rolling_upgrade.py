@@ -18,12 +18,12 @@ from pathlib import Path
 
 import msgspec
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from benchmarks._machine import ROOT, describe
-from demo.anvil import AnvilNode
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, UpgradeOutcome, running_fleet
-from harness.parts.postgres_server import running_postgres
+from tests.harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, UpgradeOutcome, running_fleet
+from tests.harness.parts.postgres_server import running_postgres
 
 DRAIN_S = 5 * PROBE_EVERY_S
 BLOCK_S = 1

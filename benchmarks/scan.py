@@ -15,20 +15,20 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
+from assay.demo.compile import load_artifacts
+from assay.demo.layout import ZooToken
 from benchmarks._demo_world import demo_world
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
 from core.errors import TokenRefusedError
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.compile import load_artifacts
-from demo.layout import ZooToken
-from harness.chain.counting import CountingNode
-from harness.chain.many_pools import seed_nine_more
-from harness.chain.verbs import Chain as DemoChain
-from sql.report_bodies import encode_body
+from sql.reports.report_bodies import encode_body
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.many_pools import seed_nine_more
+from tests.harness.chain.verbs import Chain as DemoChain
 
 ROUNDS = 5
 POOLS = 10

@@ -24,8 +24,8 @@ from benchmarks._lag import measure_lag, percentiles
 from benchmarks._live_node import LiveEndpoint, LiveNodeSpec
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
-from harness.replay.live_chain import Published
-from sql.store_files import StoreFiles
+from sql.engine.store_files import StoreFiles
+from tests.harness.replay.live_chain import Published
 
 INTERVALS_S = {
     "ethereum": 12.0,

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from config.toml import decode, decode_address, load_toml
-from core.primitives import Address
+from core.evm.primitives import Address
 
 BUILT_IN = Path(__file__).parent / "burn.toml"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from config.launchpads import Launchpad
 from config.pool_families import FAMILY_OF, DexKind
-from core.primitives import Address
+from core.evm.primitives import Address
 
 Clock = Literal["own", "ethereum"]
 """The chain whose block number contracts see in `block.number`."""

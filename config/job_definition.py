@@ -7,7 +7,7 @@ import msgspec
 
 from config.chains import Chain
 from core.errors import AssayError, CallerError, InvalidAddressError
-from core.primitives import Address, parse_address
+from core.evm.primitives import Address, parse_address
 
 JobAction = Literal["refresh", "verify", "export"]
 """refresh: analyse anew. verify: analyse anew from nothing that is stored or cached: code,

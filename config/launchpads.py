@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from core.event_signatures import EventForm, EventPlace, parse_event
-from core.primitives import Address, Hash32
+from core.evm.event_signatures import EventForm, EventPlace, parse_event
+from core.evm.primitives import Address, Hash32
 
 CurveKind = Literal["curve_a", "curve_b", "curve_c", "curve_d", "curve_e"]
 """Supported bonding curves; also the value of `liquidity_type`."""

@@ -13,7 +13,7 @@ from config.settings import ENVIRONMENT
 from config.settings_model import Settings
 from config.toml import SourceOf, decode, decode_address, load_toml
 from core.errors import ConfigError
-from core.primitives import Address
+from core.evm.primitives import Address
 
 BUILT_IN = Path(__file__).parent / "chains"
 

@@ -10,7 +10,7 @@ from structlog.typing import EventDict, Processor
 
 from config.exception_line import describe_exception
 from config.log_repeats import RepeatCounter
-from core.terminal import printable_event
+from core.process.terminal import printable_event
 
 LogFormat = Literal["text", "json"]
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.secret import Secret
+from core.process.secret import Secret
 
 KEY_ID: Final = "AWS_ACCESS_KEY_ID"
 SECRET: Final = "AWS_SECRET_ACCESS_KEY"  # noqa: S105 - a name

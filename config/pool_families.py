@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from config.toml import decode, load_toml
-from core.event_signatures import EventForm, parse_event
-from core.primitives import Hash32
+from core.evm.event_signatures import EventForm, parse_event
+from core.evm.primitives import Hash32
 
 BUILT_IN = Path(__file__).parent / "pool_families"
 

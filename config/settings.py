@@ -33,7 +33,7 @@ from config.store_address import LAKE_VARIABLE, read_address
 from config.toml import decode, load_toml, walk
 from config.watch_settings import WatchSettings
 from core.errors import ConfigError
-from core.secret import Secret
+from core.process.secret import Secret
 
 OVERLAY_NAME = "settings.toml"
 

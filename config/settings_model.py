@@ -14,8 +14,8 @@ from config.sign_in import OidcClient
 from config.sign_in_settings import SignInSettings
 from config.store_address import LAKE_VARIABLE, STORE_VARIABLE, FileAddress, StoreAddress
 from config.watch_settings import WatchSettings
+from core.process.secret import Secret, mask_url
 from core.rpc.limits import RpcLimits
-from core.secret import Secret, mask_url
 
 
 class RpcSettings(RpcLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ import msgspec
 
 from config.setting import Setting
 from core.errors import ConfigError
-from core.secret import Secret
+from core.process.secret import Secret
 
 
 class OidcClient(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import msgspec
 
 from config.object_store import ObjectStoreKeys
 from core.errors import ConfigError
-from core.secret import Secret
+from core.process.secret import Secret
 
 STORE_VARIABLE: Final = "ASSAY_STORE"
 LAKE_VARIABLE: Final = "ASSAY_LAKE"

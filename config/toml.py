@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from core.errors import ConfigError, InvalidAddressError
-from core.primitives import Address, checksum, parse_address
+from core.evm.primitives import Address, checksum, parse_address
 
 T = TypeVar("T")
 SourceOf = Callable[[str], str]

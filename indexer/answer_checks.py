@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.arrays import ByteArray, Int64Array, Uint64Array
-from core.keccak import keccak
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.process.arrays import ByteArray, Int64Array, Uint64Array
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, LogsBloom
 from indexer.decode.hex_columns import keys_of

@@ -16,7 +16,7 @@ import structlog
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import CallerError, InternalError, UpstreamError
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
@@ -25,11 +25,11 @@ from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, GatheredSpan, fetch_headers, fetch_headers_at
 from indexer.spans import SpanReader
-from sql.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
-from sql.database import Transaction
+from sql.chain.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
+from sql.engine.database import Transaction
+from sql.engine.rows import BlockRow
+from sql.engine.store import Readable, Store
 from sql.lake.final_events import FinalEvents
-from sql.rows import BlockRow
-from sql.store import Readable, Store
 
 _FETCHES_AT_ONCE = 4
 _BLOCKS_AT_ONCE = 32

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import ByteArray, IndexArray, Int32Array
+from core.process.arrays import ByteArray, IndexArray, Int32Array
 from indexer.decode.transfer_events import TransferColumns
 from sql.lake.bulk_append import LakeColumns
 

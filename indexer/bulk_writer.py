@@ -15,12 +15,12 @@ from config.chains import Chain
 from indexer.bulk_columns import LakeTransfers, to_lake
 from indexer.ingest import Ingest, WrittenSpan
 from indexer.reads import BlockSpan, GatheredSpan
-from sql.database import Transaction
-from sql.filled_spans import FillRun, note_filled
+from sql.chain.filled_spans import FillRun, note_filled
+from sql.engine.database import Transaction
+from sql.engine.store import Store
 from sql.lake.bulk_append import BulkRange, append_transfers
 from sql.lake.final_batches import FinalBatches
 from sql.lake.final_events import FinalEvents
-from sql.store import Store
 
 LEAST_LOGS: Final = 50_000
 """Logs of a piece from which on a file of its own in the lake is worth it."""

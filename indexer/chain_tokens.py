@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from core.arrays import ByteArray
-from core.primitives import Address
+from core.evm.primitives import Address
+from core.process.arrays import ByteArray
 from indexer.tracked_tokens import (
     NOT_TRACKED,
     AddressKeys,
@@ -13,15 +13,9 @@ from indexer.tracked_tokens import (
     TokenColumns,
     TrackedTokens,
 )
-from sql.columns import blob
-from sql.store import Readable
-from sql.tokens import (
-    PackedPlaces,
-    TokenChange,
-    list_changes,
-    newest_token_id,
-    pack_places,
-)
+from sql.engine.columns import blob
+from sql.engine.store import Readable
+from sql.tokens.tokens import PackedPlaces, TokenChange, list_changes, newest_token_id, pack_places
 
 _ADDRESS_BYTES = 20
 

@@ -11,9 +11,9 @@ import structlog
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import StoreError
+from sql.engine.store import Store
 from sql.lake.compaction import CompactionRequest, CompactionResult, bounds_of
 from sql.lake.compaction_runner import run_compaction
-from sql.store import Store
 
 _EVERY_S = 300.0
 """Seconds between two rounds. A round moves what has become a batch, and is soon over otherwise."""

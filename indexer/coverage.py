@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sql.database import Transaction
-from sql.pool_tables import coverage_of
-from sql.rows import CoverageRow
+from sql.chain.pool_tables import coverage_of
+from sql.engine.database import Transaction
+from sql.engine.rows import CoverageRow
 
 
 def extend_all(

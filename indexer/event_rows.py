@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from core.arrays import Int32Array
-from core.primitives import Address, HexBytes, RawAmount
+from core.evm.primitives import Address, HexBytes, RawAmount
+from core.process.arrays import Int32Array
 from indexer.decode.hex_columns import encode_hex, keys_of
 from indexer.decode.log_columns import NO_TIME, WORD_BYTES
 from indexer.decode.swap_events import SWAP_FORMS, TradeColumns
 from indexer.decode.transfer_events import TransferColumns
-from sql.rows import SwapRow, TransferRow
+from sql.engine.rows import SwapRow, TransferRow
 
 _NO_ID = "0x" + "00" * WORD_BYTES
 

@@ -15,14 +15,14 @@ import structlog
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import InternalError, UpstreamError, WrongChainError
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.backoff import backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError
 from indexer.follower import Follower
 from indexer.follower_status import FollowStatus, FollowTotals, Publish
 from indexer.heads import HeadFeed
-from sql.store import Store
+from sql.engine.store import Store
 
 _FIRST_PAUSE_S = 0.5
 _MOST_PAUSE_S = 2.0

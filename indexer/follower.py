@@ -17,7 +17,7 @@ import structlog
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import InternalError, UpstreamError
-from core.primitives import BlockRef, Hash32
+from core.evm.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.accuracy.accuracy_ledger import write_checks
@@ -30,9 +30,9 @@ from indexer.spans import SpanReader
 from indexer.watched.block_reads import BlockReads
 from indexer.watched.token_swaps import trade_facts
 from indexer.watched.token_watch import TokenWatch, WatchTotals
-from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
-from sql.database import Transaction
-from sql.store import Store
+from sql.chain.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
+from sql.engine.database import Transaction
+from sql.engine.store import Store
 from sql.unwind import unwind_from
 
 _BLOCKS_AT_ONCE = 32

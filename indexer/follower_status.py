@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from indexer.ingest import WrittenSpan
 from indexer.watched.token_watch import WatchTotals
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from config.chains import Chain
-from core.arrays import BoolArray, Int32Array, Int64Array
-from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
+from core.process.arrays import BoolArray, Int32Array, Int64Array
 from indexer.chain_tokens import ChainTokens
 from indexer.coverage import extend_all
 from indexer.decode.launch_events import LaunchDecoder
@@ -21,18 +21,18 @@ from indexer.event_rows import swap_rows, transfer_rows
 from indexer.reads import TOPICS, BlockSpan
 from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
 from indexer.young_pools import YoungPools
-from sql.blocks import insert_blocks, write_checkpoint
-from sql.database import Reader, Transaction
-from sql.filled_spans import FillRun, insert_old_transfers
+from sql.chain.blocks import insert_blocks, write_checkpoint
+from sql.chain.filled_spans import FillRun, insert_old_transfers
+from sql.chain.launch_tables import insert_launches
+from sql.chain.liquidity_events import insert_liquidity
+from sql.chain.pool_tables import insert_pools
+from sql.chain.trade_tables import insert_trades
+from sql.chain.transfer_tables import insert_transfers, insert_undecoded
+from sql.engine.database import Reader, Transaction
+from sql.engine.rows import BlockRow, CheckpointRow, PoolRow, TransferRow
+from sql.engine.store import Readable
 from sql.lake.final_events import FinalEvents
-from sql.launch_tables import insert_launches
-from sql.liquidity_events import insert_liquidity
-from sql.pool_tables import insert_pools
-from sql.rows import BlockRow, CheckpointRow, PoolRow, TransferRow
-from sql.store import Readable
-from sql.tokens import Because, complete_transfers, track_seen
-from sql.trade_tables import insert_trades
-from sql.transfer_tables import insert_transfers, insert_undecoded
+from sql.tokens.tokens import Because, complete_transfers, track_seen
 
 FOLLOW = "follow"
 TRANSFERS = "transfers"

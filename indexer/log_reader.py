@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from core.errors import AssayError, UpstreamError
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.backoff import SleepClock, SystemClock
 from core.rpc.client import RpcClient
 from core.rpc.failures import AddressRefusedError, MalformedAnswerError, RangeRefusedError

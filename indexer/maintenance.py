@@ -16,15 +16,15 @@ from core.errors import InternalError
 from core.rpc.client import RpcClient
 from indexer.ingest import FOLLOW
 from indexer.transfer_history import Histories
-from sql.accuracy_counts import add_up_counts, delete_old_counts
-from sql.blocks import FINAL, read_checkpoint
-from sql.disagreements import delete_old_disagreements
-from sql.finalization import finalize_rows
-from sql.liquidity_events import delete_old_liquidity
-from sql.observations import delete_old_observations
-from sql.report_history import delete_old_history
-from sql.store import Store
-from sql.trade_tables import delete_old_trades
+from sql.chain.blocks import FINAL, read_checkpoint
+from sql.chain.finalization import finalize_rows
+from sql.chain.liquidity_events import delete_old_liquidity
+from sql.chain.trade_tables import delete_old_trades
+from sql.engine.store import Store
+from sql.reports.accuracy_counts import add_up_counts, delete_old_counts
+from sql.reports.disagreements import delete_old_disagreements
+from sql.reports.report_history import delete_old_history
+from sql.tokens.observations import delete_old_observations
 
 _DELETED_EVERY_S = 600.0
 

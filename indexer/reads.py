@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.primitives import BlockRef, Hash32
+from core.evm.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, decode_header, header_request

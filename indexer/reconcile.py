@@ -5,7 +5,7 @@ The follower executes the step. No I/O.
 
 import msgspec
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 
 
 class NoChange(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from config.settings_model import IndexerSettings
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,

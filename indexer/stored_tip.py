@@ -1,9 +1,9 @@
 """How far the blocks of a chain are in the store, whichever process follows it."""
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from indexer.ingest import FOLLOW
-from sql.blocks import list_blocks, read_checkpoint
-from sql.store import Store
+from sql.chain.blocks import list_blocks, read_checkpoint
+from sql.engine.store import Store
 
 
 def read_tip(store: Store, chain_id: int) -> BlockRef | None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from core.arrays import (
+from core.process.arrays import (
     BoolArray,
     ByteArray,
     IndexArray,

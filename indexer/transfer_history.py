@@ -20,7 +20,7 @@ from cachetools import FIFOCache
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
-from core.primitives import Address, BlockRef
+from core.evm.primitives import Address, BlockRef
 from core.rpc.backoff import backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError
@@ -31,17 +31,17 @@ from indexer.ingest import FOLLOW
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader
-from sql.balances import holders_of
-from sql.blocks import find_block_from, has_backfill, read_checkpoint
-from sql.database import Transaction
-from sql.filled_spans import insert_old_transfers
-from sql.history_tables import DueHistory, read_due_history, write_history
+from sql.chain.balances import holders_of
+from sql.chain.blocks import find_block_from, has_backfill, read_checkpoint
+from sql.chain.filled_spans import insert_old_transfers
+from sql.chain.history_tables import DueHistory, read_due_history, write_history
+from sql.chain.transfer_tables import insert_undecoded
+from sql.engine.database import Transaction
+from sql.engine.rows import HistoryRow, UndecodedRow
+from sql.engine.store import Store
 from sql.lake.final_events import FinalEvents
-from sql.rows import HistoryRow, UndecodedRow
-from sql.store import Store
-from sql.task_queue import drop_task, put_task, take_tasks
-from sql.tokens import read_token, set_transfers_from
-from sql.transfer_tables import insert_undecoded
+from sql.tokens.task_queue import drop_task, put_task, take_tasks
+from sql.tokens.tokens import read_token, set_transfers_from
 
 _MOST_REQUESTS_A_TURN = 20
 _MOST_LOGS_A_TURN = 20_000

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from config.chains import Chain
-from core.arrays import BoolArray, ByteArray, IndexArray, Int64Array, Uint64Array
-from sql.columns import blob
-from sql.database import Reader
-from sql.liquidity_events import kept_blocks
-from sql.pool_tables import pools_since
-from sql.rows import PoolRow
+from core.process.arrays import BoolArray, ByteArray, IndexArray, Int64Array, Uint64Array
+from sql.chain.liquidity_events import kept_blocks
+from sql.chain.pool_tables import pools_since
+from sql.engine.columns import blob
+from sql.engine.database import Reader
+from sql.engine.rows import PoolRow
 
 _HEAD_BYTES = 8
 _MOST_ADDED = 4_096

@@ -5,16 +5,16 @@ from collections.abc import Iterable
 import msgspec
 
 from core.errors import StoreError
-from core.primitives import Address
-from sql.blocks import FINAL, read_checkpoint
-from sql.columns import blob
-from sql.database import Transaction
-from sql.disagreements import delete_disagreements, undo_disagreements_from
-from sql.observations import delete_observations, undo_observations_from
-from sql.report_history import delete_history, undo_history_from
-from sql.reports import delete_reports
-from sql.task_queue import drop_task
-from sql.tokens import Because
+from core.evm.primitives import Address
+from sql.chain.blocks import FINAL, read_checkpoint
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.reports.disagreements import delete_disagreements, undo_disagreements_from
+from sql.reports.report_history import delete_history, undo_history_from
+from sql.reports.report_tables import delete_reports
+from sql.tokens.observations import delete_observations, undo_observations_from
+from sql.tokens.task_queue import drop_task
+from sql.tokens.tokens import Because
 
 
 class _Seen(msgspec.Struct, frozen=True, kw_only=True):

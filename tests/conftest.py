@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from harness.browser.chromium import Chromium, find_chromium
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer, running_postgres
 from tests.examples import NIGHTLY
+from tests.harness.browser.chromium import Chromium, find_chromium
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer, running_postgres
 
 FIXTURES = {
     "anvil_node": "node",

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from analysis.backtest.pool_trades import PoolTrade
-from core.primitives import Address, HexBytes
+from core.evm.primitives import Address, HexBytes
 
 BuyerOutcome = Literal["untried", "sold", "refused", "short"]
 """untried: no attempt to sell was seen. sold: every sale seen brought what it should. refused: a

@@ -5,8 +5,8 @@ import msgspec
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.chain_memory import ChainMemory
 from analysis.pipeline.scan import scan
-from core.primitives import Address, BlockRef
-from core.report import Report
+from core.evm.primitives import Address, BlockRef
+from core.report.report import Report
 
 
 async def judge_as_of(context: ChainContext, token: Address, block: BlockRef) -> Report:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from core.primitives import Address
+from core.evm.primitives import Address
 from sql.analyst.launch_trades import FirstTrade, LaunchEvents, LaunchTrade, LaunchTransfer
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from analysis.conditions.condition_evaluator import address_of_word, constant
 from analysis.conditions.condition_inputs import OrdinaryTrade
 from analysis.static.token_model.cap_rules import ComputationStep
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 class AskedContracts:

@@ -11,8 +11,8 @@ from analysis.conditions.condition_inputs import Input, OrdinaryTrade
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.trade_conditions import TradeCondition
-from core.keccak import keccak
-from core.primitives import Address, Hash32, low_address, to_hash32
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, Hash32, low_address, to_hash32
 
 _TRANSFER: Final = "0xa9059cbb"
 _APPROVE: Final = "0x095ea7b3"

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 
 Input = Literal[
     "time",

@@ -15,7 +15,7 @@ from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_solver import ConditionSolver
 from analysis.conditions.size_intervals import size_span, trade_sizes
 from analysis.static.token_model.trade_conditions import TradeConditions
-from core.primitives import Address, Hash32, RawAmount
+from core.evm.primitives import Address, Hash32, RawAmount
 
 _MOST_WHAT_IFS: Final = 40
 

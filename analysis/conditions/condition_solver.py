@@ -24,7 +24,7 @@ from analysis.conditions.flip_search import (
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
 from analysis.static.token_model.trade_conditions import Source, StoredValues, TradeCondition
-from core.primitives import ADDRESS_MASK, Address, Hash32
+from core.evm.primitives import ADDRESS_MASK, Address, Hash32
 
 _MOST_MEANINGS: Final = 16
 _YEAR_S: Final = 365 * 86_400

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 _USUAL_SHARES: Final = (2_300, 110, 23)
 """Divisors of the reserve: sizes that are bought and sold in any case, by `scenarios.buy`."""

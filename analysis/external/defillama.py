@@ -7,7 +7,7 @@ import msgspec
 
 from analysis.external.host import HttpService
 from analysis.external.numbers import Figure, positive
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _LEAST_CONFIDENCE = 0.5
 """Least confidence, 0 to 1, of a price that is used."""

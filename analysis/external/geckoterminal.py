@@ -9,7 +9,7 @@ import msgspec
 
 from analysis.external.host import HttpService
 from analysis.external.numbers import Figure, positive
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 
 MOST_POOLS_A_REQUEST = 30
 

@@ -12,7 +12,7 @@ from analysis.external.host import HttpService
 from config.chains import Chain
 from config.external_settings import MarketDataSettings
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 
 T = TypeVar("T")
 _LOG = structlog.get_logger(__name__)

@@ -10,8 +10,8 @@ import structlog
 from analysis.external.host import HttpService
 from config.external_settings import SourceSettings
 from core.errors import UpstreamError
-from core.primitives import Address
-from core.secret import Secret
+from core.evm.primitives import Address
+from core.process.secret import Secret
 
 _LOG = structlog.get_logger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from analysis.token.metadata import Metadata
 from config.launchpads import Launchpad
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _DECIMALS = 18
 _SUPPLY_RAW = 10**9 * 10**_DECIMALS

@@ -16,8 +16,8 @@ from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Catalogue, Launchpad
-from core.abi import selector_of, topic_of
-from core.primitives import Address, low_address
+from core.evm.abi import selector_of, topic_of
+from core.evm.primitives import Address, low_address
 
 _GAS = 15_000_000
 """Gas of one search: nodes with EIP-7825 refuse more than 2**24. Several hundred entries fit."""

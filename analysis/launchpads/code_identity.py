@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from analysis.static.analyse_code import analyse_code
 from config.launchpads import Launchpad
-from core.keccak import keccak
+from core.evm.keccak import keccak
 
 _LONGEST_CLONE = 128
 """Longest code of a clone, in bytes. EIP-1167 takes 45, its successors with stored arguments

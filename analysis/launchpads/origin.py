@@ -17,8 +17,8 @@ from analysis.launchpads.sightings import LaunchEvent, LogSearch, SightingRead
 from analysis.reads.eth_reads import Reply, decode_address
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Launchpad
-from core.primitives import ZERO_ADDRESS, Address
-from sql.rows import LaunchRow
+from core.evm.primitives import ZERO_ADDRESS, Address
+from sql.engine.rows import LaunchRow
 
 Signal = Literal["event", "registry", "code", "getter", "address"]
 

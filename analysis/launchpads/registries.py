@@ -15,7 +15,7 @@ from analysis.reads.eth_reads import WORD, NoAnswer, Reply
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Launchpad, Registry
 from core.errors import UpstreamError
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _OFFSET_TO_STRUCT = WORD
 

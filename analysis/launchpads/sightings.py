@@ -11,10 +11,10 @@ import msgspec
 
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import CreationEvent, Launchpad
-from core.abi import address_word
-from core.primitives import Address
+from core.evm.abi import address_word
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from sql.rows import LaunchRow
+from sql.engine.rows import LaunchRow
 
 _TOPICS = (1, 2, 3)
 

@@ -16,8 +16,8 @@ from analysis.launchpads.origin import OriginEvidence, Signal
 from analysis.launchpads.registries import RegistryQuestion, RegistryReads, RegistryRecord, Word
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.metadata import Metadata
-from core.primitives import Address
-from core.report import EvidenceRow
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow
 
 UNNAMED = "launchpad"
 """Name for an issuer that is provably a launch platform, but not configured. Source: the

@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.liquidity.holdings import Part, PoolHoldings, gather
 from analysis.market.venues.pool import PoolState
-from core.primitives import Address
+from core.evm.primitives import Address
 
 ShareKey = tuple[Address, int]
 """Holder, and number of the bin."""

@@ -11,8 +11,8 @@ import msgspec
 from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import WORD, Log, NoAnswer, Reply
 from analysis.reads.read_batch import ReadBatch
-from core.abi import topic_of
-from core.primitives import Address
+from core.evm.abi import topic_of
+from core.evm.primitives import Address
 
 TRANSFER_BATCH: Final = topic_of("TransferBatch(address,address,address,uint256[],uint256[])")
 

@@ -35,7 +35,7 @@ from analysis.reads.eth_reads import (
     decode_uint,
 )
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 
 
 class BookBins:

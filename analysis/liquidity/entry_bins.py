@@ -45,9 +45,9 @@ from analysis.reads.eth_reads import (
     decode_uint,
 )
 from analysis.reads.read_batch import ReadBatch
-from core.abi import address_word, topic_of
-from core.keccak import keccak
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.abi import address_word, topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import ZERO_ADDRESS, Address
 
 MOST_BLOCKS: Final = 40
 """Blocks that are searched for first holders, those of the largest mints first."""

@@ -25,7 +25,7 @@ from analysis.market.venues.uniswap_v4_state import MODIFY_LIQUIDITY, Position
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.eth_reads import Log, decode_address, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import Address
+from core.evm.primitives import Address
 
 MOST_POSITIONS: Final = 60
 """Positions whose owners are read, largest first."""

@@ -27,7 +27,7 @@ from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
 from config.chains import Chain
 from core.errors import StoreError
-from core.primitives import Address, BlockRef
+from core.evm.primitives import Address, BlockRef
 
 _LOG = structlog.get_logger(__name__)
 

@@ -15,7 +15,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
 from config.chains import Chain
-from core.primitives import Address
+from core.evm.primitives import Address
 
 MOST_CODES: Final = 40
 """Holders of one pool whose code is read."""

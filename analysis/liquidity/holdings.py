@@ -9,7 +9,7 @@ import msgspec
 
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest
 
 

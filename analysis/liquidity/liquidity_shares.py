@@ -14,7 +14,7 @@ import msgspec
 from analysis.liquidity.holdings import LiquidityHolding, PoolHoldings
 from analysis.liquidity.locks import Lock
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address
+from core.evm.primitives import Address
 
 LiquidityHolderKind = Literal["burn", "locker", "creator", "owner", "pool", "contract", "account"]
 """`pool`: LP tokens that lie in the pair itself, which whoever comes first can redeem."""

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import msgspec
 
 from analysis.liquidity.holdings import AskRound
-from core.primitives import Address
+from core.evm.primitives import Address
 
 NEVER_S: Final = 2**40
 """Latest time that is told: later ones are taken for it."""

@@ -20,8 +20,8 @@ from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import Log, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
-from core.abi import topic_of
-from core.primitives import Address
+from core.evm.abi import topic_of
+from core.evm.primitives import Address
 
 MOST_HOLDERS: Final = 60
 """Balances that are read beside those of the addresses known beforehand."""

@@ -37,9 +37,9 @@ from analysis.reads.eth_reads import (
     words_of,
 )
 from analysis.reads.read_batch import ReadBatch
-from core.abi import topic_of
-from core.keccak import keccak
-from core.primitives import Address
+from core.evm.abi import topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import Address
 
 MOST_BLOCKS: Final = 40
 """Blocks that are searched for token ids, those of the largest mints first."""

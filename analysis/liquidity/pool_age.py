@@ -13,7 +13,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.reads.eth_reads import decode_logs
 from analysis.reads.node import Node
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 
 _SEARCHED: Final = 2_000
 """Blocks before that time that are searched: most nodes allow so many in one query."""

@@ -13,7 +13,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.reads.chain_reads import RequestHandle
 from analysis.reads.indexed_facts import IndexedEvent, PoolEvents
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer
 
 FIRST_BLOCKS: Final = (500, 5)

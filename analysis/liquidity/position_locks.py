@@ -27,8 +27,8 @@ from analysis.reads.eth_reads import (
     words_of,
 )
 from analysis.reads.read_batch import ReadBatch
-from core.abi import address_word, topic_of
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.abi import address_word, topic_of
+from core.evm.primitives import ZERO_ADDRESS, Address
 
 MOST_POSITIONS: Final = 20
 """Positions in one locker whose locks are read, those of the largest value first."""

@@ -23,8 +23,8 @@ from analysis.reads.eth_reads import (
     words_of,
 )
 from analysis.reads.read_batch import ReadBatch
-from core.abi import address_word, decode_values
-from core.primitives import Address
+from core.evm.abi import address_word, decode_values
+from core.evm.primitives import Address
 
 MOST_LOCKS: Final = 20
 """Locks of one token in one locker that are read."""

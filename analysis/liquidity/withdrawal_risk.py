@@ -13,7 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from analysis.liquidity.liquidity_shares import LiquidityShares
-from core.primitives import Address
+from core.evm.primitives import Address
 
 YOUNG_S: Final = 30 * 86_400
 """Age of a pool up to which all that can be withdrawn counts, and how long a lock has to last."""

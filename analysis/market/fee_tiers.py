@@ -16,8 +16,8 @@ from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.eth_reads import Log, Reply, decode_logs
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.abi import topic_of
-from core.primitives import Address
+from core.evm.abi import topic_of
+from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest
 
 _FEE_ENABLED = topic_of("FeeAmountEnabled(uint24,int24)")

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from analysis.market.liquidity_value import Price
 from analysis.market.token_price import LastTrade
 from config.chains import Chain
-from core.primitives import Address, HexBytes, RawAmount
-from core.report import PoolResultRow, Report
-from sql.store import Store
-from sql.trade_tables import newest_trades
+from core.evm.primitives import Address, HexBytes, RawAmount
+from core.report.report import PoolResultRow, Report
+from sql.chain.trade_tables import newest_trades
+from sql.engine.store import Store
 
 _OLDEST_S = 86_400
 """Trades are read this far behind the report; older ones are worse than the pools' own price."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from analysis.market.venues.pool import Candidate, PoolState
 from analysis.reads.eth_reads import NoAnswer
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Anchor, Chain, Oracle
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 
 _GRACE_S = 3_600
 """Delay past its heartbeat after which a feed's answer is stale."""

@@ -8,8 +8,8 @@ from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.venue_registry import venue_of
 from config.chains import Dex
-from core.primitives import Address
-from sql.rows import PoolRow
+from core.evm.primitives import Address
+from sql.engine.rows import PoolRow
 
 
 def find_lookups(

@@ -25,7 +25,7 @@ from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):

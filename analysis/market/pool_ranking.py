@@ -12,8 +12,8 @@ import msgspec
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refused
-from core.primitives import Address, RawAmount
-from core.report import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
+from core.evm.primitives import Address, RawAmount
+from core.report.report import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
 
 
 class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -6,7 +6,7 @@ from analysis.market.venues.venue import PoolReading
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 def ask_pool(

@@ -19,7 +19,7 @@ from analysis.market.venues.venue_registry import ROUTER_FORMS, venue_of
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Chain
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 class RouterFacts(msgspec.Struct, frozen=True, kw_only=True):

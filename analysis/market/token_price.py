@@ -9,7 +9,7 @@ import msgspec
 
 from analysis.external.market_data import MarketData
 from config.chains import Chain
-from core.report import Report
+from core.report.report import Report
 
 PriceSource = Literal["aggregator", "network_token_info", "pool_spot", "stablecoin_pin"]
 

@@ -16,9 +16,9 @@ import structlog
 from analysis.pipeline.report_age import is_recent, is_servable
 from config.settings_model import AnalysisSettings
 from core.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
-from core.primitives import Address
-from core.report import Report
-from sql.rows import RefusalRow
+from core.evm.primitives import Address
+from core.report.report import Report
+from sql.engine.rows import RefusalRow
 
 _LOG = structlog.get_logger(__name__)
 

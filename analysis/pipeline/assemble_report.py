@@ -22,11 +22,11 @@ from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
 from analysis.token.source_verification import SourceFindings
-from core.code_shape import CodeShape
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address, BlockRef
-from core.report import ClockLimitRow, EvidenceRow, Report, ReportRow, StateWord
+from core.evm.code_shape import CodeShape
+from core.evm.primitives import Address, BlockRef
+from core.report.fields.scan_findings import ScanFindings
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import ClockLimitRow, EvidenceRow, Report, ReportRow, StateWord
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.result_cache import StaticResultCache
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
-from core.primitives import BlockRef, Hash32
+from core.evm.primitives import BlockRef, Hash32
 
 
 class ChainContext(msgspec.Struct, frozen=True, kw_only=True):

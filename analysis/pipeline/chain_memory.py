@@ -25,7 +25,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.headers import Header
 
 _PROPOSERS_KEPT: Final = 16

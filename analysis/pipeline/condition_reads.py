@@ -17,7 +17,7 @@ from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token.judge_code import CodeVerdict, judge_code
 from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
 
 _MOST_SLOTS: Final = 64

@@ -8,7 +8,7 @@ from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_simulations import can_simulate
 from analysis.pipeline.trade_rounds import Buys
 from analysis.scenarios.condition_check import CodeConditions, ConditionSimulations, prepare
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 def write_condition_checks(

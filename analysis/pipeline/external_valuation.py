@@ -17,7 +17,7 @@ from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.venue_registry import venue_of
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.second_round import MarketState
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 
 LEAST_DEPTH_USD = 5_000.0
 """Anchor liquidity, in US dollars, of the market that prices a quote token. A price with less

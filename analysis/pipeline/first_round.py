@@ -39,7 +39,7 @@ from analysis.token.ownership import OwnerReads
 from analysis.token.proxy_resolution import ProxyReads, StandardSlots
 from config.burn import BURN_ADDRESSES
 from config.chains import Chain, Dex
-from core.primitives import Address, BlockRef
+from core.evm.primitives import Address, BlockRef
 
 _HOLDERS_ASKED = 20
 """Holders read. Some will turn out to be pools or owners, which is not known yet."""

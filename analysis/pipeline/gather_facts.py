@@ -19,8 +19,8 @@ from analysis.token.judge_code import CodeVerdict
 from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.token.source_verification import NOT_ASKED
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address
-from core.report import EvidenceRow
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow
 
 
 def gather_facts(

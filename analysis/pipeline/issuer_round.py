@@ -15,7 +15,7 @@ from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.second_round import MOST_DECIMALS
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 
 
 class IssuerFindings(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from analysis.liquidity.withdrawal_risk import (
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
 from core.errors import UpstreamError
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 
 _MOST_POOLS: Final = 3
 """Pools that are looked at, deepest first; what the others are worth counts as not known."""

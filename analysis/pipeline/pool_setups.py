@@ -10,7 +10,7 @@ from analysis.scenarios import sale
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.simulation.block_schedule import next_blocks
 from analysis.simulation.simulate_v1 import NotSimulated
-from core.primitives import ZERO_ADDRESS
+from core.evm.primitives import ZERO_ADDRESS
 
 
 def what_if_blocks(context: ChainContext, first_round: FirstRound) -> tuple[tuple[int, int], ...]:

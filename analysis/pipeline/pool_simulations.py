@@ -41,8 +41,8 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from core.primitives import Address
-from core.report import EvidenceRow
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow
 
 
 class _Written(Protocol):

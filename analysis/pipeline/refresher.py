@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from analysis.pipeline.analyser import KnownReport
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.report import Report
 
 
 class Refresher(Protocol):

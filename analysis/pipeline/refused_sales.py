@@ -14,8 +14,8 @@ from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import Refused, SimulationResult
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
-from core.primitives import Address
-from core.report import EvidenceRow
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow
 
 
 async def simulate_owner_sale(

@@ -2,7 +2,7 @@
 
 from analysis.scenarios import transfer
 from config.settings_model import AnalysisSettings
-from core.report import Report
+from core.report.report import Report
 
 
 def is_recent(report: Report, settings: AnalysisSettings, *, now_s: float) -> bool:

@@ -19,8 +19,8 @@ from typing import Final
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.stages import Stage, running
 from analysis.pipeline.token_scan import TokenScan
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.report import Report
 
 _PLANNED: Final = ("plan",)
 _READ: Final = ("conditions", "hooks", "owner slots", "clock", "caps", "parties", "issuer")

@@ -20,7 +20,7 @@ from analysis.pipeline.offload import in_thread_if_large
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 MOST_DECIMALS = 77
 """10**77 still fits in 256 bits; an honest token has no more decimals."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from analysis.scenarios.condition_check import CodeConditions
-from core.primitives import Address, Hash32, to_hash32
-from core.report import StateWord
+from core.evm.primitives import Address, Hash32, to_hash32
+from core.report.report import StateWord
 
 
 def state_words(

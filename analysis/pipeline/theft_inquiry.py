@@ -14,7 +14,7 @@ from analysis.scenarios.victim_buy import find_buyer
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 def theft_inquiry(

@@ -37,8 +37,8 @@ from analysis.token.judge_code import CodeVerdict, judge_code
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
 from analysis.token.source_verification import SourceFindings, find_openness
-from core.primitives import Address, BlockRef, Hash32
-from core.report import EvidenceRow, Report
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.report import EvidenceRow, Report
 
 
 class TokenScan:

@@ -37,9 +37,9 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address
-from core.report import EvidenceRow
+from core.evm.primitives import Address
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import EvidenceRow
 
 
 class Buys(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,10 +16,10 @@ from analysis.replay.evidence_pack import EvidencePack, PackFile, file_of
 from analysis.replay.pack_signature import sign_pack
 from analysis.replay.record_pack import record_pack
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
-from core.report import Report
-from core.secret import Secret
-from core.single_flight import SingleFlight
+from core.evm.primitives import Address, Hash32
+from core.process.secret import Secret
+from core.process.single_flight import SingleFlight
+from core.report.report import Report
 
 WITHIN_S: Final = 15.0
 """Longest that one of them may take, waiting included."""

@@ -13,7 +13,7 @@ from analysis.market.proceeds_curve import ProceedsCurve, best_split
 from analysis.scenarios.exit_sale import ExitLeg, ExitOutcome, LegOutcome
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 _TAX_POINTS: Final = 1.0
 """Percentage points by which buyers' tax may exceed that of the quoted sales."""

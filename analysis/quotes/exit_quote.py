@@ -32,8 +32,8 @@ from analysis.scenarios.exit_sale import (
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.simulation.backends import perform
 from analysis.simulation.simulate_v1 import NotSimulated, Refused
-from core.primitives import Address, BlockRef, RawAmount
-from core.report import PoolResultRow, Report
+from core.evm.primitives import Address, BlockRef, RawAmount
+from core.report.report import PoolResultRow, Report
 
 SIZES_USD: Final = (100.0, 1_000.0, 10_000.0, 100_000.0)
 """Sizes that every quote has, in USD at the spot price."""

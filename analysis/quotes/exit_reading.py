@@ -7,7 +7,7 @@ import msgspec
 from analysis.quotes.exit_choice import PoolSales
 from analysis.scenarios.exit_sale import ExitOutcome, LegOutcome
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 
 class ExitPart(msgspec.Struct, frozen=True, kw_only=True):

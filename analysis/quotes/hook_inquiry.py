@@ -35,7 +35,7 @@ from analysis.token.owner_slots import NO_SLOTS, OwnerSlots, read_owner_slots
 from analysis.token.ownership import OwnerReads
 from analysis.token.proxy_resolution import ADMIN_SLOT
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address, BlockRef, Hash32, address_of
+from core.evm.primitives import Address, BlockRef, Hash32, address_of
 
 MOST_POOLS: Final = 3
 """Pools with hooks that are looked at, deepest first."""

@@ -32,7 +32,7 @@ from analysis.scenarios.sized_trades import (
 )
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused, SimulationResult
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 SIZES_USD: Final = (100.0, 1_000.0, 10_000.0)
 """Sizes of the buys, about: each is changed by up to a tenth, as round sizes tell a test."""

@@ -36,7 +36,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import Address
+from core.evm.primitives import Address
 
 MOST_HOLDERS: Final = 3
 """Holders whose withdrawal is simulated, largest first."""

@@ -39,8 +39,8 @@ from analysis.scenarios.withdrawal import (
 from analysis.scenarios.withdrawal_calls import withdrawn_parts
 from analysis.simulation.backends import perform
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
-from core.primitives import Address, BlockRef, RawAmount
-from core.report import PoolResultRow, Report
+from core.evm.primitives import Address, BlockRef, RawAmount
+from core.report.report import PoolResultRow, Report
 
 MOST_POOLS: Final = 3
 """Pools that are looked at, deepest first."""

@@ -8,8 +8,8 @@ from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck
 from analysis.replay.evidence_pack import PackFile
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.report import Report
 
 
 class Quotes(Protocol):

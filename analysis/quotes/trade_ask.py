@@ -12,7 +12,7 @@ from analysis.pipeline.second_round import run_second_round
 from analysis.scenarios.called_trade import TradeCall
 from config.chains import Chain, Dex
 from core.errors import CallerError
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes, RawAmount
 
 AskedSide = Literal["buy", "sell"]
 

@@ -39,8 +39,8 @@ from analysis.simulation.disguise import Disguise
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimLog, SimulationResult
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, RawAmount
-from core.report import Report
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, RawAmount
+from core.report.report import Report
 
 CallOutcome = Literal["passed", "reverted", "unknown"]
 

@@ -10,8 +10,8 @@ import msgspec
 
 from analysis.scenarios.called_trade import AllowanceKey, CalledTrade, WatchedReads
 from analysis.simulation.simulate_v1 import SimLog, SimulationResult
-from core.abi import address_word, topic_of
-from core.primitives import ZERO_ADDRESS, Address, RawAmount, low_address
+from core.evm.abi import address_word, topic_of
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount, low_address
 
 _TRANSFER: Final = topic_of("Transfer(address,address,uint256)")
 _APPROVAL: Final = topic_of("Approval(address,address,uint256)")

@@ -12,7 +12,7 @@ from analysis.scenarios.called_trade import SenderState, TradeCall, least_wei
 from analysis.simulation.balance_slot import BalanceProbe
 from analysis.simulation.disguise import Disguise
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
-from core.primitives import Address, BlockRef, RawAmount
+from core.evm.primitives import Address, BlockRef, RawAmount
 from core.rpc.messages import RpcRequest
 
 

@@ -3,7 +3,7 @@
 from analysis.reads.chain_reads import CallRead, CodeRead, ContractRead
 from analysis.reads.eth_reads import decode_address, decode_uint
 from analysis.reads.rpc_reads import NodeFault, ReadAnswer
-from core.primitives import ZERO_ADDRESS, Address, low_address
+from core.evm.primitives import ZERO_ADDRESS, Address, low_address
 
 _LONGEST_CLONE = 128
 _PUSH1, _PUSH32 = 0x60, 0x7F

@@ -8,7 +8,7 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from analysis.reads.rpc_reads import ReadAnswer
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 
 
 class BlockReader:

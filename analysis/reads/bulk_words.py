@@ -15,7 +15,7 @@ from analysis.reads.eth_reads import WORD, NoAnswer
 from analysis.reads.multicall import PackStep, ReadStatus, pack_request, read_pack
 from analysis.reads.node import Node
 from analysis.reads.rpc_reads import NodeFault, read_answer, read_request
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
 
 _LOADER: Final = "0x60005b3681101560155780355481526020016002565b366000f3"

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from analysis.reads.eth_reads import CALL_GAS, WORD, Reply
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.rpc.messages import RpcAnswer
 
 T_co = TypeVar("T_co", covariant=True)

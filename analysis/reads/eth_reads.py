@@ -8,7 +8,7 @@ import msgspec
 
 from analysis.reads.revert_reason import decode_revert
 from core.errors import UpstreamError
-from core.primitives import Address, address_of
+from core.evm.primitives import Address, address_of
 from core.rpc.messages import RpcAnswer, RpcFault
 
 CALL_GAS = 15_000_000

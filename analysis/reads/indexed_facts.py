@@ -6,8 +6,8 @@ from typing import Literal, Protocol
 import msgspec
 
 from config.chains import Chain
-from core.primitives import Address, BlockRef, RawAmount
-from sql.rows import LaunchRow, PoolRow
+from core.evm.primitives import Address, BlockRef, RawAmount
+from sql.engine.rows import LaunchRow, PoolRow
 
 
 class TransferHistory(msgspec.Struct, frozen=True, kw_only=True):

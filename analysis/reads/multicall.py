@@ -14,7 +14,7 @@ from analysis.reads.chain_reads import AnswerAddress, CallRead, CodeRead, Contra
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, read_reply
 from analysis.reads.revert_reason import decode_revert
 from core.errors import UpstreamError
-from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 PACK_GAS = 15_000_000

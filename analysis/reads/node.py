@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
 
 

@@ -22,7 +22,7 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_exchange import ReadExchange
 from analysis.reads.rpc_reads import NodeFault, ReadAnswer
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from core.rpc.headers import Header
 from core.rpc.messages import RpcAnswer, RpcRequest
 

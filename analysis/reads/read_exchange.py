@@ -14,7 +14,7 @@ from analysis.reads.node_capabilities import Capability, NodeCapabilities
 from analysis.reads.read_packing import ReadPack, pack_reads
 from analysis.reads.rpc_reads import NodeFault, ReadAnswer, not_made, read_answer, read_request
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from core.rpc.headers import Header, block_request, decode_header
 from core.rpc.messages import RpcAnswer, RpcRequest
 

@@ -7,7 +7,7 @@ import msgspec
 
 from analysis.reads.chain_reads import CallRead, CodeRead, ContractRead, SlotRead, source_of
 from analysis.reads.multicall import PackStep, fits, pack_request
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcRequest
 
 _FEWEST = 3

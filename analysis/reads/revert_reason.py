@@ -10,7 +10,7 @@ from functools import lru_cache
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from core.abi import argument_types, selector_of
+from core.evm.abi import argument_types, selector_of
 
 _ERROR = bytes.fromhex(selector_of("Error(string)")[2:])
 _PANIC = bytes.fromhex(selector_of("Panic(uint256)")[2:])

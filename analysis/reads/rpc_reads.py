@@ -5,7 +5,7 @@ import msgspec
 from analysis.reads.chain_reads import CallRead, CodeRead, ContractRead, SlotRead
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, read_code, read_reply, read_word
 from core.errors import UpstreamError
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.read_batch import ReadBatch
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 
 WAIT_S: Final = 2.0
 """Seconds to wait for the slots, as for those of the owner."""

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.messages import RpcRequest
 
 _MOST_GAS: Final = 100_000_000

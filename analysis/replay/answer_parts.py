@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from core.keccak import keccak
+from core.evm.keccak import keccak
 from core.rpc.messages import RpcAnswer, RpcFault
 
 FAILED: Final = "failed"

@@ -9,10 +9,10 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from config.settings_model import AnalysisSettings
-from core import zstd
 from core.errors import CallerError
-from core.primitives import Address, BlockRef, Hash32
-from core.report import Report
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.process import zstd
+from core.report.report import Report
 
 VERSION: Final = 1
 

@@ -18,9 +18,9 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.replay.allowed_requests import reason_against
 from analysis.replay.evidence_pack import EvidencePackError, Given
 from config.chains import Chain
-from core.keccak import keccak
-from core.primitives import Address, BlockRef, Hash32
-from core.report import Report
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.report import Report
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 NO_SUCH_METHOD = RpcFault(code=-32601, message="the method is not available")

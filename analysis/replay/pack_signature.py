@@ -16,9 +16,9 @@ from analysis.replay.evidence_pack import (
     canonical,
 )
 from core.errors import ConfigError
-from core.keccak import keccak
-from core.primitives import Address
-from core.secret import Secret
+from core.evm.keccak import keccak
+from core.evm.primitives import Address
+from core.process.secret import Secret
 
 KEY_VARIABLE: Final = "ASSAY_SIGNING_KEY"
 

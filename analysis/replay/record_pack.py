@@ -21,7 +21,7 @@ from analysis.replay.evidence_pack import (
     encode_pack,
 )
 from analysis.replay.fixed_analysis import analyse_fixed, chain_facts, request_key
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcRequest
 
 

@@ -20,7 +20,7 @@ from analysis.replay.fixed_analysis import (
     request_key,
 )
 from core.errors import AssayError
-from core.report import Report
+from core.report.report import Report
 from core.rpc.messages import RpcAnswer, RpcRequest
 
 _AT_ONCE: Final = 100

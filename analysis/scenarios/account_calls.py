@@ -6,7 +6,7 @@ from analysis.scenarios.token_calls import UNLIMITED
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.trade_steps import ApprovalSteps, write_approval
 from analysis.simulation.simulation_builder import CallWriter
-from core.primitives import Address
+from core.evm.primitives import Address
 
 ACT_GAS = 4_000_000
 """Gas of one trade or transfer where a simulation has many: above what the dearest honest token

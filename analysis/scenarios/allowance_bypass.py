@@ -12,8 +12,8 @@ import msgspec
 from analysis.scenarios.attack_setup import AttackCall, AttackSetup, transfer_from
 from analysis.scenarios.theft_attempts import TheftAttempt, TheftOutcome
 from analysis.scenarios.transfer import Wallet
-from core.abi import call_data
-from core.primitives import Address
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 
 _STRANGERS = 3
 _MOST_RECIPIENTS = 8

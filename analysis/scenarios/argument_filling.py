@@ -17,8 +17,8 @@ from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument
 from analysis.static.evm.path_state import TRANSFER
-from core.abi import call_data
-from core.primitives import Address
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 
 Amount = Literal["part", "all", "one", "none", "more"]
 """Amount relative to the wallet's balance; `more` is twice the balance."""

@@ -8,8 +8,8 @@ import msgspec
 from analysis.scenarios.transfer import Wallet, sent_share
 from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.disguise import Disguise
-from core.abi import call_data
-from core.primitives import Address, BlockRef, RawAmount
+from core.evm.abi import call_data
+from core.evm.primitives import Address, BlockRef, RawAmount
 
 _NEXT_BLOCK_S = 12
 _LATER_S = 2 * 3_600 + 60

@@ -22,8 +22,8 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
 )
 from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
-from core.abi import address_word, call_data
-from core.primitives import Address, BlockRef, RawAmount
+from core.evm.abi import address_word, call_data
+from core.evm.primitives import Address, BlockRef, RawAmount
 
 _COINS_CODE: Final = "0x5f35315f5260205ff3"
 """BALANCE of the address in the calldata; MSTORE at 0; RETURN 32 bytes."""

@@ -20,8 +20,8 @@ from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, SimulationResult
 from analysis.static.token_model.trade_conditions import TradeConditions
-from core.primitives import Address, Hash32, RawAmount
-from core.report import EvidenceRow
+from core.evm.primitives import Address, Hash32, RawAmount
+from core.report.report import EvidenceRow
 
 _MONTH_S: Final = 30 * 86_400
 _ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)

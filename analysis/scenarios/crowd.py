@@ -24,7 +24,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 MOMENTS: Final = ("next block", "+5 minutes", "+1 hour", "+1 day", "+30 days")
 """Moments of sales. Each has two sellers, an ordinary and a small one."""

@@ -36,7 +36,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 VERSION: Final = 1
 

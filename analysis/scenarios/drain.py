@@ -15,7 +15,7 @@ from analysis.scenarios.attack_setup import AttackCall, AttackSetup, transfer_fr
 from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, TheftAttempt, TheftOutcome
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _MOST_BY_STRANGERS = MOST_ATTEMPTS
 _MOST_BY_SUSPECTS = 2 * MOST_ATTEMPTS

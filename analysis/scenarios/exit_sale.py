@@ -31,7 +31,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 _BLOCKS: Final = 2
 """Of the approvals, and of the sales."""

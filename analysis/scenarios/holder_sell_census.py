@@ -24,7 +24,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 VERSION = 2
 

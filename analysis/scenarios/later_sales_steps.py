@@ -28,7 +28,7 @@ from analysis.scenarios.trade_steps import (
 from analysis.scenarios.transfer import TransferSteps, write_transfer
 from analysis.simulation.block_schedule import SimulatedBlock
 from analysis.simulation.simulate_v1 import CallHandle, Simulation
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 _HOUR_S: Final = 3_600
 _DAY_S: Final = 86_400

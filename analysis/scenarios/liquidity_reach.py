@@ -27,7 +27,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import Address, BlockRef, RawAmount
+from core.evm.primitives import Address, BlockRef, RawAmount
 
 VERSION = 1
 

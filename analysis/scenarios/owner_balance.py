@@ -12,7 +12,7 @@ from analysis.scenarios.argument_filling import call_templates, fill
 from analysis.scenarios.attack_setup import AttackCall, AttackSetup
 from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, TheftAttempt, TheftOutcome
 from analysis.static.custody.simulation_hints import DebitingFunction
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 def write_attempts(

@@ -17,7 +17,7 @@ from analysis.scenarios.transfer import sent_share
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.simulate_v1 import CallHandle, Outcome, Simulation, SimulationResult
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 VERSION: Final = 1
 

@@ -23,7 +23,7 @@ from analysis.scenarios.trade_steps import (
 )
 from analysis.simulation.simulate_v1 import CallHandle, Passed, Simulation, SimulationResult
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 VERSION: Final = 1
 

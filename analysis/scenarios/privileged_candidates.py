@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
-from core.primitives import ADDRESS_MASK, Address, address_of
+from core.evm.primitives import ADDRESS_MASK, Address, address_of
 
 MOST_SUSPECTS = 20
 

@@ -23,7 +23,7 @@ from analysis.scenarios.trade_steps import (
 from analysis.scenarios.what_if import InputSimulation
 from analysis.simulation.simulate_v1 import Passed
 from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 _BUYER: Final = "buyer of a size"
 _SELLER: Final = "seller of a size"

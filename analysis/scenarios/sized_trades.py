@@ -31,7 +31,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 TradeDirection = Literal["buy", "sell"]
 TRADE_SIDES: Final[tuple[TradeDirection, ...]] = ("buy", "sell")

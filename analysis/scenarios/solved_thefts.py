@@ -17,7 +17,7 @@ from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.argument_solving import SolvedArgument, SolvedArguments
 from analysis.static.custody.simulation_hints import DebitingFunction
 from analysis.static.evm.path_state import TRANSFER_FROM
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _MOST_SUSPECTS = 6
 _MOST_RECIPES = 3

@@ -27,9 +27,9 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
-from core.abi import call_data
-from core.primitives import Address, Hash32, RawAmount
-from core.report import EvidenceRow
+from core.evm.abi import call_data
+from core.evm.primitives import Address, Hash32, RawAmount
+from core.report.report import EvidenceRow
 
 VERSION = 1
 

@@ -36,8 +36,8 @@ from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
 from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
-from core.primitives import Address
-from core.report import EvidenceRow
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow
 
 
 class TheftFindings(msgspec.Struct, frozen=True, kw_only=True):

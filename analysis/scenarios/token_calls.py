@@ -1,8 +1,8 @@
 """Calls of an ERC-20 token that the simulations have in common."""
 
 from analysis.simulation.simulate_v1 import CALL_GAS, READ_GAS, SimCall
-from core.abi import call_data
-from core.primitives import Address
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 
 UNLIMITED = 2**256 - 1
 

@@ -21,7 +21,7 @@ from analysis.simulation.simulate_v1 import (
     SimResult,
     SimulationResult,
 )
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 BROUGHT_NOTHING: Final = "the buy went through and brought nothing"
 TOO_LITTLE: Final = "the buy was too small to bring anything"

@@ -9,7 +9,7 @@ from analysis.market.venues.trade_route import Moved, TradeRoute
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimBlock, SimLog, Simulation
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 _CAREFUL_GAS = RawAmount(500_000)
 """Gas that careful wallets add to what an estimate gives."""

@@ -13,8 +13,8 @@ from analysis.scenarios.token_calls import approve_call, balance_call
 from analysis.scenarios.trade_setup import TradeSetup, wallet_gas
 from analysis.simulation.simulate_v1 import CALL_GAS, READ_GAS, CallHandle, SimCall
 from analysis.simulation.simulation_builder import CallWriter
-from core.abi import call_data
-from core.primitives import Address, RawAmount
+from core.evm.abi import call_data
+from core.evm.primitives import Address, RawAmount
 
 
 class BuySteps(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,8 +20,8 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
-from core.abi import call_data
-from core.primitives import Address, BlockRef, RawAmount
+from core.evm.abi import call_data
+from core.evm.primitives import Address, BlockRef, RawAmount
 
 VERSION = 2
 

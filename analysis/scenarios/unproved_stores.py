@@ -12,8 +12,8 @@ from analysis.static.custody.address_writers import StoredAddress, is_dead
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.custody.simulation_hints import SimulationHints
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address
-from core.report import EvidenceRow
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow
 
 
 class UndecidedStore(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimCall
 from analysis.simulation.simulation_builder import CallWriter
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 _PARTS = 4
 """Divisor of the amount bought: attackers try to take one part."""

@@ -4,7 +4,7 @@ import msgspec
 
 from analysis.scenarios.transfer import Wallet
 from analysis.simulation.simulate_v1 import SimCall, Simulation
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 class VictimPurchase(msgspec.Struct, frozen=True, kw_only=True):

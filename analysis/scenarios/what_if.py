@@ -47,7 +47,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from core.primitives import Address, Hash32, RawAmount, to_hash32
+from core.evm.primitives import Address, Hash32, RawAmount, to_hash32
 
 VERSION: Final = 1
 

@@ -23,8 +23,8 @@ from analysis.simulation.simulate_v1 import (
     SimCall,
     SimulationResult,
 )
-from core.abi import encode_values
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.evm.abi import encode_values
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COIN_READER: Final = "0x6000353160005260206000f3"
 """Returns the native coins of the address in the first word of the calldata."""

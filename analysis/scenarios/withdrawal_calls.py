@@ -17,8 +17,8 @@ from analysis.market.venues.trade_route import FOREVER_S
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimCall
-from core.abi import call_data, encode_values
-from core.primitives import Address
+from core.evm.abi import call_data, encode_values
+from core.evm.primitives import Address
 
 _MOST_POSITIONS: Final = 10
 """Positions of one holder that are withdrawn, each by calls of its own."""

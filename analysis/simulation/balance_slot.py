@@ -14,8 +14,8 @@ from analysis.reads.chain_reads import call_of
 from analysis.reads.eth_reads import Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import READ_GAS
-from core.keccak import keccak
-from core.primitives import Address, Hash32, RawAmount, to_hash32
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, Hash32, RawAmount, to_hash32
 
 _LOWEST_MARK = 10**15
 """Lowest of the consecutive marks: small enough for packed balances, unlike any real answer for a

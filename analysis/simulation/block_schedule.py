@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 
 
 class SimulatedBlock(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 
 class Disguise(msgspec.Struct, frozen=True, kw_only=True):

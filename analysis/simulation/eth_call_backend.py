@@ -30,10 +30,10 @@ from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.disassembly import split, strip_metadata
 from analysis.static.evm.opcodes import NUMBER, OPCODES
 from analysis.token.proxy_resolution import STANDARD_SLOTS
-from core.abi import address_word, selector_of, topic_of
 from core.errors import UpstreamError
-from core.keccak import keccak
-from core.primitives import Address, Hash32
+from core.evm.abi import address_word, selector_of, topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _METHOD = "eth_call"

@@ -7,7 +7,7 @@ import msgspec
 
 from analysis.reads.revert_reason import decode_revert
 from analysis.simulation.simulate_v1 import CallHandle, Outcome, Simulation, SimulationResult
-from core.report import EvidenceRow
+from core.report.report import EvidenceRow
 
 _SHOWN_BYTES = 256
 

@@ -18,7 +18,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 REMEMBERED_S = 60.0

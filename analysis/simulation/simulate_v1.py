@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from analysis.simulation.disguise import Disguise
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 CALL_GAS = 5_000_000

@@ -27,7 +27,7 @@ from analysis.simulation.simulate_v1 import (
     merge_overrides,
 )
 from core.errors import UpstreamError
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _METHOD = "debug_traceCall"

@@ -36,11 +36,11 @@ from analysis.static.token_model.condition_finder import find_trade_conditions
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.deadlines import clock_limits
 from analysis.static.token_model.trade_conditions import TradeConditions
-from core.code_shape import CodeShape
-from core.fields.field import list_keys
-from core.fields.static_findings import StaticFindings
-from core.primitives import Hash32, Selector, to_hash32
-from core.report import EvidenceRow
+from core.evm.code_shape import CodeShape
+from core.evm.primitives import Hash32, Selector, to_hash32
+from core.report.fields.field import list_keys
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import EvidenceRow
 
 _FALLBACK: Final = Selector("0x00000000")
 """Selector used for code that runs without a matched selector: fallback and receive."""

@@ -20,7 +20,7 @@ import msgspec
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.evm.disassembly import strip_metadata
 from analysis.static.worker_pool import process_pool
-from core.fields.static_findings import StaticFindings
+from core.report.fields.static_findings import StaticFindings
 
 _LARGEST_CODE = 2**20
 """Bytes. Chains allow 24 kB (EIP-170) to 256 kB; a longer line is a mistake."""

@@ -21,15 +21,15 @@ SOURCES: Final = (
     "analysis/static/**/*.py",
     "config/burn.py",
     "config/toml.py",
-    "core/abi.py",
-    "core/abi_encoder.py",
-    "core/code_shape.py",
+    "core/evm/abi.py",
+    "core/evm/abi_encoder.py",
+    "core/evm/code_shape.py",
     "core/errors.py",
-    "core/keccak.py",
-    "core/primitives.py",
+    "core/evm/keccak.py",
+    "core/evm/primitives.py",
 )
 """All project files that `analyse_code` runs. The schema of the results covers keys and types of
-`core.report` and `core.fields`; what is said about a field decides no result."""
+`core.report.report` and `core.report.fields`; what is said about a field decides no result."""
 
 _LIBRARIES: Final = ("evmole", "pyevmasm", "safe-pysha3")
 _LENGTH: Final = 16

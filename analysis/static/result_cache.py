@@ -21,8 +21,8 @@ from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.worker_pool import process_pool
 from core.errors import StoreError
-from core.primitives import Hash32
-from core.single_flight import SingleFlight
+from core.evm.primitives import Hash32
+from core.process.single_flight import SingleFlight
 
 _LOG = structlog.get_logger(__name__)
 

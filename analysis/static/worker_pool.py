@@ -8,7 +8,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from typing import ParamSpec, TypeVar
 
-from core.time_slice import restore_time_slice
+from core.process.time_slice import restore_time_slice
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.token.metadata import Metadata, MetadataReads
 from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError
-from core.primitives import Address, parse_address
+from core.evm.primitives import Address, parse_address
 
 _DELEGATION_PREFIX = bytes.fromhex("ef0100")
 _DELEGATION_LENGTH = 23

@@ -5,8 +5,8 @@ import msgspec
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address, RawAmount
-from core.report import HolderRow
+from core.evm.primitives import Address, RawAmount
+from core.report.report import HolderRow
 
 _ASKED = tuple(sorted(BURN_ADDRESSES))
 _MOST = 2**256 - 1

@@ -14,9 +14,9 @@ import msgspec
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, ComputationStep
 from analysis.token.contract_clock import Reading
-from core.fields.static_findings import StaticFindings
-from core.primitives import Hash32, RawAmount, to_hash32
-from core.report import EvidenceRow
+from core.evm.primitives import Hash32, RawAmount, to_hash32
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import EvidenceRow
 
 _MOST_VALUES: Final = 16
 

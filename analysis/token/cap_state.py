@@ -8,8 +8,8 @@ import msgspec
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.storage_words import read_words
 from analysis.static.token_model.cap_rules import CapRules
-from core.primitives import Address, Hash32
-from core.report import EvidenceRow
+from core.evm.primitives import Address, Hash32
+from core.report.report import EvidenceRow
 
 _MOST_PROOF_SLOTS: Final = 24
 """Slots read for the evidence; code that names more is made to cause reads."""

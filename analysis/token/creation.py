@@ -12,8 +12,8 @@ import msgspec
 from analysis.reads.eth_reads import read_code
 from analysis.reads.node import Node
 from core.errors import UpstreamError
-from core.keccak import keccak
-from core.primitives import Address, Hash32, parse_address
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, Hash32, parse_address
 from core.rpc.messages import RpcFault, RpcRequest
 
 _AT_ONCE = 15

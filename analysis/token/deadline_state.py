@@ -10,8 +10,8 @@ from analysis.reads.storage_words import SlotReads
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token.contract_clock import ClockRead, Reading
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
-from core.report import ClockLimitRow
+from core.evm.primitives import Address, Hash32
+from core.report.report import ClockLimitRow
 
 CLOCK_WAIT_S: Final = 5.0
 """Seconds to wait for the chain. Source: the specification, "Other constants"."""

@@ -14,7 +14,7 @@ import msgspec
 from analysis.reads.eth_reads import read_word
 from analysis.reads.node import Node
 from core.errors import InvalidAddressError, UpstreamError
-from core.primitives import Address, Hash32, parse_address
+from core.evm.primitives import Address, Hash32, parse_address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _AT_ONCE: Final = 15

@@ -15,8 +15,8 @@ from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
-from core.report import EvidenceRow, HolderRow
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.report.report import EvidenceRow, HolderRow
 
 _MOST_TOP = 10
 """Source: the specification, "Other constants"."""

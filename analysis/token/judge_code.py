@@ -17,10 +17,10 @@ from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token import proxy_findings, proxy_resolution
-from core.code_shape import CodeShape
-from core.fields.static_findings import StaticFindings
-from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of
-from core.report import EvidenceRow
+from core.evm.code_shape import CodeShape
+from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import EvidenceRow
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ import msgspec
 from analysis.reads.eth_reads import NoAnswer, Reply, decode_text, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from core.errors import TokenRefusedError
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 GETTERS = ("name()", "symbol()", "decimals()", "totalSupply()")
 

@@ -16,9 +16,9 @@ from analysis.static.token_model.trade_conditions import (
     OwnedCondition,
     TradeConditions,
 )
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address, Selector
-from core.report import EvidenceRow
+from core.evm.primitives import Address, Selector
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import EvidenceRow
 
 _KEY: Final = "hidden_owner_controls"
 _APPROVE: Final = "0x095ea7b3"

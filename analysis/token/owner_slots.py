@@ -17,7 +17,7 @@ from analysis.token import ownership
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from analysis.token.ownership import OwnerSlot
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 
 OWNER_SLOTS_WAIT_S: Final = 2.0
 """Seconds to wait for the slots. Source: the specification, "Other constants"."""

@@ -11,7 +11,7 @@ import msgspec
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
-from core.primitives import ADDRESS_MASK, Address, Hash32, address_of
+from core.evm.primitives import ADDRESS_MASK, Address, Hash32, address_of
 
 OWNER_GETTERS = ("owner()", "getOwner()", "_owner()")
 

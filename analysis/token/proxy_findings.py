@@ -3,9 +3,9 @@
 import msgspec
 
 from analysis.static.custody.simulation_hints import SimulationHints
-from core.fields.field import Pending
-from core.fields.static_findings import StaticFindings
-from core.primitives import Selector
+from core.evm.primitives import Selector
+from core.report.fields.field import Pending
+from core.report.fields.static_findings import StaticFindings
 
 _Value = bool | None | Pending | tuple[Selector, ...]
 

@@ -17,8 +17,8 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.dataflow.delegate_targets import Delegation
-from core.keccak import keccak
-from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of, to_hash32
+from core.evm.keccak import keccak
+from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of, to_hash32
 
 
 def _slot(label: str, *, minus_one: bool) -> Hash32:

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from analysis.external.verified_sources import Sources
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 class SourceFindings(msgspec.Struct, frozen=True, kw_only=True):

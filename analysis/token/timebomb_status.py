@@ -11,9 +11,9 @@ import msgspec
 
 from analysis.static.token_model.clock_limits import ClockKind
 from analysis.token.contract_clock import ContractClock
-from core.fields.field import Pending
-from core.primitives import Hash32
-from core.report import ClockLimitRow
+from core.evm.primitives import Hash32
+from core.report.fields.field import Pending
+from core.report.report import ClockLimitRow
 
 TimebombState = Literal["armed", "unknown", "resettable", "passed", "unreachable"]
 

@@ -19,8 +19,8 @@ from api.error_answers import KeyExpiredError, KeyRequiredError, UnknownKeyError
 from api.formats.times import iso_utc
 from config.plans import Plan
 from core.errors import AssayError, InternalError
-from sql.ledger import Ledger, digest_of
-from sql.rows import KeyRow
+from sql.accounts.ledger import Ledger, digest_of
+from sql.engine.rows import KeyRow
 
 KEY_HEADER = "X-API-Key"
 

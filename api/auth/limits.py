@@ -10,7 +10,7 @@ from api.auth.rate_windows import LocalWindows, SharedWindows, WindowExceeded, W
 from api.auth.usage_counters import UsageCounters, UsageTally
 from api.error_answers import LifetimeSpentError, LimitedError
 from config.plans import Plan
-from sql.ledger import Ledger, Usage, utc_day
+from sql.accounts.ledger import Ledger, Usage, utc_day
 
 
 class KeyLimits:

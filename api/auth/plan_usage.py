@@ -7,7 +7,7 @@ from api.auth.limits import KeyLimits
 from api.auth.rate_windows import WindowKind, WindowUse
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
-from sql.ledger import Usage
+from sql.accounts.ledger import Usage
 
 _DAYS_IN_LONGEST_MONTH = 31
 

@@ -25,7 +25,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from config.plans import Plan
-from core.secret import Secret, mask_url
+from core.process.secret import Secret, mask_url
 
 REDIS_PATIENCE_S = 0.5
 """Timeout of a command to the shared store."""

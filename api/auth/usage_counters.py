@@ -14,8 +14,8 @@ import structlog
 from prometheus_client import Counter
 
 from core.errors import StoreError
-from sql.database import UnknownOutcomeError
-from sql.ledger import Calls, Ledger, Usage, utc_day
+from sql.accounts.ledger import Calls, Ledger, Usage, utc_day
+from sql.engine.database import UnknownOutcomeError
 
 VISIT_EVERY_S = 0.4
 """Delay from a counted call to its flush."""

@@ -8,10 +8,10 @@ import msgspec
 
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
-from core.accuracy import EXPLAINED, Explanation, PredictionFlag, ReportAge, interval_of
-from core.primitives import ZERO_ADDRESS, Address, HexBytes, checksum
-from sql.accuracy_counts import AccuracySum
-from sql.disagreements import ShownDisagreement
+from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, checksum
+from core.report.accuracy import EXPLAINED, Explanation, PredictionFlag, ReportAge, interval_of
+from sql.reports.accuracy_counts import AccuracySum
+from sql.reports.disagreements import ShownDisagreement
 
 GroupKey = Literal["chain", "venue", "flag", "age"]
 

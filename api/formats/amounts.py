@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 _HUNDREDTHS_OF_PCT = 10_000
 

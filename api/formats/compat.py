@@ -16,9 +16,9 @@ from api.formats.field_table import keys_named, named_by, value_of
 from api.formats.native import holders_of
 from api.formats.shape_building import Shape, complete
 from api.formats.shapes import NativeFeatures, figure, settled
-from core.fields.field import Pending
-from core.primitives import checksum
-from core.report import Report
+from core.evm.primitives import checksum
+from core.report.fields.field import Pending
+from core.report.report import Report
 
 Digit = Literal["0", "1"]
 """'1' is true, '0' is false."""

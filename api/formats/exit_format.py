@@ -7,8 +7,8 @@ from analysis.quotes.exit_reading import ExitLine, ExitPart
 from api.formats.amounts import decimal_text
 from api.formats.shape_building import Shape
 from config.chains import Chain
-from core.primitives import checksum
-from core.report import ReportRow
+from core.evm.primitives import checksum
+from core.report.report import ReportRow
 
 
 class ExitPool(Shape, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 from api.formats.shape_building import FINDINGS, ShapeKey
 from api.formats.shapes import NativeFeatures
-from core.fields.field import Field, fields_of
-from core.report import Report
+from core.report.fields.field import Field, fields_of
+from core.report.report import Report
 
 ForeignFormat = Literal["compat", "goplus"]
 """A format with keys of its own."""

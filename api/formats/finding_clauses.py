@@ -28,8 +28,8 @@ from api.formats.time_clauses import (
     size_clause,
 )
 from api.formats.trade_clauses import elevated_tax_clause, loss_clause, trade_refusal
-from core.primitives import Address
-from core.report import LIQUIDITY_UNKNOWN, ReportRow
+from core.evm.primitives import Address
+from core.report.report import LIQUIDITY_UNKNOWN, ReportRow
 
 
 def wrong_clause(key: str, rendered: RenderedReport) -> str:

@@ -14,10 +14,10 @@ from api.formats.native import holders_of
 from api.formats.shape_building import Shape
 from api.formats.shapes import NativeFeatures, figure, settled
 from config.burn import BURN_ADDRESSES
-from core.fields.field import Check, Pending, Severity
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address
-from core.report import HolderRow, Report
+from core.evm.primitives import Address
+from core.report.fields.field import Check, Pending, Severity
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import HolderRow, Report
 
 Status = Literal["danger", "warning", "info", "notice", "safe", "unknown"]
 

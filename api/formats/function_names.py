@@ -7,8 +7,8 @@ ERCs 20, 173, 1363, 2612 and 3009, OpenZeppelin, and the demo's contracts.
 from functools import cache
 from typing import Final
 
-from core.abi import selector_of
-from core.primitives import Selector
+from core.evm.abi import selector_of
+from core.evm.primitives import Selector
 
 FALLBACK: Final = Selector("0x00000000")
 

@@ -23,9 +23,9 @@ from api.formats.shapes import NativeFeatures, figure, settled
 from api.formats.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from config.pool_families import FAMILIES
-from core.coin_pairs import is_pair_id
-from core.primitives import Address
-from core.report import HolderRow, PoolResultRow, Report
+from core.evm.coin_pairs import is_pair_id
+from core.evm.primitives import Address
+from core.report.report import HolderRow, PoolResultRow, Report
 
 _HUNDRED_PCT = 100
 

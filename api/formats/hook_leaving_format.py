@@ -5,7 +5,7 @@ from typing import Literal
 from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.simulation.simulate_v1 import Passed, Refused
 from api.formats.shape_building import Shape
-from core.primitives import checksum
+from core.evm.primitives import checksum
 
 
 class HookWithdrawal(Shape, frozen=True, kw_only=True):

@@ -8,9 +8,9 @@ from api.formats.hook_leaving_format import HookLeaving, hook_leaving
 from api.formats.hook_trades_format import HookTrades, hook_trades
 from api.formats.shape_building import Shape
 from config.chains import Chain
-from core.fields.field import Pending
-from core.primitives import Address, checksum
-from core.report import ReportRow
+from core.evm.primitives import Address, checksum
+from core.report.fields.field import Pending
+from core.report.report import ReportRow
 
 
 class HookCode(Shape, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from typing import Literal
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from config.job_definition import JobAction
-from sql.job_runs import JobRun, RunCause, RunOutcome
-from sql.job_table import Job
+from sql.jobs.job_runs import JobRun, RunCause, RunOutcome
+from sql.jobs.job_table import Job
 
 
 class JobRunBody(Shape, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ from api.formats.rendered_report import render_for_people
 from api.formats.token_snapshot import take_snapshot
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
-from core.judgement import Judge, JudgedCheck, Judgement
-from core.report import Report
+from core.report.judgement import Judge, JudgedCheck, Judgement
+from core.report.report import Report
 
 _DIGEST_CHARS = 8
 

@@ -8,9 +8,9 @@ import msgspec
 
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
-from core.primitives import checksum
-from sql.funder_tables import MOST_ACCOUNTS
-from sql.kin import MOST_COUNTED, Kin, KinLists, SimilarKin
+from core.evm.primitives import checksum
+from sql.tokens.funder_tables import MOST_ACCOUNTS
+from sql.tokens.kin import MOST_COUNTED, Kin, KinLists, SimilarKin
 
 MOST_SHOWN: Final = 20
 

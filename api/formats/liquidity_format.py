@@ -16,8 +16,8 @@ from api.formats.flags import Flag
 from api.formats.liquidity_flags import liquidity_flags, total_shares
 from api.formats.shape_building import Shape
 from config.chains import Chain
-from core.primitives import checksum
-from core.report import ReportRow
+from core.evm.primitives import checksum
+from core.report.report import ReportRow
 
 Simulated = Literal["passed", "refused", "unknown"]
 

@@ -11,11 +11,11 @@ from api.formats.amounts import share_pct, truncated_pct, whole_tokens
 from api.formats.shapes import Deadline, Holder, NativeFeatures, Pool
 from api.formats.times import iso_utc
 from config.pool_families import KINDS
-from core.fields.field import Pending, fields_of, list_keys
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
-from core.primitives import checksum
-from core.report import HolderRow, PoolResultRow, Report, ReportRow, TradeOutcome
+from core.evm.primitives import checksum
+from core.report.fields.field import Pending, fields_of, list_keys
+from core.report.fields.scan_findings import ScanFindings
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import HolderRow, PoolResultRow, Report, ReportRow, TradeOutcome
 
 TOP_HOLDERS = 10
 

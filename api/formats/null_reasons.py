@@ -8,10 +8,10 @@ from typing import Final
 
 from api.formats.field_table import FIELDS
 from api.formats.shapes import NativeFeatures, Pool
-from core.fields.field import NOT_FOLLOWED, fields_of, list_keys
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
-from core.report import PoolResultRow, Report
+from core.report.fields.field import NOT_FOLLOWED, fields_of, list_keys
+from core.report.fields.scan_findings import ScanFindings
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import PoolResultRow, Report
 
 _NOT_PLAYED: Final = "the node did not play what would settle it"
 _NOT_ASKED: Final = "not among the pools that are simulated, the deepest ones"

@@ -4,7 +4,7 @@ import hashlib
 
 from analysis.replay.evidence_pack import PackFile
 from api.formats.shape_building import Shape
-from core.primitives import Address, checksum
+from core.evm.primitives import Address, checksum
 
 
 class PackAnswer(Shape, frozen=True, kw_only=True):

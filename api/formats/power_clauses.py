@@ -6,7 +6,7 @@ from typing import Final
 from api.formats.prose import listed, percent, short
 from api.formats.rendered_report import RenderedReport
 from api.formats.time_clauses import deadlines_ahead
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _FALLBACK: Final = "0x00000000"
 

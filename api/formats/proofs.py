@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import msgspec
 
-from core.primitives import Address, Hash32, Selector
-from core.report import EvidenceRow, Report
+from core.evm.primitives import Address, Hash32, Selector
+from core.report.report import EvidenceRow, Report
 
 
 class CodeProof(msgspec.Struct, frozen=True, kw_only=True):

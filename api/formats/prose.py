@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from core.primitives import Address, Hash32, checksum
-from core.terminal import printable
+from core.evm.primitives import Address, Hash32, checksum
+from core.process.terminal import printable
 
 LAST_DATE_S: Final = 253_402_300_799
 """End of the year 9999, the last that a date can be written for."""

@@ -9,8 +9,8 @@ from api.formats.rendering import native_of, summary_of
 from api.formats.shapes import NativeFeatures
 from api.formats.summary import Summary
 from api.formats.token_snapshot import TokenSnapshot
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.report import Report
 
 
 class RenderedReport(msgspec.Struct, frozen=True, kw_only=True):

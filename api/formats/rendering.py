@@ -16,8 +16,8 @@ from api.formats.summary import Summary, refuse_summary, render_summary
 from api.formats.token_snapshot import TokenSnapshot
 from config.chains import Chain
 from core.errors import InvalidAddressError, TokenRefusedError
-from core.primitives import checksum, parse_address
-from core.report import ReportRow
+from core.evm.primitives import checksum, parse_address
+from core.report.report import ReportRow
 
 Format = Literal["native", "compat", "summary", "goplus", "evidence"]
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, TypeVar, cast, get_type_hints
 
 import msgspec
 
-from core.fields.field import SECTIONS, Field, fields_of, list_keys
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
+from core.report.fields.field import SECTIONS, Field, fields_of, list_keys
+from core.report.fields.scan_findings import ScanFindings
+from core.report.fields.static_findings import StaticFindings
 
 
 class Shape(msgspec.Struct, frozen=True):

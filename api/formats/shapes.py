@@ -12,8 +12,8 @@ import msgspec
 
 from analysis.token.timebomb_status import TimebombState as TimebombStatus
 from api.formats.shape_building import Shape, with_findings
-from core.fields.field import Check, Field, Pending
-from core.primitives import Selector
+from core.evm.primitives import Selector
+from core.report.fields.field import Check, Field, Pending
 
 _static = partial(Field, section="static", source="specification, Static analysis")
 _simulated = partial(Field, section="simulation", source="specification, Simulation")
@@ -109,8 +109,8 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
     """The feature set of the native format.
 
     The body declares the keys that are computed when a report is rendered; the findings of
-    `core.fields` are added to them. A finding that the body declares as well is computed too, and
-    has the type given here.
+    `core.report.fields` are added to them. A finding that the body declares as well is computed
+    too, and has the type given here.
     """
 
     owner_address: Annotated[

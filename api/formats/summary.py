@@ -20,9 +20,9 @@ from api.formats.flags import (
 from api.formats.native import has_more_than
 from api.formats.shape_building import Shape
 from api.formats.shapes import NativeFeatures, Pool, figure, settled
-from core.fields.field import Pending
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.fields.field import Pending
+from core.report.report import Report
 
 Verdict = Literal["danger", "warning", "safe", "not_tested"]
 

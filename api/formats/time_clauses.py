@@ -4,7 +4,7 @@ from api.formats.proofs import LaterSeen, MomentSeen, SoldSeen
 from api.formats.prose import LAST_DATE_S, day, percent
 from api.formats.rendered_report import RenderedReport
 from api.formats.trade_clauses import HEAVY_TAX_PCT
-from core.report import ClockLimitRow
+from core.report.report import ClockLimitRow
 
 
 def later_refusal_clause(rendered: RenderedReport) -> str | None:

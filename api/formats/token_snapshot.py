@@ -5,7 +5,7 @@ import msgspec
 from analysis.market.token_price import TokenPrice
 from analysis.token.contract_clock import ContractClock, Reading, clock_at
 from config.chains import Chain
-from core.report import Report
+from core.report.report import Report
 
 
 class TokenSnapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from analysis.quotes.trade_effects import AllowanceChange, SenderChange
 from api.formats.shape_building import Shape
 from api.formats.summary import Summary, Verdict
 from config.chains import Chain
-from core.primitives import Address, checksum
+from core.evm.primitives import Address, checksum
 
 AddressText = Annotated[str, msgspec.Meta(pattern="^0[xX][0-9a-fA-F]{40}$")]
 AmountText = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,78}$")]

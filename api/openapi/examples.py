@@ -17,8 +17,8 @@ from api.formats.rendering import FORMATS, Format, render_failure, render_refusa
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from config.chains import Chain
 from core.errors import RefusalCode, TokenRefusedError
-from core.primitives import checksum
-from core.report import Report
+from core.evm.primitives import checksum
+from core.report.report import Report
 
 JsonObject = dict[str, Any]
 """A decoded object: of the document, or a body."""

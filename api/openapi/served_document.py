@@ -9,7 +9,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 
 from api.openapi.document import describe
 from api.openapi.examples import Examples, JsonObject
-from core.single_flight import SingleFlight
+from core.process.single_flight import SingleFlight
 
 PATH: Final = "/schema"
 _FILE: Final = "/openapi.json"

@@ -14,7 +14,7 @@ from api.formats.prose import short_word, usd
 from api.formats.times import duration_words, iso_utc
 from api.pages.views.liquidity_view import liquidity_parts, percent, utc_day
 from api.pages.views.token_view import VERDICT_WORDS
-from core.visible_text import visible, visible_parts
+from core.text.visible_text import visible, visible_parts
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),

@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from api.formats.prose import short
 from api.pages.views.token_view import TokenView
-from core.primitives import parse_address
-from core.visible_text import has_hidden
+from core.evm.primitives import parse_address
+from core.text.visible_text import has_hidden
 
 _SIZE: Final = (1200, 630)
 _MARGIN: Final = 80

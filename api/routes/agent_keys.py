@@ -29,7 +29,7 @@ from api.formats.times import iso_utc
 from api.openapi.responses import NOT_JSON, TOO_LARGE, documented, unknown_value
 from config.plans import Plan
 from core.errors import ConfigError
-from sql.ledger import AlreadyIssued, NewKey, TrialEnded
+from sql.accounts.ledger import AlreadyIssued, NewKey, TrialEnded
 
 ATTEMPTS_PER_HOUR = 5
 

@@ -20,8 +20,8 @@ from api.sign_in.refusals import (
 )
 from api.watches.watch_book import WatchBook
 from api.watches.watch_shapes import WatchView
-from sql.accounts import MOST_LIVE_KEYS, AccountKey, Accounts, TooManyKeys, TooManyNewKeys
-from sql.ledger import Usage
+from sql.accounts.accounts import MOST_LIVE_KEYS, AccountKey, Accounts, TooManyKeys, TooManyNewKeys
+from sql.accounts.ledger import Usage
 
 PLAN = "developer"
 """Plan of keys that people create themselves; only the operator gives others."""

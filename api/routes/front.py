@@ -21,7 +21,7 @@ from api.served_chains import find_chain
 from api.sign_in.browser import SignedInUser, find_visitor
 from config.chains import Chain
 from core.errors import StoreError
-from core.primitives import Address, checksum
+from core.evm.primitives import Address, checksum
 
 _log = structlog.get_logger(__name__)
 

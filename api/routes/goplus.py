@@ -38,8 +38,8 @@ from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, t
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
 from core.errors import InvalidAddressError, StoreError
-from core.primitives import parse_address
-from sql.ledger import digest_of
+from core.evm.primitives import parse_address
+from sql.accounts.ledger import digest_of
 
 _log = structlog.get_logger(__name__)
 

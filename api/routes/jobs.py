@@ -29,17 +29,9 @@ from api.routes.agent_keys import require_json
 from config.job_check import JobLimits, check_job
 from config.job_definition import JobDefinition, JobInvalidError, JobStateError
 from core.errors import StoreError
-from sql.job_runs import find_unfinished_run, list_runs
-from sql.job_table import (
-    Job,
-    add_job,
-    find_job,
-    list_jobs,
-    pause_job,
-    remove_job,
-    request_run,
-)
-from sql.store import Store
+from sql.engine.store import Store
+from sql.jobs.job_runs import find_unfinished_run, list_runs
+from sql.jobs.job_table import Job, add_job, find_job, list_jobs, pause_job, remove_job, request_run
 
 T = TypeVar("T")
 

@@ -15,10 +15,10 @@ from api.routes.dashboard import to_sign_in
 from api.sign_in.browser import require_own_form, require_visitor, visitor_of
 from api.sign_in.refusals import NotSignedInError
 from config.job_definition import JobStateError
-from sql.accounts import Accounts
-from sql.job_runs import JobRun, list_runs
-from sql.job_table import Job, find_job, list_jobs, pause_job, request_run
-from sql.store import Store
+from sql.accounts.accounts import Accounts
+from sql.engine.store import Store
+from sql.jobs.job_runs import JobRun, list_runs
+from sql.jobs.job_table import Job, find_job, list_jobs, pause_job, request_run
 
 _MAX_BODY_BYTES = 16_384
 

@@ -63,7 +63,7 @@ class LazyMcpServer:
 
     def __init__(self, make: Callable[[Any], McpRunner]):
         self._make = make
-        """Builds the server from the module `api.mcp_server`."""
+        """Builds the server from the module `api.mcp.mcp_server`."""
         self._ready: asyncio.Future[McpRunner] | None = None
         self._ends = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
@@ -84,7 +84,7 @@ class LazyMcpServer:
     async def _keep(self, ready: asyncio.Future[McpRunner]) -> None:
         """Start and stop in one task, as the server's task group demands."""
         try:
-            module = await asyncio.to_thread(importlib.import_module, "api.mcp_server")
+            module = await asyncio.to_thread(importlib.import_module, "api.mcp.mcp_server")
             gc.freeze()  # loaded objects stay alive; scanning them would pause answers
             server = self._make(module)
             await server.start()

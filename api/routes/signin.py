@@ -24,7 +24,7 @@ from api.sign_in.browser import (
 )
 from api.sign_in.issuer import CALLBACK_PATH
 from api.sign_in.refusals import AttemptGoneError, DeniedError
-from sql.accounts import Accounts
+from sql.accounts.accounts import Accounts
 
 # Form of the codes of RFC 6749 (4.1.2.1) and its extensions; nothing else is shown to people.
 _ERROR_CODE = re.compile(r"[a-z_]{1,40}")

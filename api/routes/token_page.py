@@ -43,8 +43,8 @@ from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
 from config.chains import Chain
 from core.errors import AssayError, TokenRefusedError
-from sql.accounts import Accounts
-from sql.ledger import digest_of
+from sql.accounts.accounts import Accounts
+from sql.accounts.ledger import digest_of
 
 _MAX_BODY_BYTES = 16_384
 _MOST_KEY_CHARS = 200

@@ -13,7 +13,7 @@ from api.pages.page_rendering import GUARDED
 from api.sign_in.browser import require_own_form, require_visitor, visitor_of
 from api.watches.watch_book import WatchBook
 from api.watches.watch_refusals import NoSuchWatchError
-from sql.accounts import Accounts
+from sql.accounts.accounts import Accounts
 
 _MAX_BODY_BYTES = 16_384
 

@@ -5,9 +5,9 @@ from typing import Literal
 import msgspec
 
 from config.chains import Chain
-from core.look_alikes import skeleton
-from core.primitives import Address
-from sql.token_search import FoundToken, folded
+from core.evm.primitives import Address
+from core.text.look_alikes import skeleton
+from sql.tokens.token_search import FoundToken, folded
 
 _TIMES_RICHER = 10
 _KNOWN_ABOVE_USD = 10_000.0

@@ -20,11 +20,11 @@ from api.search.query import SearchQuery
 from api.serving.answers import Answers
 from config.chains import Anchor, Chain
 from core.errors import TokenRefusedError
-from core.look_alikes import skeleton
-from core.primitives import Address, Hash32, checksum
-from core.report import Report, ReportRow
-from sql.store import Store
-from sql.token_search import (
+from core.evm.primitives import Address, Hash32, checksum
+from core.report.report import Report, ReportRow
+from core.text.look_alikes import skeleton
+from sql.engine.store import Store
+from sql.tokens.token_search import (
     MATCHES,
     FoundToken,
     Namesakes,

@@ -11,7 +11,7 @@ import msgspec
 
 from config.chain_names import index_by_name
 from config.chains import Chain
-from core.primitives import Address, parse_address
+from core.evm.primitives import Address, parse_address
 
 MOST_CHARS = 500
 """Longer texts are cut: a link to an explorer fits."""

@@ -14,9 +14,9 @@ from api.formats.accuracy_format import (
     group_counts,
     list_cases,
 )
-from sql.accuracy_counts import DAY_S, sum_counts
-from sql.disagreements import newest_disagreements
-from sql.store import Store
+from sql.engine.store import Store
+from sql.reports.accuracy_counts import DAY_S, sum_counts
+from sql.reports.disagreements import newest_disagreements
 
 _KEPT_S = 60.0
 _MOST_CASES = 50

@@ -21,9 +21,9 @@ from api.serving.packing import Coding, compress, is_worth_compressing, pack
 from api.serving.token_cache import CachedToken, TokenCache, TokenKey, Variant
 from config.chains import Chain
 from core.errors import AssayError, InternalError, TokenRefusedError
-from core.primitives import Address
-from core.report import Report
-from core.single_flight import SingleFlight
+from core.evm.primitives import Address
+from core.process.single_flight import SingleFlight
+from core.report.report import Report
 
 MAX_CACHE_S = 120.0
 """The specification's bound on the age of a cached answer, in seconds."""

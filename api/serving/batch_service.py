@@ -23,7 +23,7 @@ from api.formats.rendering import Format
 from api.serving.answers import Answers
 from api.serving.cached_answer import CachedAnswer
 from core.errors import StoreError
-from core.fields.field import Pending
+from core.report.fields.field import Pending
 
 MOST_TOKENS = 50
 """Maximum addresses in one call."""

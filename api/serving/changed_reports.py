@@ -13,8 +13,8 @@ from typing import Protocol
 import structlog
 
 from core.errors import StoreError
-from core.primitives import Address
-from sql.postgres.report_change_feed import MOST_AT_ONCE, ReportChange, ReportChanges
+from core.evm.primitives import Address
+from sql.fleet.report_change_feed import MOST_AT_ONCE, ReportChange, ReportChanges
 
 _LOOK_EVERY_S = 0.5
 

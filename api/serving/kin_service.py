@@ -7,8 +7,8 @@ from api.error_answers import InvalidInputError, InvalidItem, StoreDownError
 from api.formats.kin_format import KinAnswer, kin_answer
 from api.serving.answers import Answers
 from core.errors import InvalidAddressError, StoreError
-from core.primitives import Address, checksum, parse_address
-from sql.kin import find_kin
+from core.evm.primitives import Address, checksum, parse_address
+from sql.tokens.kin import find_kin
 
 NO_ADDRESS = "0x and 40 hex digits."
 

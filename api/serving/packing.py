@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import msgspec
 
 from api.serving.cached_answer import CachedAnswer, FixedHeaders
-from core import zstd
+from core.process import zstd
 
 Coding = Literal["zstd", "gzip"]
 

@@ -15,7 +15,7 @@ from api.formats.rendering import native_of, summary_of
 from api.formats.trade_format import TradeAnswer, TradeRequest, trade_answer
 from api.serving.answers import Answers
 from core.errors import StoreError, TokenRefusedError
-from core.primitives import Address, HexBytes, RawAmount
+from core.evm.primitives import Address, HexBytes, RawAmount
 
 MOST_USD = 1e9
 """Largest size of a caller's own."""

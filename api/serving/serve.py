@@ -12,7 +12,7 @@ from granian.server.embed import Server
 from litestar.types import ASGIApp
 
 from core.errors import ConfigError, InternalError
-from core.time_slice import restore_time_slice, shorten_time_slice
+from core.process.time_slice import restore_time_slice, shorten_time_slice
 
 GRACE_S = 15.0
 """Seconds for calls under way to end after the stop."""

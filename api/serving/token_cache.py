@@ -13,9 +13,9 @@ from api.formats.rendering import Format
 from api.formats.token_snapshot import TokenSnapshot
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding
-from core import zstd
 from core.errors import TokenRefusedError
-from core.report import EvidenceRow
+from core.process import zstd
+from core.report.report import EvidenceRow
 
 TokenKey = tuple[str, str]
 """Slug of the chain, and address in lower case."""

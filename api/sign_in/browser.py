@@ -15,7 +15,7 @@ from api.deps import ApiDeps
 from api.sign_in.attempt import ATTEMPT_S
 from api.sign_in.issuer import Issuer
 from api.sign_in.refusals import ForeignFormError, NotSignedInError, SignInOffError
-from sql.accounts import Accounts
+from sql.accounts.accounts import Accounts
 
 BrowserConnection = ASGIConnection[Any, Any, Any, Any]
 

@@ -1,7 +1,7 @@
 """Errors of sign-in and of the dashboard, with the text shown to people."""
 
 from api.error_answers import DetailBody, RefusalError
-from sql.accounts import MOST_LIVE_KEYS, MOST_NEW_KEYS
+from sql.accounts.accounts import MOST_LIVE_KEYS, MOST_NEW_KEYS
 
 
 class SignInOffError(RefusalError):

@@ -16,9 +16,9 @@ from litestar.response import ServerSentEventMessage
 from api.watches.message_body import MessageRenderer
 from api.watches.watch_refusals import TooManyStreamsError
 from core.errors import StoreError
-from sql.store import Store
-from sql.watch_messages import WatchMessage, list_after, list_new, newest_message
-from sql.watches import Watch, find_watch, list_watches_of
+from sql.engine.store import Store
+from sql.watches.watch_messages import WatchMessage, list_after, list_new, newest_message
+from sql.watches.watches import Watch, find_watch, list_watches_of
 
 MOST_STREAMS_OF_KEY = 10
 """Event streams that one key may have open."""

@@ -8,10 +8,10 @@ import msgspec
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from config.chains import Chain
-from core.primitives import Hash32, checksum
-from sql.watch_changes import BASELINE, kind_of
-from sql.watch_events import ChangeCause, WatchEvent
-from sql.watch_messages import WatchMessage
+from core.evm.primitives import Hash32, checksum
+from sql.watches.watch_changes import BASELINE, kind_of
+from sql.watches.watch_events import ChangeCause, WatchEvent
+from sql.watches.watch_messages import WatchMessage
 
 MessageType = Literal["token.changed", "token.baseline", "watch.test"]
 

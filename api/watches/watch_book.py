@@ -11,6 +11,8 @@ from api.auth.keys import Caller
 from api.deps import ApiDeps
 from api.error_answers import StoreDownError
 from api.served_chains import find_chain
+from api.watches.delivery.webhook_address import WebhookRefusedError, WebhookRules
+from api.watches.delivery.webhook_signature import new_secret
 from api.watches.message_body import MessageRenderer
 from api.watches.watch_refusals import NoSuchWatchError, WatchLimitError, wrong_value
 from api.watches.watch_shapes import (
@@ -27,12 +29,12 @@ from api.watches.watch_shapes import (
 )
 from config.plans import Plan
 from core.errors import InvalidAddressError, StoreError
-from core.primitives import Address, checksum, parse_address
-from sql.database import Transaction
-from sql.store import Readable, Store
-from sql.watch_events import tell_test
-from sql.watch_messages import list_deliveries, list_last
-from sql.watches import (
+from core.evm.primitives import Address, checksum, parse_address
+from sql.engine.database import Transaction
+from sql.engine.store import Readable, Store
+from sql.watches.watch_events import tell_test
+from sql.watches.watch_messages import list_deliveries, list_last
+from sql.watches.watches import (
     NewWatch,
     Watch,
     add_tokens,
@@ -47,8 +49,6 @@ from sql.watches import (
     remove_watch,
     resume_watch,
 )
-from watching.webhook_address import WebhookRefusedError, WebhookRules
-from watching.webhook_signature import new_secret
 
 MOST_DELIVERIES = 100
 """Messages of a watch that are shown at once."""

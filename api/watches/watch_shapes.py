@@ -7,9 +7,9 @@ import msgspec
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from api.watches.message_body import MessageBody, message_id
-from sql.watch_changes import ALL_KINDS, ChangeKind
-from sql.watch_messages import Delivery
-from sql.watches import Watch
+from sql.watches.watch_changes import ALL_KINDS, ChangeKind
+from sql.watches.watch_messages import Delivery
+from sql.watches.watches import Watch
 
 MOST_NAME_CHARS = 100
 MOST_TOKENS_AT_ONCE = 1_000

@@ -10,8 +10,15 @@ from api.formats.token_snapshot import take_snapshot
 from api.serving.packing import Coding, compress, pack
 from config.chains import Chain
 from config.load import load_chains
-from core.report import Report
-from harness.api.samples import DEAD, LIQUID_USD, MINED_AT_S, make_holder, make_pool, make_report
+from core.report.report import Report
+from tests.harness.api.samples import (
+    DEAD,
+    LIQUID_USD,
+    MINED_AT_S,
+    make_holder,
+    make_pool,
+    make_report,
+)
 
 POOLS = 11
 """With them a native answer has about 6 KB."""

@@ -7,7 +7,7 @@ import msgspec
 from eth_abi.abi import decode, encode
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from core.abi import topic_of
+from core.evm.abi import topic_of
 from indexer.decode.log_answers import LogDecoder
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import decode_transfers

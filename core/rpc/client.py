@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from core.errors import UpstreamError, WrongChainError
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.endpoint import Endpoint
 from core.rpc.exchange import RpcQuestion, exchange

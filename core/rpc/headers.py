@@ -4,7 +4,7 @@ from typing import NewType
 
 import msgspec
 
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import IllFormedError, MalformedAnswerError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 

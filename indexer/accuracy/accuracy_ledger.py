@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from core.accuracy import age_of
-from core.primitives import BlockRef, HexBytes
+from core.evm.primitives import BlockRef, HexBytes
+from core.report.accuracy import age_of
 from indexer.accuracy.block_checks import (
     PlacedCheck,
     check_failure,
@@ -23,7 +23,8 @@ from indexer.decode.swap_transactions import swaps_by_place
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 from indexer.watched.block_reads import BlockReads
 from indexer.watched.token_swaps import TradeFacts
-from sql.accuracy_counts import (
+from sql.engine.database import Transaction
+from sql.reports.accuracy_counts import (
     DAY_S,
     AccuracyCount,
     PredictedPool,
@@ -32,8 +33,7 @@ from sql.accuracy_counts import (
     predicted_pools,
     predicted_transfers,
 )
-from sql.database import Transaction
-from sql.disagreements import Disagreement, write_disagreements
+from sql.reports.disagreements import Disagreement, write_disagreements
 
 
 def write_checks(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from indexer.accuracy.trade_checks import PredictionCheck, check_swap, check_transfer
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns
@@ -20,8 +20,8 @@ from indexer.watched.block_reads import BlockReads, TransactionOutcome
 from indexer.watched.failed_trades import side_of
 from indexer.watched.real_trades import read_swaps
 from indexer.watched.token_swaps import TokenLogs, TradeFacts, pool_key, token_logs
-from sql.accuracy_counts import PredictedPool, PredictedTransfer
-from sql.columns import blob
+from sql.engine.columns import blob
+from sql.reports.accuracy_counts import PredictedPool, PredictedTransfer
 
 _SWAP_TOPICS = frozenset(blob(topic) for topic in SWAP_TOPICS)
 

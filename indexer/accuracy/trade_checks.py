@@ -5,10 +5,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.accuracy import TOLERANCE_POINTS, PredictionFlag, is_near
+from core.report.accuracy import TOLERANCE_POINTS, PredictionFlag, is_near
 from indexer.watched.real_trades import TAKES_TAX, RealTrade, SwapReading
-from sql.accuracy_counts import PredictedPool, PredictedTransfer, address_of
-from sql.columns import blob
+from sql.engine.columns import blob
+from sql.reports.accuracy_counts import PredictedPool, PredictedTransfer, address_of
 
 PredictionResult = Literal["agreed", "disagreed", "open", "uncounted"]
 """open: it differs, but for a reason that may be the trader's own."""

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from core.arrays import BoolArray, ByteArray, IndexArray, Uint64Array
+from core.process.arrays import BoolArray, ByteArray, IndexArray, Uint64Array
 from indexer.decode.log_columns import (
     ADDRESS_BYTES,
     HASH_BYTES,

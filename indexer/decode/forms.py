@@ -3,8 +3,8 @@
 import msgspec
 
 from config.pool_families import PoolCreation, PoolSwap
-from core.event_signatures import EventForm, EventPlace, ListPlace
-from core.primitives import Hash32
+from core.evm.event_signatures import EventForm, EventPlace, ListPlace
+from core.evm.primitives import Hash32
 from indexer.decode.log_columns import WORD_BYTES, LogShape
 from indexer.decode.words import WordPlace
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.arrays import ByteArray, Int64Array, Uint64Array
+from core.process.arrays import ByteArray, Int64Array, Uint64Array
 
 PREFIX_CHARS = 2
 _ZERO, _X = ord("0"), ord("x")

@@ -8,7 +8,7 @@ import re
 import msgspec
 import numpy as np
 
-from core.arrays import Uint64Array
+from core.process.arrays import Uint64Array
 from indexer.decode.byte_layouts import (
     NUMBER_BYTES,
     ByteLayout,

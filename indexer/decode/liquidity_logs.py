@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 
 from config.pool_families import FAMILIES, LiquidityEvent
-from core.arrays import BoolArray, ByteArray
-from core.event_signatures import EventForm
-from core.primitives import Address, Hash32, HexBytes
+from core.evm.event_signatures import EventForm
+from core.evm.primitives import Address, Hash32, HexBytes
+from core.process.arrays import BoolArray, ByteArray
 from indexer.decode.hex_columns import encode_hex
 from indexer.decode.log_columns import WORD_BYTES, LogColumns, LogGroup, LogShape
-from sql.rows import LiquidityLogRow
+from sql.engine.rows import LiquidityLogRow
 
 
 class LiquidityEventForm(msgspec.Struct, frozen=True, kw_only=True):

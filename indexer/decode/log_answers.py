@@ -7,7 +7,7 @@ decoder reads the answer, or refuses it.
 import msgspec
 import numpy as np
 
-from core.arrays import ByteArray, IndexArray, Int64Array
+from core.process.arrays import ByteArray, IndexArray, Int64Array
 from indexer.decode.byte_layouts import ByteLayout, RecordPlaces, group_of_records, padded
 from indexer.decode.layout_cache import LayoutCache
 from indexer.decode.log_columns import LogColumns, LogGroup, LogShape

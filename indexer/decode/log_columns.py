@@ -7,13 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from core.arrays import (
-    BoolArray,
-    ByteArray,
-    IndexArray,
-    Int32Array,
-    Int64Array,
-)
+from core.process.arrays import BoolArray, ByteArray, IndexArray, Int32Array, Int64Array
 
 NO_TIME = -1
 """Mark in `time_s`: the node did not send the time of the block with the log."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from core.arrays import ByteArray, IndexArray, Int32Array, Int64Array, Uint64Array
+from core.process.arrays import ByteArray, IndexArray, Int32Array, Int64Array, Uint64Array
 from core.rpc.failures import IllFormedError
 from indexer.decode.hex_columns import (
     PREFIX_CHARS,

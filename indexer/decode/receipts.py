@@ -4,7 +4,7 @@ import itertools
 
 import msgspec
 
-from core.arrays import ByteArray
+from core.process.arrays import ByteArray
 from core.rpc.failures import IllFormedError
 from indexer.decode.hex_columns import decode_hex
 from indexer.decode.log_columns import HASH_BYTES, LogColumns

@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from config.pool_families import FAMILIES, PoolSwap
-from core.arrays import ByteArray, FloatArray, Int32Array, Int64Array
-from core.coin_pairs import FIRST_PAIR, LOWER_BYTE, UPPER_BYTE, token_pair_id
-from core.primitives import BlockRef, Hash32
+from core.evm.coin_pairs import FIRST_PAIR, LOWER_BYTE, UPPER_BYTE, token_pair_id
+from core.evm.primitives import BlockRef, Hash32
+from core.process.arrays import ByteArray, FloatArray, Int32Array, Int64Array
 from indexer.decode.forms import CoinPlaces, SwapForm, swap_form
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import (
@@ -152,7 +152,7 @@ def _coin_amounts(group: LogGroup, coins: CoinPlaces) -> tuple[FloatArray, Float
 
 
 def _coin_ids(group: LogGroup, coins: CoinPlaces) -> ByteArray:
-    """Return the ids of the pairs, as `core.coin_pairs` says."""
+    """Return the ids of the pairs, as `core.evm.coin_pairs` says."""
     words = coins.coin_in.of(group), coins.coin_out.of(group)
     numbers = np.sort(np.stack([to_small(one) for one in words]), axis=0)
     lower, upper = numbers
@@ -174,7 +174,7 @@ def _token_amounts(group: LogGroup, coins: CoinPlaces) -> tuple[FloatArray, Floa
 
 
 def _token_ids(group: LogGroup, pools: ByteArray, coins: CoinPlaces) -> ByteArray:
-    """Return the ids of the pairs, as `core.coin_pairs` says. `pools`: as the vault knows them."""
+    """Return the ids of the pairs, see `core.evm.coin_pairs`. `pools`: ids in the vault."""
     tokens = (keys_of(to_address(one.of(group))) for one in (coins.coin_in, coins.coin_out))
     rows = zip(keys_of(pools), *tokens, strict=True)
     ids = b"".join(token_pair_id(*row) for row in rows)

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, LogColumns, LogGroup
 from indexer.decode.swap_events import SWAP_FORMS, decode_trades

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from core.arrays import BoolArray, ByteArray, IndexArray, Int32Array, Int64Array
-from core.event_signatures import parse_event
-from core.primitives import BlockRef
+from core.evm.event_signatures import parse_event
+from core.evm.primitives import BlockRef
+from core.process.arrays import BoolArray, ByteArray, IndexArray, Int32Array, Int64Array
 from indexer.decode.log_columns import (
     ADDRESS_BYTES,
     WORD_BYTES,

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from core.arrays import BoolArray, ByteArray, Int32Array, Int64Array
-from core.primitives import Address, Hash32, HexBytes
+from core.evm.primitives import Address, Hash32, HexBytes
+from core.process.arrays import BoolArray, ByteArray, Int32Array, Int64Array
 from indexer.decode.hex_columns import encode_hex
 from indexer.decode.log_columns import ADDRESS_BYTES, LogGroup
-from sql.rows import UndecodedRow
+from sql.engine.rows import UndecodedRow
 
 _KEPT_BYTES = 1_024
 

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from core.arrays import BoolArray, ByteArray, FloatArray, Int64Array, Uint64Array
+from core.process.arrays import BoolArray, ByteArray, FloatArray, Int64Array, Uint64Array
 from indexer.decode.hex_columns import to_numbers
 from indexer.decode.log_columns import ADDRESS_BYTES, WORD_BYTES, LogGroup
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from core.errors import UpstreamError
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError, MalformedAnswerError
 from core.rpc.headers import Header

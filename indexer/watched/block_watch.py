@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from config.chains import Chain
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from indexer.decode.pool_events import PoolDecoder
 from indexer.reads import BlockSpan
 from indexer.watched.block_reads import BlockReads, TransactionOutcome
@@ -12,8 +12,8 @@ from indexer.watched.seen import Seen
 from indexer.watched.token_events import find_events
 from indexer.watched.trade_logs import find_other_taxes
 from indexer.watched.watched_set import WatchedSet
-from sql.columns import blob
-from sql.observations import Observation
+from sql.engine.columns import blob
+from sql.tokens.observations import Observation
 
 _SELECTOR_BYTES = 4
 _MOST_DETAIL = 1_024

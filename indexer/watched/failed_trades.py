@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.abi import selector_of
+from core.evm.abi import selector_of
 from core.rpc.headers import Header
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.watched.transactions import BlockTransaction, Receipt

@@ -15,11 +15,11 @@ from typing import Final, Literal
 import msgspec
 
 from config.burn import BURN_ADDRESSES
-from core.accuracy import is_near
-from core.report import TradeOutcome
+from core.report.accuracy import is_near
+from core.report.report import TradeOutcome
 from indexer.decode.swap_transactions import TokenMove
 from indexer.watched.token_swaps import TokenLogs, TokenSwap, is_all_of_holder
-from sql.columns import blob
+from sql.engine.columns import blob
 
 _LEAST_RAW: Final = 1_000
 """Smallest units of a trade below which rounding decides its tax."""

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from core.primitives import Address, BlockRef, Hash32
-from sql.observations import Observation, ObservationKind
+from core.evm.primitives import Address, BlockRef, Hash32
+from sql.tokens.observations import Observation, ObservationKind
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,9 +8,9 @@ import msgspec
 
 from config.chains import Chain
 from config.pool_families import FAMILY_OF
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from indexer.decode.swap_transactions import SwapTransaction, TokenMove
-from sql.columns import blob
+from sql.engine.columns import blob
 
 _EQUAL_SHARE = 1e-9
 """Amounts of events are floats, of moves whole."""

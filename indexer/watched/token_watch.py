@@ -12,16 +12,16 @@ import structlog
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.reads import BlockSpan
 from indexer.watched.block_reads import BlockReads, WatchReader
 from indexer.watched.block_watch import BlockWatch
 from indexer.watched.watched_set import WatchedSet, WatchedTokens
-from sql.database import Transaction
-from sql.observations import pace_of, write_gap, write_observations
-from sql.store import Readable
+from sql.engine.database import Transaction
+from sql.engine.store import Readable
+from sql.tokens.observations import pace_of, write_gap, write_observations
 
 _log = structlog.get_logger(__name__)
 

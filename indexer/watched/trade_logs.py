@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from core.primitives import BlockRef, Hash32
+from core.evm.primitives import BlockRef, Hash32
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.swap_transactions import (
     SwapTransaction,
@@ -21,8 +21,8 @@ from indexer.watched.real_trades import (
 from indexer.watched.seen import Seen
 from indexer.watched.token_swaps import pool_key, token_logs
 from indexer.watched.watched_set import WatchedSet
-from sql.columns import blob
-from sql.watched_tokens import WatchedPool, WatchedToken
+from sql.engine.columns import blob
+from sql.tokens.watched_tokens import WatchedPool, WatchedToken
 
 
 def find_other_taxes(

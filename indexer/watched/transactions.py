@@ -6,12 +6,12 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 
-from core.abi import selector_of
-from core.primitives import Address, Hash32
+from core.evm.abi import selector_of
+from core.evm.primitives import Address, Hash32
 from core.rpc.failures import MalformedAnswerError
 from core.rpc.messages import RpcAnswer, RpcFault
 from indexer.watched.watched_set import WatchedSet
-from sql.watched_tokens import WatchedToken
+from sql.tokens.watched_tokens import WatchedToken
 
 _OF_HOLDERS: Final = frozenset(
     bytes.fromhex(selector_of(signature)[2:])

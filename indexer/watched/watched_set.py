@@ -6,9 +6,9 @@ import msgspec
 
 from config.chains import Chain
 from indexer.watched.token_swaps import TradeFacts, pool_key, trade_facts
-from sql.columns import blob
-from sql.store import Readable
-from sql.watched_tokens import (
+from sql.engine.columns import blob
+from sql.engine.store import Readable
+from sql.tokens.watched_tokens import (
     WatchedPool,
     WatchedToken,
     list_watched_pools,

@@ -4,8 +4,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from core.errors import QueryError
-from sql.analyst.open_store import load_views
 from sql.lake.extensions import sql_text
+from sql.lake.open_store import load_views
 
 LIST_VIEWS: Final = """
 select view_name as view, comment as about

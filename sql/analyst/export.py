@@ -25,13 +25,13 @@ from sql.analyst.export_manifest import (
     to_ranges,
     write_manifest,
 )
-from sql.analyst.open_store import attach_store, load_views
+from sql.engine.process_lock import held_alone
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import sql_text
 from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import connect_duckdb
 from sql.lake.lake_place import LakePlace
-from sql.process_lock import held_alone
+from sql.lake.open_store import attach_store, load_views
 
 EVENT_VIEWS: Final = {"v_transfers": "symbol, amount", "v_trades": ""}
 """Views of final events, with the columns that are left out, as later reports change them."""

@@ -12,7 +12,7 @@ import msgspec
 from core.errors import StoreError
 from sql.analyst.export import export_views
 from sql.analyst.export_messages import ExportAnswer, ExportEnd, ExportFailure, ExportRequest
-from sql.analyst.open_store import load_views
+from sql.lake.open_store import load_views
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 
 from core.errors import StoreError
-from core.low_priority import ANALYST
+from core.process.low_priority import ANALYST
 from sql.analyst.export_messages import ExportAnswer, ExportFailure, ExportRequest
-from sql.child_process import child_of, read_some
+from sql.engine.child_process import child_of, read_some
 from sql.lake.find_place import LakeOwner, message_of, place_of
 
 _LOOK_EVERY_S = 0.2

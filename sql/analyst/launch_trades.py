@@ -6,7 +6,7 @@ from typing import Final
 import duckdb
 import msgspec
 
-from core.primitives import Address, HexBytes
+from core.evm.primitives import Address, HexBytes
 
 _LAUNCHES: Final = """
 with first as (

@@ -24,11 +24,11 @@ from sql.analyst.answer_lines import (
     ResultRow,
     first_rows,
 )
-from sql.analyst.open_store import open_to_read
 from sql.analyst.plain_values import plain_value
 from sql.analyst.statement_check import check_statement
 from sql.lake.find_place import place_of
 from sql.lake.lake_place import LakePlace
+from sql.lake.open_store import open_to_read
 
 _ROWS_AT_ONCE = 100
 

@@ -14,7 +14,7 @@ import msgspec
 
 from config.store_address import StoreAddress
 from core.errors import QueryError, StoreError
-from core.low_priority import ANALYST
+from core.process.low_priority import ANALYST
 from sql.analyst.answer_lines import (
     AnswerLine,
     ColumnNames,
@@ -27,7 +27,7 @@ from sql.analyst.answer_lines import (
 )
 from sql.analyst.bounds import Bounds, QueryResult
 from sql.analyst.query_turns import query_turn
-from sql.child_process import child_of, read_some
+from sql.engine.child_process import child_of, read_some
 from sql.lake.find_place import LakeOwner, message_of, place_of
 
 _START_S = 30.0

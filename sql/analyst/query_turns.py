@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from core.errors import QueryError, StoreError
-from sql.store_files import StoreFiles
+from sql.engine.store_files import StoreFiles
 
 AT_ONCE: Final = 2
 """Statements that run on one store at the same time."""

@@ -10,7 +10,7 @@ import duckdb
 import msgspec
 
 from core.errors import QueryError
-from sql.analyst.open_store import load_views
+from sql.lake.open_store import load_views
 
 TABLE_FUNCTIONS: Final = frozenset(
     {

@@ -15,8 +15,8 @@ from sql.backup.manifest import (
     Manifest,
     read_manifest,
 )
+from sql.engine.store_files import StoreFiles
 from sql.lake.durable import put_on_disk
-from sql.store_files import StoreFiles
 
 _UNFINISHED = ".restoring"
 _AT_ONCE = 1 << 20

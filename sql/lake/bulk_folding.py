@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from sql.balances import BalanceWriter
+from sql.chain.balances import BalanceWriter
+from sql.engine.store import Store
 from sql.lake.bulk_append import list_bulks
 from sql.lake.bulk_deltas import BalanceDelta, iterate_deltas
 from sql.lake.lake_file import Lake
-from sql.store import Store
 
 STEP: Final = 500
 """Balances changed in one transaction: it holds the write lock for about 10 ms."""

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 import msgspec
 
 from core.errors import StoreError
-from sql.child_process import child_of, read_some
+from sql.engine.child_process import child_of, read_some
 from sql.lake.compaction import CompactionProgress, CompactionRequest, CompactionResult
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
 from sql.lake.find_place import LakeOwner, message_of, place_of

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from core.errors import StoreError
-from sql.exact_numbers import from_blob
+from sql.engine.exact_numbers import from_blob
 from sql.lake.batch_sums import BatchSums
 from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_place import ALONE, StreamingDatabase, Turn

@@ -7,11 +7,11 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
-from sql.blocks import FINAL, read_checkpoint
+from sql.chain.blocks import FINAL, read_checkpoint
+from sql.engine.store import Readable
 from sql.lake.final_batches import FinalBatches
 from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import Lake
-from sql.store import Readable
 
 _MEMORY_MB = 200
 

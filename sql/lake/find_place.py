@@ -8,9 +8,9 @@ import msgspec
 from config.object_store import ObjectStoreKeys
 from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.errors import MissingExtraError
-from core.secret import Secret
+from core.process.secret import Secret
+from sql.engine.store_files import StoreFiles
 from sql.lake.lake_place import FilePlace, LakePlace
-from sql.store_files import StoreFiles
 
 _EXTRA: Final = "fleet"
 
@@ -53,7 +53,7 @@ def place_of(owner: LakeOwner) -> LakePlace:
         return owner
     if isinstance(owner, PostgresAddress):
         try:
-            from sql.postgres.lake_in_postgres import DatabasePlace  # noqa: PLC0415 - of an extra
+            from sql.lake.postgres.lake_in_postgres import DatabasePlace  # noqa: PLC0415 - of an extra
         except ImportError as error:
             raise MissingExtraError(extra=_EXTRA, package=str(error.name)) from error
         return DatabasePlace(owner)

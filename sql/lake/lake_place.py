@@ -12,14 +12,14 @@ import msgspec
 
 from config.store_address import FileAddress, StoreAddress
 from core.errors import StoreError
-from sql.database import Database
+from sql.engine.database import Database
+from sql.engine.process_lock import held_alone
+from sql.engine.sqlite_file import FileLayout, SqliteFile
+from sql.engine.statements import SCHEMA, Engine
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import extension_paths, sql_text
-from sql.process_lock import held_alone
-from sql.sqlite_file import FileLayout, SqliteFile
-from sql.statements import SCHEMA, Engine
-from sql.store import Store
-from sql.store_files import StoreFiles
 
 _BUSY_MS = 10_000
 """Milliseconds a commit waits for another writer of the catalogue."""

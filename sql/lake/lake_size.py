@@ -6,9 +6,9 @@ import duckdb
 import msgspec
 
 from core.errors import StoreError
-from sql.analyst.open_store import open_to_read
 from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_statements import load_lake_statement
+from sql.lake.open_store import open_to_read
 
 _MEMORY_MB = 200
 _DAY_S = 86_400

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from sql.statements import (
+from sql.engine.statements import (
     Engine,
     Migration,
     load_migrations,

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import msgspec
 
 from core.errors import StoreError
+from sql.engine.statements import Engine
 from sql.lake.batch_sums import BatchSums, WordSums
 from sql.lake.final_batches import ClosedBatch, FinalBatches
 from sql.lake.lake_file import Lake, LakeTransaction
 from sql.lake.lake_statements import scan_text
-from sql.statements import Engine
 
 CLOSE_AT_ROWS = 1_000_000
 """Rows at which an open batch is closed whatever its age."""

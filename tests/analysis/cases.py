@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from core.abi import selector_of
-from core.fields.static_findings import StaticFindings
+from core.evm.abi import selector_of
+from core.report.fields.static_findings import StaticFindings
 
 CASES: Final = Path(__file__).resolve().parents[1] / "cases"
 FIELDS: Final = StaticFindings.__struct_fields__

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from demo.npm_packages import NODE_MODULES, PROJECT_ROOT, find_node
+from assay.demo.npm_packages import NODE_MODULES, PROJECT_ROOT, find_node
 from tests.analysis.cases import CASES, Case, load_cases
 from tests.analysis.compiled_cases import read_archive
 from tests.analysis.static.assembler import assemble

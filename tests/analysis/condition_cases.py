@@ -12,7 +12,7 @@ from analysis.static.token_model.trade_conditions import (
     TradeCondition,
     TradeConditions,
 )
-from core.primitives import Address, Hash32, Selector
+from core.evm.primitives import Address, Hash32, Selector
 
 TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")
 STRANGER = Address("0x" + "9" * 40)

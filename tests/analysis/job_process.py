@@ -5,24 +5,24 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from analysis.background.due_tokens import DueTokenJob
-from analysis.background.job_runner import JobRunner, RunEnd
-from analysis.background.job_work import JobPlace
-from analysis.background.refresh_budget import budgets_of
-from analysis.background.round_share import RoundShare
 from analysis.pipeline.analyser import Analyser
-from analysis.pipeline.store_adapter import ReportStore
+from assay.service.background.due_tokens import DueTokenJob
+from assay.service.background.job_runner import JobRunner, RunEnd
+from assay.service.background.job_work import JobPlace
+from assay.service.background.refresh_budget import budgets_of
+from assay.service.background.round_share import RoundShare
+from assay.service.store_adapter import ReportStore
 from config.job_definition import JobDefinition
 from config.job_settings import JobSettings
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, SqlSettings
-from core.primitives import Address
-from core.report import Report
-from harness.bare_reports import bare_report
-from harness.clock import HandClock
-from sql.job_runs import JobRun, list_runs
-from sql.job_table import add_job, find_job, request_run
-from sql.store import Store
+from core.evm.primitives import Address
+from core.report.report import Report
+from sql.engine.store import Store
+from sql.jobs.job_runs import JobRun, list_runs
+from sql.jobs.job_table import add_job, find_job, request_run
+from tests.harness.bare_reports import bare_report
+from tests.harness.clock import HandClock
 
 PATIENCE_S = 120.0
 """Statements start a process of low priority, which waits for those of the other tests."""

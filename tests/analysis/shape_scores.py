@@ -14,8 +14,8 @@ from itertools import combinations
 import msgspec
 
 from analysis.static.analyse_code import analyse_code
-from core.code_shape import CodeShape, bands_of, likeness
-from sql.kin import LEAST_LIKENESS
+from core.evm.code_shape import CodeShape, bands_of, likeness
+from sql.tokens.kin import LEAST_LIKENESS
 from tests.analysis.cases import load_cases
 from tests.analysis.cases_compile import Build, builds_of, runtime_of
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.liquidity.bin_tokens import TRANSFER_BATCH, BinTransfer, decode_transfer
 from analysis.reads.eth_reads import Log
-from core.primitives import Address
+from core.evm.primitives import Address
 
 SENDER = Address("0x" + "11" * 20)
 RECEIVER = Address("0x" + "22" * 20)

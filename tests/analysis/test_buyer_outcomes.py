@@ -16,7 +16,7 @@ from analysis.backtest.buyer_outcomes import (
     outcomes_of_buyers,
 )
 from analysis.backtest.pool_trades import PoolTrade, attribute_trades
-from core.primitives import Address, HexBytes
+from core.evm.primitives import Address, HexBytes
 from sql.analyst.launch_trades import FirstTrade, LaunchEvents, LaunchTrade, LaunchTransfer
 
 HOUR, DAY, WEEK = 3_600, 86_400, 604_800

@@ -11,8 +11,8 @@ from analysis.static.token_model.cap_rules import (
 )
 from analysis.token.cap_evaluation import CapInput, with_caps
 from analysis.token.contract_clock import Reading
-from core.fields.static_findings import StaticFindings
-from core.primitives import Hash32, RawAmount
+from core.evm.primitives import Hash32, RawAmount
+from core.report.fields.static_findings import StaticFindings
 
 SLOT = Hash32("0x" + "00" * 31 + "07")
 ONE = Hash32("0x" + "00" * 31 + "01")

@@ -4,8 +4,8 @@ import pytest
 
 from analysis.market.routers import RouterFacts
 from analysis.pipeline.chain_memory import CONTRACT_AGE_S, PRICE_AGE_S, ChainMemory
-from core.primitives import Address
-from harness.clock import HandClock
+from core.evm.primitives import Address
+from tests.harness.clock import HandClock
 
 ROUTER = Address("0x" + "12" * 20)
 STABLE = Address("0x" + "34" * 20)

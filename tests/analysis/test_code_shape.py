@@ -12,9 +12,9 @@ import pytest
 from analysis.static.analyse_code import analyse_code, build_model
 from analysis.static.evm.budget import Budget
 from analysis.static.shape.find_shape import find_shape
-from core.code_shape import PART_BYTES, PARTS, CodeShape, likeness
-from demo.compile import compile_runtime
-from sql.kin import LEAST_LIKENESS
+from assay.demo.compile import compile_runtime
+from core.evm.code_shape import PART_BYTES, PARTS, CodeShape, likeness
+from sql.tokens.kin import LEAST_LIKENESS
 from tests.analysis.cases import load_cases
 from tests.analysis.cases_compile import IMMUTABLE, builds_of, runtime_of
 from tests.analysis.shape_scores import score, shape_all

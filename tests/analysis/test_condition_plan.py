@@ -11,8 +11,8 @@ from analysis.static.token_model.trade_conditions import (
     TradeCondition,
     TradeConditions,
 )
-from core.keccak import keccak
-from core.primitives import Address, Hash32, Selector
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, Hash32, Selector
 from tests.analysis.condition_cases import (
     BLOCK,
     CLOCK,

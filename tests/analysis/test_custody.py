@@ -17,7 +17,7 @@ from analysis.simulation.disguise import Disguise
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument, SimulationHints
 from config.burn import BURN_ADDRESSES
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 STRANGER, OWNER, ROUTER, VICTIM, TOKEN = (Address("0x" + digit * 40) for digit in "12345")
 WALLET = Wallet(address=VICTIM, balance_raw=RawAmount(400), amount_raw=RawAmount(100), slot_index=0)

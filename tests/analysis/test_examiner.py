@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.static import result_cache as module
 from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
+from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
-from core.primitives import Hash32
-from sql.codes import read_found, write_found
-from sql.store import Store
+from core.evm.primitives import Hash32
+from sql.engine.store import Store
+from sql.tokens.codes import read_found, write_found
 from tests.analysis.counted import Counted
 from tests.analysis.static.assembler import assemble
 

@@ -5,7 +5,7 @@ import pytest
 from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from analysis.token.holders import left_for_others
 from config.burn import BURN_ADDRESSES
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 from tests.sql.samples import address
 
 A, B, C, D = map(address, range(0x11, 0x15))

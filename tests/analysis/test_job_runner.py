@@ -8,15 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.background.job_runner import RunEnd
+from assay.service.background.job_runner import RunEnd
 from config.job_definition import JobDefinition
 from core.errors import TokenRefusedError, UpstreamError
-from core.primitives import Address
-from harness.clock import HandClock
-from sql.job_runs import find_unfinished_run, read_token_times
-from sql.job_table import add_job, find_job, pause_job, remove_job, request_run
-from sql.store import Store
-from sql.tokens import track_tokens
+from core.evm.primitives import Address
+from sql.engine.store import Store
+from sql.jobs.job_runs import find_unfinished_run, read_token_times
+from sql.jobs.job_table import add_job, find_job, pause_job, remove_job, request_run
+from sql.tokens.tokens import track_tokens
 from tests.analysis.job_process import (
     CHAIN_ID,
     PATIENCE_S,
@@ -28,6 +27,7 @@ from tests.analysis.job_process import (
     ask_for,
     runs_of,
 )
+from tests.harness.clock import HandClock
 from tests.sql.empty_files import new_store
 
 

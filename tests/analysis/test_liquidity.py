@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.market.liquidity_value import Price, value_pool
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 TOKEN = Address("0x" + "11" * 20)
 QUOTE = Address("0x" + "22" * 20)

@@ -7,7 +7,7 @@ from analysis.liquidity.holdings import Part, gather
 from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
 from analysis.liquidity.locks import Lock
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address
+from core.evm.primitives import Address
 
 NOW_S = 1_800_000_000
 BURN = min(BURN_ADDRESSES)

@@ -13,7 +13,7 @@ from analysis.market.venues.pool import Candidate, PoolState
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refused
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 TOKEN = Address("0x" + "11" * 20)
 QUOTE = Address("0x" + "22" * 20)

@@ -8,7 +8,7 @@ from analysis.reads.read_batch import ReadBatch
 from config.chains import Chain, Oracle
 from config.load import load_chains
 from core.errors import UpstreamError
-from core.primitives import ZERO_ADDRESS
+from core.evm.primitives import ZERO_ADDRESS
 from core.rpc.messages import RpcAnswer, RpcFault
 from tests.analysis.state.answers import BLOCK, answer_in_turn
 

@@ -8,8 +8,8 @@ from analysis.static.custody.address_writers import AddressWriters, StoredAddres
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.token_model.trade_conditions import OwnedCondition, TradeConditions
 from analysis.token.owner_controls import find_controls
-from core.primitives import Address, Hash32, Selector
-from harness.api.samples import make_static
+from core.evm.primitives import Address, Hash32, Selector
+from tests.harness.api.samples import make_static
 
 TRANSFER_FROM, APPROVE = Selector("0x23b872dd"), Selector("0x095ea7b3")
 SLOT = Hash32(f"0x{5:064x}")

@@ -14,7 +14,7 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from config.pool_families import FAMILY_OF, KINDS
-from core.primitives import Address, BlockRef
+from core.evm.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.sql.samples import address, block
 

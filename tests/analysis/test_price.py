@@ -8,9 +8,9 @@ from analysis.external.market_data import MarketData
 from analysis.market.token_price import LastTrade, TokenPrice, find_price
 from config.chains import Chain
 from config.load import load_chains
-from core.primitives import Address
-from core.report import Report
-from harness.api.samples import make_pool, make_report
+from core.evm.primitives import Address
+from core.report.report import Report
+from tests.harness.api.samples import make_pool, make_report
 
 CHAIN = next(chain for chain in load_chains(None) if chain.slug == "ethereum")
 STABLE = CHAIN.stables[1].address

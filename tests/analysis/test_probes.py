@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis import probes
-from demo.compile import compile_runtime
+from assay.demo.compile import compile_runtime
 
 FOLDER = Path(probes.__file__).parent
 SOURCES = sorted(FOLDER.glob("*.sol"))

@@ -5,9 +5,9 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.background.refresh_budget import AnalysisCost, RefreshBudget
+from assay.service.background.refresh_budget import AnalysisCost, RefreshBudget
 from core.rpc.request_meter import metered, note_requests
-from harness.clock import HandClock
+from tests.harness.clock import HandClock
 
 HOUR_S = 3_600.0
 

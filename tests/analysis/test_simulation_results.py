@@ -41,9 +41,9 @@ from analysis.simulation.simulate_v1 import (
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
 from config.chains import Dex
-from core.abi import topic_of
-from core.keccak import keccak
-from core.primitives import Address, BlockRef, Hash32, RawAmount
+from core.evm.abi import topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
 from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.house.sources import ROOT, parsed
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.conditions.size_intervals import size_span, trade_sizes
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 from tests.analysis.condition_cases import POOL_RAW, Expression, condition, plan
 
 USUAL = [POOL_RAW // (share + 1) for share in (2_300, 110, 23)]

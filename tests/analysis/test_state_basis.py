@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.background.state_basis import (
+from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
+from assay.service.background.state_basis import (
     LEAST_MOVE,
     Basis,
     Compared,
@@ -18,15 +20,13 @@ from analysis.background.state_basis import (
     pool_reads,
     words_of,
 )
-from analysis.market.venues.uniswap_v4_state import liquidity_slot
-from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
 from config.load import load_chains
-from core.coin_pairs import pair_id
-from core.primitives import Address, BlockRef, Hash32
-from core.report import ClockLimitRow, StateWord
-from harness.api.samples import make_pool
-from harness.bare_reports import bare_report
-from sql.observations import Observation
+from core.evm.coin_pairs import pair_id
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.report import ClockLimitRow, StateWord
+from sql.tokens.observations import Observation
+from tests.harness.api.samples import make_pool
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import address, hash32
 
 (ETHEREUM,) = (chain for chain in load_chains(None) if chain.slug == "ethereum")

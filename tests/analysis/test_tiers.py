@@ -9,8 +9,8 @@ from analysis.market.fee_tiers import TierReads, Tiers
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.abi import topic_of
-from core.primitives import Address
+from core.evm.abi import topic_of
+from core.evm.primitives import Address
 from core.rpc.messages import RpcFault
 from tests.analysis.state.answers import BLOCK, answer_in_turn
 

@@ -31,12 +31,12 @@ from analysis.market.venues.trade_route import (
 from analysis.market.venues.venue_registry import ROUTER_FORMS, venue_of
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
+from assay.demo.compile import load_artifacts
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.abi import call_data, selector_of, topic_of
-from core.keccak import keccak
-from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
-from demo.compile import load_artifacts
+from core.evm.abi import call_data, selector_of, topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from tests.analysis.state.answers import BLOCK, address, answer_in_turn, sent
 
 FACTORY, ROUTER, FREE, OTHER = (Address("0x" + digit * 40) for digit in "1234")

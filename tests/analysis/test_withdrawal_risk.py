@@ -10,7 +10,7 @@ from analysis.liquidity.withdrawal_risk import (
     WeighedPool,
     judge_risk,
 )
-from core.primitives import Address
+from core.evm.primitives import Address
 
 NOW_S = 1_800_000_000
 LOCKER = Address("0x" + "10" * 20)

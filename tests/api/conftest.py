@@ -9,15 +9,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness.api.samples import MINED_AT_S
-from harness.api.world import Get, World
-from harness.fleet.api_fleet import ApiFleet, running_api_fleet
-from harness.fleet.fleet_world import FleetWorld, opened_fleet_world
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_store import connect_store
-from sql.store import Store
+from sql.engine.store import Store
 from tests.api.fleet_tests import marks_on_a_fleet
 from tests.api.people import Browser, Provider, Street
+from tests.harness.api.samples import MINED_AT_S
+from tests.harness.api.world import Get, World
+from tests.harness.fleet.api_fleet import ApiFleet, running_api_fleet
+from tests.harness.fleet.fleet_world import FleetWorld, opened_fleet_world
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_store import connect_store
 from tests.sql.empty_files import new_ledger, new_store
 
 

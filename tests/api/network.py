@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from api.serving.serve import serve
-from harness.api.world import World
-from harness.fleet.fleet_world import FleetWorld
+from tests.harness.api.world import World
+from tests.harness.fleet.fleet_world import FleetWorld
 
 HOST = "127.0.0.1"
 

@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from api.serving.cached_answer_app import CachedAnswerApp
+from assay.demo.npm_packages import find_node
 from config.sign_in import OidcClient
-from core.secret import Secret
-from demo.npm_packages import find_node
-from harness.api.world import CLIENT, World
+from core.process.secret import Secret
+from tests.harness.api.world import CLIENT, World
 
 PUBLIC = "https://assay.test"
 PLAIN = "http://localhost:8000"

@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 from api.serving.serve import serve
-from core.stop_signals import stop_on_signals
-from harness.api.world import World
-from sql.ledger import Ledger
+from core.process.stop_signals import stop_on_signals
+from sql.accounts.ledger import Ledger
+from tests.harness.api.world import World
 
 
 async def _serve(ledger: Ledger) -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from core.primitives import Address
-from core.report import Report
-from harness.api.samples import make_pool, make_report
-from sql.reports import NextRefresh, write_report
-from sql.store import Store
+from core.evm.primitives import Address
+from core.report.report import Report
+from sql.engine.store import Store
+from sql.reports.report_tables import NextRefresh, write_report
+from tests.harness.api.samples import make_pool, make_report
 
 LATER = NextRefresh(worth=0, due_s=2**40)
 """No test lives to see it."""

@@ -6,14 +6,14 @@ import httpx
 import msgspec
 import pytest
 
-from core.accuracy import PredictionFlag
-from core.primitives import Address, Hash32, HexBytes
-from harness.api.world import World
-from sql.accuracy_counts import DAY_S, AccuracyCount, insert_counts
-from sql.disagreements import Disagreement, write_disagreements
-from sql.store import Store
-from sql.tokens import track_tokens
+from core.evm.primitives import Address, Hash32, HexBytes
+from core.report.accuracy import PredictionFlag
+from sql.engine.store import Store
+from sql.reports.accuracy_counts import DAY_S, AccuracyCount, insert_counts
+from sql.reports.disagreements import Disagreement, write_disagreements
+from sql.tokens.tokens import track_tokens
 from tests.api.people import PAGES
+from tests.harness.api.world import World
 
 TOKEN = Address("0x" + "ab" * 20)
 

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from config.settings_model import ApiSettings
-from harness.api.samples import TOKEN
-from harness.api.world import World, headers_of
 from tests.api.specified import check
+from tests.harness.api.samples import TOKEN
+from tests.harness.api.world import World, headers_of
 
 DAY_S = 86_400
 WISH = {"reason": "trying it out", "contact": "someone@example.org"}

@@ -13,7 +13,8 @@ from api.formats.token_snapshot import clock_after
 from api.serving.answers import Answers
 from config.settings_model import ApiSettings
 from core.errors import TokenRefusedError, UpstreamError
-from harness.api.samples import (
+from tests.api.specified import check
+from tests.harness.api.samples import (
     MINED_AT_S,
     TOKEN,
     TOKEN_SHOWN,
@@ -22,8 +23,7 @@ from harness.api.samples import (
     make_report,
     make_static,
 )
-from harness.api.world import Get, World, make_chain
-from tests.api.specified import check
+from tests.harness.api.world import Get, World, make_chain
 
 FORMS = ["", "?response_format=compat", "/summary"]
 

@@ -8,11 +8,11 @@ import pytest
 
 from api.serving.batch_service import AT_ONCE, MOST_TOKENS
 from core.errors import StoreError, TokenRefusedError, UpstreamError
-from core.primitives import Address
-from core.report import Report
-from harness.api.samples import DEAD, MINED_AT_S, OWNER, PAIR, TOKEN, TOKEN_SHOWN, make_report
-from harness.api.world import PLANS, World, headers_of
+from core.evm.primitives import Address
+from core.report.report import Report
 from tests.api.specified import check
+from tests.harness.api.samples import DEAD, MINED_AT_S, OWNER, PAIR, TOKEN, TOKEN_SHOWN, make_report
+from tests.harness.api.world import PLANS, World, headers_of
 
 OTHERS = [Address(f"0x{number:040x}") for number in range(0x1000, 0x1000 + MOST_TOKENS)]
 DOWN = "The ledger of keys is out of reach; try again later."

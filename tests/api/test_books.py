@@ -13,9 +13,9 @@ from api.auth import usage_counters as module
 from api.auth.usage_counters import UsageCounters
 from config.plans import load_plans
 from core.errors import StoreError
-from harness.api.samples import MINED_AT_S
-from harness.clock import HandClock
-from sql.ledger import Calls, Ledger, Usage
+from sql.accounts.ledger import Calls, Ledger, Usage
+from tests.harness.api.samples import MINED_AT_S
+from tests.harness.clock import HandClock
 from tests.sql.empty_files import new_ledger
 
 PLANS = load_plans()

@@ -11,11 +11,11 @@ from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from api.serving.cached_answer import CachedAnswer
 from api.serving.token_cache import CachedToken, TokenCache, Variant
 from core.errors import TokenRefusedError
-from core.primitives import Address
-from core.report import EvidenceRow, Report
-from harness.api.samples import LIQUID_USD, MINED_AT_S, make_holder, make_pool, make_report
-from harness.api.world import make_chain
-from harness.clock import HandClock
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow, Report
+from tests.harness.api.samples import LIQUID_USD, MINED_AT_S, make_holder, make_pool, make_report
+from tests.harness.api.world import make_chain
+from tests.harness.clock import HandClock
 
 CHAIN = make_chain(1, "ethereum")
 REFUSED = TokenRefusedError(code="not_a_contract", reason="no code")

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS, World
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS, World
 
 NAMES = ("ethereum", "eth", "ETH", "Eth", "1")
 """Of the one chain that is served."""

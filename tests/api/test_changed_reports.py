@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from analysis.fleet.fleet_messages import FleetMessages
 from api.serving.changed_reports import ChangedReports
-from core.primitives import Address
-from core.secret import Secret
-from harness.bare_reports import bare_report
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer
-from harness.parts.postgres_store import connect_store
-from harness.parts.tcp_proxy import proxied
-from harness.parts.valkey_server import running_valkey
-from sql.postgres.report_change_feed import ReportChanges
-from sql.postgres.single_statements import SingleStatements
-from sql.reports import NextRefresh, write_report
-from sql.store import Store
+from assay.service.fleet.fleet_messages import FleetMessages
+from core.evm.primitives import Address
+from core.process.secret import Secret
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.engine.store import Store
+from sql.fleet.report_change_feed import ReportChanges
+from sql.reports.report_tables import NextRefresh, write_report
+from tests.harness.bare_reports import bare_report
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.postgres_store import connect_store
+from tests.harness.parts.tcp_proxy import proxied
+from tests.harness.parts.valkey_server import running_valkey
 
 TOKEN = Address("0x" + "ab" * 20)
 NEXT = NextRefresh(worth=0, due_s=0)

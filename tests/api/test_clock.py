@@ -5,11 +5,11 @@ import time
 import msgspec
 
 from analysis.token.contract_clock import ContractClock
-from core.primitives import BlockRef, Hash32
-from harness.api.samples import MINED_AT_S
-from harness.api.world import make_chain
+from assay.service.followed_state import clock_of
+from core.evm.primitives import BlockRef, Hash32
 from indexer.follower_status import FollowStatus
-from service.followed_state import clock_of
+from tests.harness.api.samples import MINED_AT_S
+from tests.harness.api.world import make_chain
 
 HEAD = BlockRef(
     number=20_000_000,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import assay
-from commands.next_steps import next_step
+from assay import cli as assay
+from assay.commands.next_steps import next_step
 from core.errors import (
     AssayError,
     ConfigError,

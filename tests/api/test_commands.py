@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-import assay
-from commands.sql_output import Output, write_text
-from harness.api.samples import MINED_AT_S
-from harness.api.world import PLANS
+from assay import cli as assay
+from assay.commands.sql_output import Output, write_text
+from sql.accounts.ledger import Ledger
 from sql.analyst.answer_lines import AnswerLine, ColumnNames, End, ResultRow
 from sql.analyst.query_runner import OpenResult
-from sql.ledger import Ledger
+from tests.harness.api.samples import MINED_AT_S
+from tests.harness.api.world import PLANS
 
 NASTY = "\x1b]0;owned\x07\x9b2J\u202e[red]x[/y]"
 SHOWN = r"\u001b]0;owned\u0007\u009b2J\u202e[red]x[/y]"

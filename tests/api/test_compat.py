@@ -9,9 +9,9 @@ from hypothesis import given
 from api.formats.amounts import decimal_text, number_text
 from api.formats.compat import ALWAYS_NULL, TABLE, CompatFeatures, CompatHolder, render_compat
 from api.formats.native import render_native
-from core.primitives import RawAmount
-from core.report import Report
-from harness.api.samples import (
+from core.evm.primitives import RawAmount
+from core.report.report import Report
+from tests.harness.api.samples import (
     CLOCK,
     LIQUID_USD,
     OWNER,

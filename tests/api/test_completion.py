@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from analysis.static.printers import PRINTERS
-from assay import COMMANDS
-from commands import static_command
+from assay.cli import COMMANDS
+from assay.commands import static_command
 from config.chain_names import index_by_name
 from config.load import load_chains
 from tests.house.sources import ROOT
@@ -71,8 +71,8 @@ def test_every_name_of_a_chain_but_its_number_is_offered(tmp_path: Path) -> None
 def test_help_and_completion_of_a_command_import_nothing_of_its_work() -> None:
     script = (
         "import sys\nfrom importlib import import_module\n"
-        f"for name in {SPLIT}: import_module(f'commands.{{name}}_command')\n"
-        "from commands.chain_argument import CHAIN\n"
+        f"for name in {SPLIT}: import_module(f'assay.commands.{{name}}_command')\n"
+        "from assay.commands.chain_argument import CHAIN\n"
         "assert CHAIN.shell_complete(None, None, 'eth')\n"
         "print(*{name.partition('.')[0] for name in sys.modules})\n"
     )

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from config.settings_model import ApiSettings
-from harness.api.samples import TOKEN
-from harness.api.world import World
+from tests.harness.api.samples import TOKEN
+from tests.harness.api.world import World
 
 PATH = f"/token/1/{TOKEN}"
 WALLET, OTHER = "https://wallet.test", "https://other.test"

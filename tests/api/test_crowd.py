@@ -9,9 +9,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from core.errors import UpstreamError
-from harness.api.samples import OWNER, TOKEN, make_report
-from harness.api.world import PLANS, World
-from sql.ledger import Ledger
+from sql.accounts.ledger import Ledger
+from tests.harness.api.samples import OWNER, TOKEN, make_report
+from tests.harness.api.world import PLANS, World
 
 CROWD = 200
 PATIENCE_S = 60.0

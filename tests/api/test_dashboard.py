@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from harness.api.samples import TOKEN
-from harness.api.world import PLANS, World
-from sql.accounts import MOST_NEW_KEYS, Accounts, TooManyKeys, TooManyNewKeys
-from sql.ledger import NewKey
+from sql.accounts.accounts import MOST_NEW_KEYS, Accounts, TooManyKeys, TooManyNewKeys
+from sql.accounts.ledger import NewKey
 from tests.api.people import PAGES, PUBLIC, Browser, Street, form_token, read, shown_key
+from tests.harness.api.samples import TOKEN
+from tests.harness.api.world import PLANS, World
 
 TOKEN_PATH = f"/token/ethereum/{TOKEN}"
 HOSTILE = """<script>alert(1)</script>"><img src=x onerror='alert(2)'>&amp;{{ 7*7 }}"""

@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from core.errors import TokenRefusedError, UpstreamError
-from harness.api.routes import ROUTES
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS, World
-from sql.ledger import NewKey
+from sql.accounts.ledger import NewKey
+from tests.harness.api.routes import ROUTES
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS, World
 
 PATH = f"/token/1/{TOKEN}"
 DAY_S = 86_400

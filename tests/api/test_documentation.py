@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from config.settings_model import ApiSettings
-from harness.api.world import World
 from tests.api.people import PAGES
+from tests.harness.api.world import World
 
 SCRIPT = 'document.title = "set";'
 PAGE = f"<!doctype html><title>x</title><script>{SCRIPT}</script><script src=a.js></script>"

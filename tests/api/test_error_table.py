@@ -8,10 +8,10 @@ import pytest
 
 from api.formats.flags import catalogue
 from core.errors import RefusalCode, TokenRefusedError, UpstreamError
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS, World, headers_of
-from sql.ledger import NewKey
+from sql.accounts.ledger import NewKey
 from tests.api.specified import ERRORS, TABLES, check
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS, World, headers_of
 
 PATH = f"/token/ethereum/{TOKEN}"
 DEAD = "0x000000000000000000000000000000000000dEaD"

@@ -7,8 +7,8 @@ import pytest
 
 from api.formats.flags import catalogue
 from core.errors import InternalError, TokenRefusedError, UpstreamError
-from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
-from harness.api.world import PLANS, Get, World, headers_of
+from tests.harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import PLANS, Get, World, headers_of
 
 PATH = f"/token/ethereum/{TOKEN}"
 DAY_S = 86_400

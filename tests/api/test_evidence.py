@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from core.errors import InternalError, TokenRefusedError
-from core.report import EvidenceRow
-from harness.api.samples import BLOCK_HASH, MINED_AT_S, TOKEN, TOKEN_SHOWN, make_report
-from harness.api.world import PLANS, Get, World, headers_of
+from core.report.report import EvidenceRow
+from tests.harness.api.samples import BLOCK_HASH, MINED_AT_S, TOKEN, TOKEN_SHOWN, make_report
+from tests.harness.api.world import PLANS, Get, World, headers_of
 
 CODE = {"version": 3, "hits": [{"selector": "0xa9059cbb", "pc": 412, "slot": "0x05"}]}
 SOLD = {"block": BLOCK_HASH, "calls": [{"to": TOKEN, "data": "0x" + "ab" * 100_000}]}

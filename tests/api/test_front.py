@@ -9,9 +9,9 @@ import pytest
 
 from api.serving.cached_answer_app import CachedAnswerApp
 from core.errors import StoreError
-from harness.api.samples import MINED_AT_S, TOKEN, make_pool, make_report
-from harness.api.world import CLIENT, PLANS, World
-from sql.ledger import Ledger
+from sql.accounts.ledger import Ledger
+from tests.harness.api.samples import MINED_AT_S, TOKEN, make_pool, make_report
+from tests.harness.api.world import CLIENT, PLANS, World
 
 PATH = f"/token/1/{TOKEN}"
 FORMS = ["", "?response_format=compat", "?response_format=native", "/summary", "/summary?x=1"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 
-from harness.api.fuzz import CALLERS, Fuzzer
+from tests.harness.api.fuzz import CALLERS, Fuzzer
 
 CALLS = 800
 

@@ -12,8 +12,8 @@ from api.formats.field_table import FIELDS
 from api.formats.goplus_format import TABLE, GoPlusToken, render_goplus
 from api.formats.native import render_native
 from api.formats.summary import render_summary
-from core.report import PoolResultRow, Report
-from harness.api.samples import (
+from core.report.report import PoolResultRow, Report
+from tests.harness.api.samples import (
     CLOCK,
     LIQUID_USD,
     OWNER,
@@ -24,7 +24,7 @@ from harness.api.samples import (
     make_static,
     reports,
 )
-from harness.api.world import World, headers_of
+from tests.harness.api.world import World, headers_of
 
 PATH = "/goplus/api/v1/token_security/1"
 

@@ -10,8 +10,10 @@ from goplus.token import Token
 from swagger_client.configuration import Configuration
 
 from core.errors import TokenRefusedError
-from core.primitives import Address
-from harness.api.samples import (
+from core.evm.primitives import Address
+from tests.api.network import on_network
+from tests.api.test_batch import OTHERS, ManyTokens
+from tests.harness.api.samples import (
     DEAD,
     OWNER,
     PAIR,
@@ -22,9 +24,7 @@ from harness.api.samples import (
     make_pool,
     make_report,
 )
-from harness.api.world import PLANS, World
-from tests.api.network import on_network
-from tests.api.test_batch import OTHERS, ManyTokens
+from tests.harness.api.world import PLANS, World
 
 V4_ID = "0x" + "cd" * 32
 

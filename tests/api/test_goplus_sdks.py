@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from demo.npm_packages import NODE_MODULES, find_node
-from harness.api.samples import MINED_AT_S, OWNER, TOKEN, TOKEN_SHOWN
-from harness.api.world import PLANS, World
+from assay.demo.npm_packages import NODE_MODULES, find_node
 from tests.api.network import on_network
 from tests.api.test_batch import ManyTokens
+from tests.harness.api.samples import MINED_AT_S, OWNER, TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import PLANS, World
 
 ROOT = Path(__file__).parents[2]
 PATH = "/goplus/api/v1/token_security/1"

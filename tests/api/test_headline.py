@@ -11,8 +11,15 @@ from api.formats.proofs import Proofs
 from api.formats.prose import percent, quoted, usd
 from api.formats.rendered_report import RenderedReport
 from api.formats.summary import Summary, render_summary
-from core.report import Report
-from harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, make_pool, make_report, reports
+from core.report.report import Report
+from tests.harness.api.samples import (
+    CLOCK,
+    LIQUID_USD,
+    TOKEN_SHOWN,
+    make_pool,
+    make_report,
+    reports,
+)
 
 STANDING = "stands against it"
 

@@ -6,12 +6,12 @@ import pytest
 from config.job_definition import JobDefinition
 from config.job_settings import JobSettings
 from config.load import load_chains
-from harness.api.world import PLANS, World
-from sql.configured_jobs import job_limits
-from sql.job_runs import begin_run, finish_run
-from sql.job_table import find_job, write_configured_jobs
-from sql.store import Store
+from sql.engine.store import Store
+from sql.jobs.configured_jobs import job_limits
+from sql.jobs.job_runs import begin_run, finish_run
+from sql.jobs.job_table import find_job, write_configured_jobs
 from tests.api.people import PUBLIC, Browser, Street
+from tests.harness.api.world import PLANS, World
 
 LIMITS = job_limits(JobSettings(export_folder="exports"), load_chains(None))
 TOKEN = "0x" + "ab" * 20

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-import assay
-from sql.job_table import find_job
-from sql.store import Store
+from assay import cli as assay
+from sql.engine.store import Store
+from sql.jobs.job_table import find_job
 
 TOKEN = "0x" + "ab" * 20
 ADD = ("add", "mine", "--every", "60", "--token", f"eth/{TOKEN}")

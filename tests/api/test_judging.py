@@ -13,8 +13,13 @@ from api.formats.judging import make_judge, policy_of
 from api.formats.summary import Summary
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
-from core.report import PoolResultRow, Report
-from harness.api.samples import (
+from core.report.report import PoolResultRow, Report
+from sql.engine.store import Store
+from sql.reports import judgements
+from sql.reports.judgements import judge_stored_reports
+from sql.reports.report_tables import NextRefresh, set_creator, write_report
+from tests.examples import one_in
+from tests.harness.api.samples import (
     LIQUID_USD,
     MINED_AT_S,
     OWNER,
@@ -23,12 +28,7 @@ from harness.api.samples import (
     make_report,
     reports,
 )
-from harness.api.world import CHAINS, World
-from sql import judgements
-from sql.judgements import judge_stored_reports
-from sql.reports import NextRefresh, set_creator, write_report
-from sql.store import Store
-from tests.examples import one_in
+from tests.harness.api.world import CHAINS, World
 from tests.sql.reader_process import read_apart
 from tests.sql.stored import read_rows
 

@@ -7,9 +7,9 @@ import sys
 
 import msgspec
 
-from harness.api.kills import KillsSpec, Outcome
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.valkey_server import running_valkey
+from tests.harness.api.kills import KillsSpec, Outcome
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.valkey_server import running_valkey
 from tests.house.sources import ROOT
 
 KILLS = 16
@@ -37,7 +37,7 @@ def check(kills: int, url: str | None = None, redis_url: str | None = None) -> O
     seed = random.randrange(2**32)  # noqa: S311 - chance, not secrecy
     spec = KillsSpec(calls=10 * kills, kills=kills, seed=seed, url=url, redis_url=redis_url)
     run = subprocess.run(
-        [sys.executable, "-m", "harness.api.kills", msgspec.json.encode(spec).decode()],
+        [sys.executable, "-m", "tests.harness.api.kills", msgspec.json.encode(spec).decode()],
         cwd=ROOT,
         capture_output=True,
         check=True,

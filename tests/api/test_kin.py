@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from config.settings_model import PublicSettings
-from core.code_shape import PARTS, CodeShape
-from core.primitives import Address
-from harness.api.world import World
-from harness.bare_reports import bare_report
-from sql.reports import write_report
-from sql.store import Store
+from core.evm.code_shape import PARTS, CodeShape
+from core.evm.primitives import Address
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
 from tests.api.network import on_network
 from tests.api.test_mcp import agent, call
+from tests.harness.api.world import World
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, bare_judgement
 
 ASKED = address(1)

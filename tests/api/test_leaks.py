@@ -6,8 +6,8 @@ import pytest
 import structlog
 
 from config.log import LogFormat, configure_log
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS, World
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS, World
 
 
 @pytest.mark.parametrize("form", get_args(LogFormat))

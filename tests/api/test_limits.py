@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS, Get, World, headers_of
-from sql.ledger import Ledger
+from sql.accounts.ledger import Ledger
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS, Get, World, headers_of
 
 EXPIRY = {"x-api-key-expires-at": "2026-10-05T14:13:20Z"}
 DAY_S = 86_400

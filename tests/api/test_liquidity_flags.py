@@ -9,8 +9,8 @@ from analysis.liquidity.liquidity_shares import LiquidityShares, LockedShare, Wi
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, SimulatedSale
 from analysis.simulation.simulate_v1 import Passed, Refused
 from api.formats.liquidity_flags import SOON_S, liquidity_flags, total_shares
-from core.primitives import Address, RawAmount
-from harness.api.quotes import make_liquidity
+from core.evm.primitives import Address, RawAmount
+from tests.harness.api.quotes import make_liquidity
 
 MAKER, OTHER = Address("0x" + "c1" * 20), Address("0x" + "c2" * 20)
 WHOLE = make_liquidity()

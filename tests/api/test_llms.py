@@ -6,7 +6,7 @@ import httpx
 import msgspec
 import pytest
 
-from harness.api.world import PLANS, World
+from tests.harness.api.world import PLANS, World
 
 
 async def text_of(client: httpx.AsyncClient) -> str:

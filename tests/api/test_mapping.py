@@ -18,10 +18,10 @@ from api.formats.flags import Status
 from api.formats.native import render_native
 from api.formats.shapes import Deadline, Envelope
 from api.formats.summary import VERDICTS, Verdict, render_summary
-from core.report import Report
-from harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
+from core.report.report import Report
 from tests.api.specified import MAPPING, TABLES, VALUES
 from tests.examples import one_in
+from tests.harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 
 Sent = dict[str, Any]
 

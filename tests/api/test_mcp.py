@@ -16,11 +16,11 @@ from mcp.types import INVALID_PARAMS
 
 from config.settings_model import ApiSettings
 from core.errors import TokenRefusedError
-from core.report import EvidenceRow
-from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
-from harness.api.world import PLANS, World
+from core.report.report import EvidenceRow
 from tests.api.network import on_network
 from tests.api.specified import check
+from tests.harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
+from tests.harness.api.world import PLANS, World
 
 ONE = {"chain": "ethereum", "address": TOKEN}
 JUDGING = ("check_token", "token_report", "token_evidence")

@@ -10,11 +10,11 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from harness.api.samples import TOKEN, TOKEN_SHOWN
-from harness.api.world import World
-from sql.store import Store
+from sql.engine.store import Store
 from tests.api.network import on_network
 from tests.api.test_mcp import MODES, agent, call
+from tests.harness.api.samples import TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import World
 from tests.watching.telling import tell
 
 ASKED = {"name": "mine", "tokens": [{"chain": "eth", "addresses": [TOKEN]}]}

@@ -4,9 +4,9 @@ import httpx
 import pytest
 
 from api.serving.cached_answer_app import CachedAnswerApp
-from harness.api.routes import ROUTES, STREAMS
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS, World
+from tests.harness.api.routes import ROUTES, STREAMS
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS, World
 
 PATH = f"/token/1/{TOKEN}"
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from analysis.token.contract_clock import ContractClock
 from api.formats.native import render_native
 from api.formats.shapes import Deadline, Holder, NativeFeatures
-from core.fields.static_findings import StaticFindings
-from core.report import LIQUIDITY_UNKNOWN, Report
-from harness.api.samples import (
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import LIQUIDITY_UNKNOWN, Report
+from tests.harness.api.samples import (
     CLOCK,
     DEAD,
     LIQUID_USD,

@@ -5,10 +5,10 @@ import time
 import msgspec
 import pytest
 
-from core.primitives import BlockRef, Hash32
-from harness.api.world import make_chain
+from assay.service.followed_state import newest_of
+from core.evm.primitives import BlockRef, Hash32
 from indexer.follower_status import FollowStatus
-from service.followed_state import newest_of
+from tests.harness.api.world import make_chain
 
 CHAIN = msgspec.structs.replace(make_chain(1, "ethereum"), block_time_s=2.0)
 

@@ -19,8 +19,9 @@ from api.formats.rendering import Format, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from api.serving.answers import Answers
 from core.errors import InvalidAddressError, TokenRefusedError, UpstreamError
-from core.report import EvidenceRow, Report
-from harness.api.samples import (
+from core.report.report import EvidenceRow, Report
+from tests.examples import one_in
+from tests.harness.api.samples import (
     LIQUID_USD,
     MINED_AT_S,
     TOKEN,
@@ -29,8 +30,7 @@ from harness.api.samples import (
     make_report,
     make_static,
 )
-from harness.api.world import World, make_chain
-from tests.examples import one_in
+from tests.harness.api.world import World, make_chain
 from tests.sql.empty_files import new_ledger
 
 CHAIN = make_chain(1, "ethereum")

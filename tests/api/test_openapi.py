@@ -18,10 +18,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from demo.npm_packages import NODE_MODULES, find_node
-from harness.api.samples import TOKEN
-from harness.api.world import PLANS, World
+from assay.demo.npm_packages import NODE_MODULES, find_node
 from tests.api.specified import ERRORS
+from tests.harness.api.samples import TOKEN
+from tests.harness.api.world import PLANS, World
 from tests.sql.empty_files import new_ledger
 
 TOOLS = Path(__file__).with_name("openapi_tools")

@@ -6,7 +6,7 @@ import pytest
 
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import CODINGS, Coding, choose_coding, compress, pack, unless_known
-from core import zstd
+from core.process import zstd
 
 BODY = b'{"features":' + b"[1,2,3]" * 1_000 + b"}"
 

@@ -8,9 +8,9 @@ import pytest
 from api.deps import Prefill
 from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError
-from harness.api.samples import TOKEN, TOKEN_SHOWN, make_report
-from harness.api.world import World
 from tests.api.people import PAGES, PUBLIC, Street, read
+from tests.harness.api.samples import TOKEN, TOKEN_SHOWN, make_report
+from tests.harness.api.world import World
 
 PAGE = f"/t/ethereum/{TOKEN}"
 

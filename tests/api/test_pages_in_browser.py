@@ -7,14 +7,14 @@ import pytest
 
 from api.deps import Prefill
 from config.settings_model import PublicSettings
-from harness.api.samples import TOKEN, TOKEN_SHOWN, make_pool
-from harness.api.world import CHAINS, PLANS, World
-from harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
-from harness.browser.listening import listening
-from sql.accounts import Accounts
-from sql.store import Store
+from sql.accounts.accounts import Accounts
+from sql.engine.store import Store
 from tests.api.people import PLAIN, Street
 from tests.api.stored_tokens import fill, token
+from tests.harness.api.samples import TOKEN, TOKEN_SHOWN, make_pool
+from tests.harness.api.world import CHAINS, PLANS, World
+from tests.harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
+from tests.harness.browser.listening import listening
 
 SESSION = "assay_session"
 """The session's cookie without https."""

@@ -8,9 +8,9 @@ import pytest
 from analysis.market.token_price import TokenPrice, pool_spot
 from api.formats.rendering import render_report
 from api.formats.token_snapshot import take_snapshot
-from core.report import Report
-from harness.api.samples import TOKEN, make_pool, make_report
-from harness.api.world import World, make_chain
+from core.report.report import Report
+from tests.harness.api.samples import TOKEN, make_pool, make_report
+from tests.harness.api.world import World, make_chain
 
 FIELDS = ("token_usd_price", "market_cap_usd", "price_source", "price_age_seconds")
 CHAIN = make_chain(1, "ethereum")

@@ -12,9 +12,9 @@ from analysis.pipeline.analyser import KnownReport
 from api.auth.robots import LINK_PREVIEWS
 from config.settings_model import ApiSettings, PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
-from harness.api.samples import MINED_AT_S, TOKEN, make_report
-from harness.api.world import World
 from tests.api.people import PAGES, PUBLIC, Browser, read
+from tests.harness.api.samples import MINED_AT_S, TOKEN, make_report
+from tests.harness.api.world import World
 
 PAGE = f"/t/ethereum/{TOKEN}"
 STORED = KnownReport(report=make_report(symbol="OLD"), is_recent=False, is_running=False)

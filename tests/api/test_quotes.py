@@ -12,11 +12,11 @@ from analysis.quotes.exit_quote import ExitAsk
 from analysis.quotes.trade_ask import TradeRefusedError
 from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
-from core.primitives import Address, checksum
-from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_report
-from harness.api.world import PLANS, Get, World
+from core.evm.primitives import Address, checksum
 from tests.api.network import on_network
 from tests.api.test_mcp import ONE, agent, call
+from tests.harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_report
+from tests.harness.api.world import PLANS, Get, World
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
 LIQUIDITY, PACK = f"{TOKEN}/liquidity", f"{TOKEN}/evidence-pack"

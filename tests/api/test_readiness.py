@@ -10,11 +10,11 @@ import pytest
 from api.deps import StoreState
 from api.readiness import LEAST_FREE_BYTES, chain_state, store_state
 from api.routes import health
-from core.primitives import BlockRef, Hash32
-from harness.api.world import World, make_chain
+from core.evm.primitives import BlockRef, Hash32
 from indexer.follower_status import FollowStatus
-from sql.ledger import Ledger
-from sql.store import Store
+from sql.accounts.ledger import Ledger
+from sql.engine.store import Store
+from tests.harness.api.world import World, make_chain
 from tests.sql.empty_files import new_ledger, new_store
 
 NOW_S = 1_800_000_000.0

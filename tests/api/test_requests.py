@@ -9,9 +9,9 @@ import pytest
 
 from config.burn import BURN_ADDRESSES
 from config.settings_model import ApiSettings
-from core.primitives import checksum
-from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
-from harness.api.world import CLIENT, PLANS, World
+from core.evm.primitives import checksum
+from tests.harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import CLIENT, PLANS, World
 
 PATH = f"/token/1/{TOKEN}"
 KEYED = (PATH, f"{PATH}/summary", f"{PATH}/evidence", "/usage")

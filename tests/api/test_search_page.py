@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from config.settings_model import PublicSettings
-from core.primitives import checksum
-from harness.api.samples import make_pool
-from harness.api.world import CHAINS, World
-from sql.store import Store
+from core.evm.primitives import checksum
+from sql.engine.store import Store
 from tests.api.people import PAGES, PUBLIC, Street, read
 from tests.api.stored_tokens import address, fill, token
+from tests.harness.api.samples import make_pool
+from tests.harness.api.world import CHAINS, World
 
 BOTH = frozenset(chain.slug for chain in CHAINS)
 

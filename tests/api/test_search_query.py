@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from api.search.query import SearchQuery, read_query
 from config.load import load_chains
-from core.primitives import Address, checksum
+from core.evm.primitives import Address, checksum
 
 CHAINS = load_chains(None)
 BY_SLUG = {chain.slug: chain for chain in CHAINS}

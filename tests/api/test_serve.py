@@ -12,9 +12,9 @@ import pytest
 
 from api.serving.serve import ServerEndedError, serve
 from core.errors import ConfigError
-from core.stop_signals import stop_on_signals
-from harness.api.samples import TOKEN, TOKEN_SHOWN
-from harness.api.world import World
+from core.process.stop_signals import stop_on_signals
+from tests.harness.api.samples import TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import World
 
 HOST = "127.0.0.1"
 

@@ -5,7 +5,6 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from harness.api.world import World
 from tests.api.people import (
     PAGES,
     PLAIN,
@@ -16,6 +15,7 @@ from tests.api.people import (
     form_token,
     read,
 )
+from tests.harness.api.world import World
 
 LIES = (
     *(

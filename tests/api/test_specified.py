@@ -13,9 +13,9 @@ from api.formats.native import render_native
 from api.formats.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
 from api.formats.summary import DominantPool, Summary, render_summary
 from api.routes.agent_keys import TrialKey
-from core.report import Report
-from harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
+from core.report.report import Report
 from tests.api.specified import TABLES, check
+from tests.harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "envelope": Envelope,

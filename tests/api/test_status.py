@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from api.deps import ChainState
-from core.secret import Secret
-from harness.api.samples import TOKEN
-from harness.api.world import Get, World
+from core.process.secret import Secret
 from tests.api.specified import TABLES
+from tests.harness.api.samples import TOKEN
+from tests.harness.api.world import Get, World
 
 ROOT = Path(__file__).parents[2]
 GOOD = {"Authorization": "Bearer s3cret"}

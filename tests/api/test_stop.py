@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS
-from sql.ledger import Ledger
+from sql.accounts.ledger import Ledger
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS
 from tests.house.sources import ROOT
 
 PATH = f"/token/1/{TOKEN}"

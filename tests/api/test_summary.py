@@ -8,9 +8,9 @@ from hypothesis import given
 from api.formats.flags import CATALOGUE, STATUS_ORDER, Flag, catalogue
 from api.formats.native import render_native
 from api.formats.summary import VERDICTS, DominantPool, Summary, refuse_summary, render_summary
-from core.primitives import Address
-from core.report import Report
-from harness.api.samples import (
+from core.evm.primitives import Address
+from core.report.report import Report
+from tests.harness.api.samples import (
     CLOCK,
     DEAD,
     LIQUID_USD,

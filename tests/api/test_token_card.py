@@ -13,13 +13,13 @@ from rich.console import Console
 from api.formats.rendering import FORMATS, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from api.pages.views.token_view import TokenView, view_token
-from commands import scan_command
-from commands.csv_row import csv_of
-from commands.token_card import make_card, more_of
-from core.report import Report
-from harness.api.samples import CLOCK, LIQUID_USD, make_pool, make_report, reports
-from harness.api.world import make_chain
+from assay.commands import scan_command
+from assay.commands.csv_row import csv_of
+from assay.commands.token_card import make_card, more_of
+from core.report.report import Report
 from tests.examples import one_in
+from tests.harness.api.samples import CLOCK, LIQUID_USD, make_pool, make_report, reports
+from tests.harness.api.world import make_chain
 
 NASTY = "\x1b]0;owned\x07\x9b2J\u202e[red]x[/y]\n=1+1"
 CHAIN = make_chain(1, "ethereum", "eth")

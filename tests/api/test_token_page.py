@@ -25,9 +25,11 @@ from api.pages.views.token_view import TokenView, view_token
 from config.chains import Chain, Locker
 from config.settings_model import PublicSettings
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32, Selector, to_hash32
-from core.report import EvidenceRow, Report
-from harness.api.samples import (
+from core.evm.primitives import Address, Hash32, Selector, to_hash32
+from core.report.report import EvidenceRow, Report
+from tests.api.people import PAGES, read
+from tests.examples import one_in
+from tests.harness.api.samples import (
     DEAD,
     LIQUID_USD,
     MINED_AT_S,
@@ -40,9 +42,7 @@ from harness.api.samples import (
     make_report,
     reports,
 )
-from harness.api.world import World, make_chain
-from tests.api.people import PAGES, read
-from tests.examples import one_in
+from tests.harness.api.world import World, make_chain
 
 PAGE = f"/t/ethereum/{TOKEN}"
 CARD = f"{PAGE}/card.png"

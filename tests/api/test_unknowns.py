@@ -9,8 +9,15 @@ from hypothesis import given
 from api.formats.native import render_native
 from api.formats.null_reasons import unknowns
 from api.formats.shapes import NativeFeatures
-from core.report import EvidenceRow, Report
-from harness.api.samples import CLOCK, LIQUID_USD, make_pool, make_report, make_static, reports
+from core.report.report import EvidenceRow, Report
+from tests.harness.api.samples import (
+    CLOCK,
+    LIQUID_USD,
+    make_pool,
+    make_report,
+    make_static,
+    reports,
+)
 
 NOTHING_TO_TELL = {"has_open_source_implementation", "launchpad_name", "timebomb_status"}
 """Null where there is no proxy, no launch platform, no limit."""

@@ -9,15 +9,15 @@ from psycopg.conninfo import make_conninfo
 
 from api.auth.usage_counters import UsageCounters
 from config.plans import load_plans
-from harness.api.samples import MINED_AT_S
-from harness.clock import HandClock
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer
-from harness.parts.tcp_proxy import TcpProxy, proxied
-from sql.database import Transaction
-from sql.ledger import LEDGER, Ledger
-from sql.postgres.connection_limits import ConnectionLimits
-from sql.postgres.postgres_database import PostgresDatabase
+from sql.accounts.ledger import LEDGER, Ledger
+from sql.engine.database import Transaction
+from sql.engine.postgres.connection_limits import ConnectionLimits
+from sql.engine.postgres.postgres_database import PostgresDatabase
+from tests.harness.api.samples import MINED_AT_S
+from tests.harness.clock import HandClock
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 
 HASTY = ConnectionLimits(statement_s=0.3, silence_s=0.3, turn_s=0.3, connect_s=2.0, connections=4)
 

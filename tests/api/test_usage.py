@@ -8,10 +8,10 @@ import pytest
 
 from api.auth import rate_windows as module
 from api.auth import usage_counters
-from core.secret import Secret
-from harness.api.samples import MINED_AT_S, TOKEN
-from harness.api.world import PLANS, World, headers_of
+from core.process.secret import Secret
 from tests.api.redis_server import RedisServer
+from tests.harness.api.samples import MINED_AT_S, TOKEN
+from tests.harness.api.world import PLANS, World, headers_of
 
 DAY_S = 86_400
 

@@ -11,16 +11,16 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-import assay
 from api.watches import event_feed
+from assay import cli as assay
 from config.watch_settings import WatchSettings
-from harness.api.routes import STREAMS
-from harness.api.samples import TOKEN, TOKEN_SHOWN
-from harness.api.world import World
-from sql.store import Store
-from sql.watch_messages import delete_old_messages
+from sql.engine.store import Store
+from sql.watches.watch_messages import delete_old_messages
 from tests.api.network import on_network
 from tests.api.people import PUBLIC, Street, read
+from tests.harness.api.routes import STREAMS
+from tests.harness.api.samples import TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import World
 from tests.watching.telling import tell
 
 ONE = {"chain": "eth", "addresses": [TOKEN]}

@@ -18,10 +18,10 @@ from api.auth import rate_windows as module
 from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
 from config.settings_model import PublicSettings
-from core.secret import Secret
-from harness.api.samples import TOKEN
-from harness.api.world import World
+from core.process.secret import Secret
 from tests.api.redis_server import RedisServer
+from tests.harness.api.samples import TOKEN
+from tests.harness.api.world import World
 
 BURST = Window(kind="burst", limit=3, span_s=10)
 MINUTE = Window(kind="minute", limit=7, span_s=60)

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from api.serving.serve import serve
-from harness.api.samples import TOKEN, TOKEN_SHOWN
-from harness.api.world import World
+from tests.harness.api.samples import TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import World
 
 HOST = "127.0.0.1"
 PATH = f"/token/1/{TOKEN}"

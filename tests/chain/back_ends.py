@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.reads.node import Node
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 LACKING: dict[str, tuple[str, ...]] = {

@@ -9,13 +9,13 @@ import msgspec
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
+from assay.demo.layout import FOR_EVER
+from assay.demo.reads import read
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS, Address
-from demo.layout import FOR_EVER
-from demo.reads import read
-from harness.chain.verbs import Chain, Sent
+from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.chain import further_venues, test_infinity_bin
 from tests.chain.further_venues import Market
+from tests.harness.chain.verbs import Chain, Sent
 
 _REMOVE, _TAKE_PAIR = 0x1A, 0x11
 _REACH: Final = 100

@@ -10,16 +10,16 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import Artifacts, load_artifacts
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.compile import Artifacts, load_artifacts
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.chain.verbs import Chain
+from tests.harness.chain.verbs import Chain
 
 
 @pytest.fixture(scope="session")

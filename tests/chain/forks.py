@@ -6,10 +6,10 @@ The package's own code with three numbers changed, at places that its version fi
 import msgspec
 from eth_utils.crypto import keccak
 
+from assay.demo.compile import Artifact, Artifacts
+from assay.demo.pipeline import Pipeline
 from config.chains import Dex
-from demo.compile import Artifact, Artifacts
-from demo.pipeline import Pipeline
-from harness.chain.verbs import Chain
+from tests.harness.chain.verbs import Chain
 
 FORK_FEE_BP = 100
 

@@ -12,20 +12,20 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.compile import Artifacts, compile_sources
+from assay.demo.npm_packages import NODE_MODULES
+from assay.demo.pipeline import Pipeline, created_address
+from assay.demo.seeding import UNLIMITED
+from assay.demo.swaps import Call
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS, Address
-from core.report import PoolResultRow
-from demo.compile import Artifacts, compile_sources
-from demo.npm_packages import NODE_MODULES
-from demo.pipeline import Pipeline, created_address
-from demo.seeding import UNLIMITED
-from demo.swaps import Call
-from harness.chain.verbs import Chain
+from core.evm.primitives import ZERO_ADDRESS, Address
+from core.report.report import PoolResultRow
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import TradeColumns, decode_trades
-from sql.rows import PoolRow
+from sql.engine.rows import PoolRow
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 
 _OWN = Path(__file__).parent / "venues"
 _LIBRARY = NODE_MODULES / "@uniswap" / "v4-core" / "src"

@@ -2,8 +2,8 @@
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.report import Report
 
 
 async def judge(context: ChainContext, token: Address) -> Report:

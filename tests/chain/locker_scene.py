@@ -10,16 +10,16 @@ from analysis.liquidity.liquidity_shares import HolderShare
 from analysis.market.venues.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
+from assay.demo.compile import compile_sources
+from assay.demo.layout import Pool, ZooToken
 from config.chains import Locker, LockRecords
-from core.abi import call_data
-from core.primitives import Address
-from demo.compile import compile_sources
-from demo.layout import Pool, ZooToken
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
-from sql.rows import PoolRow
+from sql.engine.rows import PoolRow
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 
 YEAR_S = 365 * 86_400
 _SOURCES = Path(__file__).parent / "lockers"

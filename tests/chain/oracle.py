@@ -6,10 +6,10 @@ the service on purpose.
 
 import msgspec
 
-from core.primitives import Address
-from demo.layout import ZooToken, router_of
-from demo.reads import read
-from harness.chain.verbs import Chain, Moved
+from assay.demo.layout import ZooToken, router_of
+from assay.demo.reads import read
+from core.evm.primitives import Address
+from tests.harness.chain.verbs import Chain, Moved
 
 WAIT_S = 120
 """Between buying and selling: longer than the zoo's cooldown."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from demo.npm_packages import PROJECT_ROOT
+from assay.demo.npm_packages import PROJECT_ROOT
 
 PATIENCE_S = 60.0
 """How long a step may take on a slow machine before a test gives up on it."""

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from demo.animal import Animal
-from demo.compile import Artifacts, compile_sources
-from demo.layout import VenueKey, ZooToken
-from harness.chain.verbs import Chain
+from assay.demo.animal import Animal
+from assay.demo.compile import Artifacts, compile_sources
+from assay.demo.layout import VenueKey, ZooToken
+from tests.harness.chain.verbs import Chain
 
 _FOLDER = Path(__file__).parent / "quotes"
-_BASE = Path(__file__).parents[2] / "demo" / "contracts"
+_BASE = Path(__file__).parents[2] / "assay" / "demo" / "contracts"
 
 
 def load_traps() -> Artifacts:

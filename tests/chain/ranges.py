@@ -5,13 +5,13 @@ from math import sqrt
 
 import msgspec
 
-from core.primitives import ZERO_ADDRESS, Address
-from demo.anvil import ETHER
-from demo.concentrated import POOL_KEY, open_concentrated, pool_key
-from demo.layout import FOR_EVER, Pool, Sides, VenueKey, ZooToken, positions_of
-from demo.pipeline import Pipeline
-from demo.seeding import UNLIMITED, fetch_addresses
-from harness.chain.verbs import Chain
+from assay.demo.anvil import ETHER
+from assay.demo.concentrated import POOL_KEY, open_concentrated, pool_key
+from assay.demo.layout import FOR_EVER, Pool, Sides, VenueKey, ZooToken, positions_of
+from assay.demo.pipeline import Pipeline
+from assay.demo.seeding import UNLIMITED, fetch_addresses
+from core.evm.primitives import ZERO_ADDRESS, Address
+from tests.harness.chain.verbs import Chain
 
 VENUES: tuple[VenueKey, ...] = ("v3", "pancake", "algebra", "slipstream", "v4")
 

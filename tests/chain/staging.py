@@ -19,11 +19,11 @@ from analysis.simulation.simulate_v1 import (
     read_simulation,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
+from assay.demo.anvil import quantity
+from assay.demo.layout import ZooToken
 from config.chains import Chain as ChainFacts
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
-from demo.anvil import quantity
-from demo.layout import ZooToken
-from harness.chain.verbs import Chain
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from tests.harness.chain.verbs import Chain
 
 
 class Staged(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from core.primitives import Address
-from demo.layout import ZooToken
-from demo.pipeline import Pipeline
-from harness.chain.verbs import Chain
+from assay.demo.layout import ZooToken
+from assay.demo.pipeline import Pipeline
+from core.evm.primitives import Address
 from tests.chain import further_venues
 from tests.chain.ranges import Position, place
+from tests.harness.chain.verbs import Chain
 
 BEFORE_SWAP = 1 << 7
 TAKES_AFTER_SWAP = 1 << 6 | 1 << 2

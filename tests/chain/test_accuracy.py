@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.layout import ZooToken
 from config.chains import Chain as ChainFacts
-from core.primitives import HexBytes
-from demo.anvil import ETHER, AnvilNode
-from demo.layout import ZooToken
-from harness.chain.verbs import Chain
-from sql.accuracy_counts import sum_counts
-from sql.disagreements import ShownDisagreement, newest_disagreements
+from core.evm.primitives import HexBytes
+from sql.reports.accuracy_counts import sum_counts
+from sql.reports.disagreements import ShownDisagreement, newest_disagreements
 from tests.chain.watched_scene import SLUG, Scene, place, watching
+from tests.harness.chain.verbs import Chain
 from tests.sql.stored import read_rows
 
 

@@ -7,24 +7,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.background.due_tokens import DueTokenJob
-from analysis.background.refresh_budget import budgets_of
 from analysis.pipeline.analyser import Analyser, KnownReport
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.node import Node
+from assay.service.background.due_tokens import DueTokenJob
+from assay.service.background.refresh_budget import budgets_of
+from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError, TokenRefusedError, UpstreamError
-from core.primitives import Address, BlockRef
-from core.report import Report
+from core.evm.primitives import Address, BlockRef
+from core.report.report import Report
 from core.rpc.messages import RpcAnswer, RpcRequest
-from harness.chain.verbs import Chain
-from harness.clock import HandClock
-from sql.reports import read_refusal, read_report
-from sql.rows import RefusalRow
-from sql.store import Store
-from sql.tokens import track_tokens
+from sql.engine.rows import RefusalRow
+from sql.engine.store import Store
+from sql.reports.report_tables import read_refusal, read_report
+from sql.tokens.tokens import track_tokens
+from tests.harness.chain.verbs import Chain
+from tests.harness.clock import HandClock
 
 SLUG = "ethereum"
 CHAIN_ID = 1

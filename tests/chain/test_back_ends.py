@@ -10,11 +10,11 @@ from analysis.simulation.eth_call_backend import cannot_tell
 from analysis.simulation.trace_backend import is_possible
 from analysis.static.evm.opcodes import NUMBER
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
 from tests.analysis.static.test_delegation import CLONES
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 
 METHODS = {"simulate": "eth_simulateV1", "traces": "debug_traceCall", "calls": "eth_call"}
 

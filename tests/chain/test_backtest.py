@@ -7,18 +7,18 @@ from typing import Any
 import msgspec
 from click.testing import CliRunner
 
-from assay import cli
+from assay.cli import cli
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World, ZooToken
+from assay.demo.overlay import write_overlay
 from config.chains import Chain as ChainFacts
 from config.store_address import FileAddress
-from core.primitives import Address
-from demo.anvil import AnvilNode
-from demo.layout import World, ZooToken
-from demo.overlay import write_overlay
-from harness.chain.verbs import Chain
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_store import address_of
-from sql.postgres.moving.move_store import move_store
+from core.evm.primitives import Address
+from sql.move.move_store import move_store
 from tests.chain.watched_scene import SLUG, Scene, place, watching
+from tests.harness.chain.verbs import Chain
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_store import address_of
 
 
 def bought(chain: Chain, token: ZooToken) -> list[Address]:

@@ -10,21 +10,21 @@ import pytest
 from eth_abi.abi import encode
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.compile import Artifact, load_shipped
+from assay.demo.layout import NATIVE_USD
+from assay.demo.pipeline import Pipeline
+from assay.demo.reads import read
+from assay.demo.seeding import UNLIMITED
 from config.chains import Dex
-from core.abi import call_data
-from core.coin_pairs import token_pair_id
-from core.primitives import Address, Hash32
-from demo.compile import Artifact, load_shipped
-from demo.layout import NATIVE_USD
-from demo.pipeline import Pipeline
-from demo.reads import read
-from demo.seeding import UNLIMITED
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.coin_pairs import token_pair_id
+from core.evm.primitives import Address, Hash32
 from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market, Opening
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
+from tests.harness.chain.verbs import Chain
 
 SWAP = (
     "swap((bytes32,uint8,address,address,uint256,bytes),(address,bool,address,bool),"

@@ -7,19 +7,19 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.layout import NATIVE_USD
+from assay.demo.seeding import UNLIMITED
 from config.chains import Dex
-from core.abi import call_data
-from core.coin_pairs import token_pair_id
-from core.primitives import ZERO_ADDRESS, Address, Hash32
-from demo.layout import NATIVE_USD
-from demo.seeding import UNLIMITED
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.coin_pairs import token_pair_id
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market
 from tests.chain.judging import judge
 from tests.chain.test_balancer import indexed
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
+from tests.harness.chain.verbs import Chain
 
 Hook = Literal["refuses", "keeps", "refuses another"]
 

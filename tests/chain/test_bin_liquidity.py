@@ -8,9 +8,8 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.simulation.simulate_v1 import Passed
-from core.primitives import Address
-from demo.layout import BURN
-from harness.chain.verbs import Chain
+from assay.demo.layout import BURN
+from core.evm.primitives import Address
 from tests.chain import bin_pools, further_venues, test_infinity_bin, test_liquidity_book
 from tests.chain.bin_pools import BinPool
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW
@@ -18,6 +17,7 @@ from tests.chain.judging import judge
 from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
+from tests.harness.chain.verbs import Chain
 
 Family = Literal["infinity", "book"]
 FAMILIES: tuple[Family, ...] = ("infinity", "book")

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from core.abi import call_data
-from core.primitives import Address
-from demo.animal import Animal
-from demo.layout import named_account
-from harness.chain.verbs import Chain
+from assay.demo.animal import Animal
+from assay.demo.layout import named_account
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 from tests.chain.judging import judge
 from tests.chain.test_custody import SUPPLY, shown
+from tests.harness.chain.verbs import Chain
 
 KEEPER = named_account("a keeper of break-ins")
 TRANSFER_FROM = "transferFrom(address,address,uint256)"

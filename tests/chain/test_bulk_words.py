@@ -5,13 +5,13 @@ import pytest
 from analysis.market.venues.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.bulk_words import BalanceRead, BulkRead, WordsRead, fetch_bulk
+from assay.demo.layout import World, named_account
 from config.chains import Chain as ChainFacts
-from core.primitives import ZERO_ADDRESS, Address, to_hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, to_hash32
 from core.rpc.messages import RpcFault
-from demo.layout import World, named_account
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
 from tests.chain.test_rounds import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 
 SLOTS = 12
 

@@ -19,15 +19,15 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.token.cap_evaluation import CapInput, with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import read_clock_state
-from core.abi import call_data
+from assay.demo.layout import named_account
 from core.errors import UpstreamError
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address, BlockRef, Hash32, RawAmount
+from core.evm.abi import call_data
+from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
+from core.report.fields.static_findings import StaticFindings
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from demo.layout import named_account
-from harness.chain.verbs import Chain
 from tests.analysis.cases_compile import BUILDS, Build, filled, run_compiler
+from tests.harness.chain.verbs import Chain
 
 SOURCE = Path(__file__).parent / "caps" / "Capped.sol"
 SUPPLY = 1000 * 10**18

@@ -7,11 +7,11 @@ from analysis.market import routers
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.market.venues.venue_registry import venue_of
 from config.chains import Chain as ChainFacts
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
-from harness.chain.verbs import Chain
 from tests.chain.matrix import animal_of
 from tests.chain.staging import candidate_of, read_routers, trade_for_coins
+from tests.harness.chain.verbs import Chain
 
 FREE = Address("0x" + "f4" * 20)
 

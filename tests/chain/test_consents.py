@@ -10,12 +10,12 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.static.analyse_code import analyse_code
-from core.abi import selector_of
-from demo.compile import Artifacts, compile_sources
-from demo.npm_packages import PROJECT_ROOT
-from harness.chain.verbs import Chain
+from assay.demo.compile import Artifacts, compile_sources
+from assay.demo.npm_packages import PROJECT_ROOT
+from core.evm.abi import selector_of
 from tests.chain.judging import judge
 from tests.chain.test_break_ins import HONEST, KEEPER, Answer, Robbery
+from tests.harness.chain.verbs import Chain
 
 SOURCE = Path(__file__).parent / "consents" / "Consents.sol"
 BASE = "base/Erc20.sol"
@@ -24,7 +24,7 @@ HUGE = 2**255
 
 @cache
 def consents() -> Artifacts:
-    zoo = PROJECT_ROOT / "demo" / "contracts" / "zoo"
+    zoo = PROJECT_ROOT / "assay" / "demo" / "contracts" / "zoo"
     return compile_sources({SOURCE.name: SOURCE.read_text(), BASE: (zoo / BASE).read_text()})
 
 

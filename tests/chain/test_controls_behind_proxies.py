@@ -7,13 +7,13 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.static.analyse_code import analyse_code
 from analysis.token.proxy_resolution import IMPLEMENTATION_SLOT
-from core.primitives import Address
-from demo.pipeline import Pipeline
-from harness.chain.verbs import Chain
+from assay.demo.pipeline import Pipeline
+from core.evm.primitives import Address
 from tests.chain import further_venues
 from tests.chain.judging import judge
 from tests.chain.oracle import real_trade
 from tests.chain.ranges import LAUNCH, place
+from tests.harness.chain.verbs import Chain
 
 BEFORE_SWAP = 1 << 7
 """Uniswap V4's permission, in the hook's address."""

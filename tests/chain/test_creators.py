@@ -8,35 +8,35 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.background.creator_search import Creators
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.refresh_policy import next_refresh
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.token.creation import find_creation
+from assay.demo.anvil import ETHER, AnvilNode, quantity
+from assay.demo.compile import Artifacts
+from assay.demo.launchpads import DIRECT_PAD
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.pipeline import created_address
+from assay.demo.swaps import Call
+from assay.demo.world import build_world
+from assay.service.background.creator_search import Creators
+from assay.service.refresh_policy import next_refresh
+from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from config.settings_model import AnalysisSettings
-from core.abi import call_data
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.evm.abi import call_data
+from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from demo.anvil import ETHER, AnvilNode, quantity
-from demo.compile import Artifacts
-from demo.launchpads import DIRECT_PAD
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.pipeline import created_address
-from demo.swaps import Call
-from demo.world import build_world
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
-from sql.creator_tables import read_creator
-from sql.launch_tables import insert_launches
-from sql.reports import read_report, write_report
-from sql.rows import CreatorRow, LaunchRow
-from sql.store import Store
+from sql.chain.launch_tables import insert_launches
+from sql.engine.rows import CreatorRow, LaunchRow
+from sql.engine.store import Store
+from sql.reports.report_tables import read_report, write_report
+from sql.tokens.creator_tables import read_creator
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_node
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 
 SUPPLY = 1_000_000 * 10**18
 

@@ -10,19 +10,19 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import replay_pack
+from assay.demo.layout import NATIVE_USD
+from assay.demo.reads import read_address
+from assay.demo.seeding import UNLIMITED
 from config.chains import Dex
-from core.abi import call_data
-from core.coin_pairs import pair_id
-from core.primitives import Address
-from demo.layout import NATIVE_USD
-from demo.reads import read_address
-from demo.seeding import UNLIMITED
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.coin_pairs import pair_id
+from core.evm.primitives import Address
 from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market, Opening
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
+from tests.harness.chain.verbs import Chain
 
 Kind = Literal["CurveCrypto", "CurveStable"]
 Side = Literal["token", "quote", "third"]

@@ -5,12 +5,11 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.reads import read_address
+from assay.demo.seeding import UNLIMITED
 from config.chains import Dex
-from core.abi import call_data
-from core.primitives import Address
-from demo.reads import read_address
-from demo.seeding import UNLIMITED
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import TradeColumns, decode_trades
@@ -18,6 +17,7 @@ from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, SPEND_RAW, Market
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
+from tests.harness.chain.verbs import Chain
 
 _EXCHANGE = "exchange(int128,int128,uint256,uint256)"
 _UNDERLYING = "exchange_underlying(int128,int128,uint256,uint256)"

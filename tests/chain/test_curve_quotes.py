@@ -6,15 +6,15 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
-from core.primitives import ZERO_ADDRESS, Address
-from core.report import PoolResultRow, Report
-from demo.anvil import ETHER
-from demo.layout import NATIVE_USD
-from harness.chain.verbs import Chain
+from assay.demo.anvil import ETHER
+from assay.demo.layout import NATIVE_USD
+from core.evm.primitives import ZERO_ADDRESS, Address
+from core.report.report import PoolResultRow, Report
 from tests.chain.judging import judge
 from tests.chain.test_curves import pad_of
 from tests.chain.test_pools import asking, context_with, shown
 from tests.chain.test_scan import with_chain
+from tests.harness.chain.verbs import Chain
 
 TOKEN_USD = 2.5
 """Of a quote token that is no anchor, as others see it."""

@@ -13,17 +13,17 @@ from analysis.market.curves.curve_pools import CURVES, CurveReads
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node
 from analysis.reads.read_batch import ReadBatch
+from assay.demo.anvil import ETHER
+from assay.demo.layout import named_account
+from assay.demo.reads import read
 from config.launchpads import Launchpad, Registry
 from config.load import load_chains
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient
-from demo.anvil import ETHER
-from demo.layout import named_account
-from demo.reads import read
-from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_scan import with_chain
+from tests.harness.chain.verbs import Chain
 
 TOKEN = named_account("a launched token")
 STRANGER = named_account("nobody's token")

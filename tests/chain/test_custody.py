@@ -13,14 +13,14 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
-from core.abi import call_data
-from core.primitives import Address, RawAmount
-from core.report import Report, ReportRow
-from demo.layout import named_account
-from harness.chain.verbs import Chain
+from assay.demo.layout import named_account
+from core.evm.abi import call_data
+from core.evm.primitives import Address, RawAmount
+from core.report.report import Report, ReportRow
 from tests.chain.judging import judge
 from tests.chain.test_scan import Knowing, NoOverrides
 from tests.examples import spread
+from tests.harness.chain.verbs import Chain
 
 SUPPLY = 1_000_000 * 10**18
 KEEPER = named_account("a keeper of custody")

@@ -16,25 +16,25 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from commands.doctor_tables import print_report
+from assay.commands.doctor_tables import print_report
+from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.doctor.check import CheckResult
+from assay.doctor.check_registry import CHECKS, IDENTITY
+from assay.doctor.examine_chain import ChainExamination, ExaminationBounds
+from assay.doctor.report import DoctorReport
+from assay.doctor.rpc_methods import METHODS
 from config.chains import Chain as ChainFacts
 from config.settings import load_settings
-from core.primitives import Address
-from demo.anvil import ETHER, AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from doctor.check import CheckResult
-from doctor.check_registry import CHECKS, IDENTITY
-from doctor.examine_chain import ChainExamination, ExaminationBounds
-from doctor.report import DoctorReport
-from doctor.rpc_methods import METHODS
-from harness.chain.verbs import Chain
-from harness.lying_node.forwarding import Ask, ForwardingNode, Twist, tell_the_truth
-from harness.lying_node.lies import HANG_S, LIES, Lie
-from harness.lying_node.twists import STALE_BLOCKS
-from harness.replay.answers import RpcCall
-from harness.replay.faults import Fault, FaultPlan, no_faults
-from harness.replay.http_server import ReplayServer
+from core.evm.primitives import Address
+from tests.harness.chain.verbs import Chain
+from tests.harness.lying_node.forwarding import Ask, ForwardingNode, Twist, tell_the_truth
+from tests.harness.lying_node.lies import HANG_S, LIES, Lie
+from tests.harness.lying_node.twists import STALE_BLOCKS
+from tests.harness.replay.answers import RpcCall
+from tests.harness.replay.faults import Fault, FaultPlan, no_faults
+from tests.harness.replay.http_server import ReplayServer
 
 BOUNDS = ExaminationBounds(most_calls=3_000, deadline_s=60.0, timeout_s=10.0)
 QUIET_S = 300

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from core.report import Report
-from handbook.example_reports import REPORTS, SYMBOLS, encoded, shortened
-from harness.chain.verbs import Chain
+from core.report.report import Report
+from docs.site.example_reports import REPORTS, SYMBOLS, encoded, shortened
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 
 TAKEN = msgspec.json.decode(REPORTS.read_bytes(), type=tuple[Report, ...])
 

@@ -9,14 +9,14 @@ from analysis.market.proceeds_curve import ProceedsCurve, best_split
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
 from analysis.quotes.exit_reading import ExitLine
-from core.primitives import RawAmount
-from core.report import Report
-from demo.layout import Pool, Sides, VenueKey, ZooToken, native_worth
-from demo.pipeline import Pipeline
-from demo.seeding import fetch_addresses, seed
-from harness.chain.verbs import Chain
+from assay.demo.layout import Pool, Sides, VenueKey, ZooToken, native_worth
+from assay.demo.pipeline import Pipeline
+from assay.demo.seeding import fetch_addresses, seed
+from core.evm.primitives import RawAmount
+from core.report.report import Report
 from tests.chain.judging import judge
 from tests.chain.quote_traps import place, with_traps
+from tests.harness.chain.verbs import Chain
 
 
 @pytest.fixture

@@ -15,18 +15,18 @@ import msgspec
 import psycopg
 import pytest
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from config.plans import load_plans
-from core.primitives import checksum
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.parts.postgres_server import running_postgres
-from harness.parts.postgres_store import address_of
-from harness.parts.tcp_proxy import TcpProxy, proxied
-from harness.parts.valkey_server import ValkeyServer, running_valkey
-from sql.ledger import Ledger
+from core.evm.primitives import checksum
+from sql.accounts.ledger import Ledger
 from tests.chain.program import free_port, running, until
+from tests.harness.parts.postgres_server import running_postgres
+from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.tcp_proxy import TcpProxy, proxied
+from tests.harness.parts.valkey_server import ValkeyServer, running_valkey
 
 SETTINGS = """
 [analysis]

@@ -8,28 +8,28 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.background.funder_search import Funders
 from analysis.pipeline.chain_context import ChainContext
 from analysis.token.funding import find_funding
+from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.compile import Artifacts
+from assay.demo.layout import World, named_account
+from assay.demo.overlay import write_overlay
+from assay.demo.swaps import Call
+from assay.demo.world import build_world
+from assay.service.background.funder_search import Funders
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from core.errors import UpstreamError
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from demo.anvil import ETHER, AnvilNode
-from demo.compile import Artifacts
-from demo.layout import World, named_account
-from demo.overlay import write_overlay
-from demo.swaps import Call
-from demo.world import build_world
-from harness.bare_reports import bare_report
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
-from sql.funder_tables import read_funder
-from sql.kin import find_kin
-from sql.reports import write_report
-from sql.store import Store
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from sql.tokens.funder_tables import read_funder
+from sql.tokens.kin import find_kin
 from tests.chain.test_scan import Hindered, with_node
+from tests.harness.bare_reports import bare_report
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 from tests.sql.samples import LATER
 
 FORWARDER = "0x5f5f5f5f345f355af100"

@@ -12,12 +12,12 @@ from analysis.pipeline.chain_context import ChainContext
 from api.formats.headline import headline_of
 from api.formats.rendered_report import render_for_people
 from api.formats.token_snapshot import take_snapshot
+from assay.demo.layout import World
+from assay.demo.zoo import ZOO
 from core.errors import TokenRefusedError
-from core.primitives import Address
-from demo.layout import World
-from demo.zoo import ZOO
-from harness.chain.verbs import Chain
+from core.evm.primitives import Address
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 
 MIN_LIQUIDITY_USD = 100.0
 

@@ -14,31 +14,31 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.refresh_policy import next_refresh
-from analysis.pipeline.store_adapter import ReportStore
 from api.formats.native import render_native
 from api.formats.summary import render_summary
+from assay.demo.animal import Animal
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import Artifacts
+from assay.demo.layout import World, ZooToken, named_account
+from assay.demo.overlay import write_overlay
+from assay.demo.swaps import Call
+from assay.demo.world import build_world
+from assay.service.refresh_policy import next_refresh
+from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
-from core.abi import call_data
-from core.primitives import Address
-from core.report import Report
+from core.evm.abi import call_data
+from core.evm.primitives import Address
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.animal import Animal
-from demo.anvil import AnvilNode
-from demo.compile import Artifacts
-from demo.layout import World, ZooToken, named_account
-from demo.overlay import write_overlay
-from demo.swaps import Call
-from demo.world import build_world
-from harness.chain.verbs import Chain, Log
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
-from sql.reports import write_report
-from sql.store import Store
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
 from tests.chain.judging import judge
 from tests.chain.test_holders import TRANSFER, ranked, replay, top_of
+from tests.harness.chain.verbs import Chain, Log
 from tests.indexer.ingest_child import hurried_s
 from tests.sql.stored import transfers_of
 

@@ -7,22 +7,22 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
 from api.formats.native import render_native
+from assay.demo.animal import Animal
+from assay.service.store_adapter import ReportStore
 from config.burn import BURN_ADDRESSES
 from config.settings_model import AnalysisSettings, IndexerSettings
-from core.abi import topic_of
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
-from core.report import Report
+from core.evm.abi import topic_of
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.animal import Animal
-from harness.chain.verbs import Chain, Log
 from indexer.backfill import backfill
-from sql.rows import LaunchRow
-from sql.store import Store
+from sql.engine.rows import LaunchRow
+from sql.engine.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_scan import Knowing
+from tests.harness.chain.verbs import Chain, Log
 
 DEAD = Address("0x000000000000000000000000000000000000dead")
 TRANSFER = topic_of("Transfer(address,address,uint256)")

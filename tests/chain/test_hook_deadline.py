@@ -15,12 +15,12 @@ from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.timed_simulation import LATE
 from analysis.reads.node import Node
 from analysis.simulation.simulate_v1 import NotSimulated, Passed
-from core.primitives import Address, BlockRef
+from core.evm.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
-from harness.chain.v4_positions import seed_hooked
-from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_scan import with_node
+from tests.harness.chain.v4_positions import seed_hooked
+from tests.harness.chain.verbs import Chain
 
 _UNTIL_S = 8.0
 """Far more than what is not held back takes."""

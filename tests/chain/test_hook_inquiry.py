@@ -8,13 +8,13 @@ from analysis.quotes.hook_inquiry import PoolHook, find_hooks
 from analysis.simulation.simulate_v1 import Passed
 from analysis.token.proxy_resolution import ADMIN_SLOT
 from api.formats.hooks_format import hooks_answer
-from core.primitives import Address
-from harness.chain.verbs import Chain
+from core.evm.primitives import Address
 from tests.chain import test_infinity, test_infinity_bin
 from tests.chain.judging import judge
 from tests.chain.ranges import LAUNCH, place
 from tests.chain.test_controls_behind_proxies import Front, stand
 from tests.chain.test_matrix import with_dexes
+from tests.harness.chain.verbs import Chain
 
 ADMIN = Address("0x" + "ad" * 20)
 

@@ -8,12 +8,12 @@ from analysis.quotes.hook_inquiry import find_hooks
 from analysis.quotes.hook_trades import MeasuredTrades
 from analysis.scenarios.sized_trades import SizedTrade
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
-from core.abi import topic_of
-from core.primitives import Address
-from demo.layout import ZooToken
-from harness.chain.verbs import Chain, Moved
+from assay.demo.layout import ZooToken
+from core.evm.abi import topic_of
+from core.evm.primitives import Address
 from tests.chain.ranges import LAUNCH, Position, place
 from tests.chain.taxing_hooks import BEFORE_SWAP, mine_before, place_fee_set, place_taxed, stand
+from tests.harness.chain.verbs import Chain, Moved
 
 _DAY_S = 86_400
 _SWAP = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")

@@ -8,15 +8,15 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import find_hooks
 from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.simulation.simulate_v1 import Passed, Refused
+from assay.demo.layout import FOR_EVER, native_worth
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS, Address
-from demo.layout import FOR_EVER, native_worth
-from harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
-from harness.chain.verbs import Chain
+from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.chain import bin_pools, further_venues, test_infinity, test_infinity_bin
 from tests.chain.bin_pools import BinPool
 from tests.chain.ranges import Position, place
 from tests.chain.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, mine_before, stand
+from tests.harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
+from tests.harness.chain.verbs import Chain
 
 _HELD = 10**19
 _MODIFY = "modifyLiquidities(bytes,uint256)"

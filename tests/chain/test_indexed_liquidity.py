@@ -8,19 +8,17 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.reads.indexed_facts import NoFactsIndex, PoolEvents
+from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
+from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from config.settings_model import IndexerSettings
 from core.errors import StoreError
-from core.primitives import ZERO_ADDRESS, Address, BlockRef
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.rpc.client import RpcClient
-from demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
-from harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
-from harness.chain.verbs import Chain
 from indexer.follower import Follower
-from sql.store import Store
+from sql.engine.store import Store
 from tests.chain import bin_pools, test_infinity_bin, test_liquidity_book
 from tests.chain.bin_pools import BinPool
 from tests.chain.judging import judge
@@ -37,6 +35,8 @@ from tests.chain.quote_traps import place
 from tests.chain.test_hook_withdrawals import hold_on_infinity
 from tests.chain.test_liquidity_verdict import add_most
 from tests.chain.test_matrix import with_dexes
+from tests.harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
+from tests.harness.chain.verbs import Chain
 from tests.sql.empty_files import new_store
 
 QUIET = 30

@@ -10,18 +10,18 @@ from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.layout import NATIVE_USD
+from assay.demo.pipeline import Pipeline
 from config.chains import Dex
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address, Hash32
-from demo.layout import NATIVE_USD
-from demo.pipeline import Pipeline
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, Market, Opening
 from tests.chain.judging import judge
 from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
+from tests.harness.chain.verbs import Chain
 
 KEY = "(address,address,address,address,uint24,bytes32)"
 FEE, SPACING, OUTERMOST = 2_500, 50, 887_250

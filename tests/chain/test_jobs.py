@@ -17,11 +17,11 @@ import httpx
 import msgspec
 import pytest
 
-from core.primitives import checksum
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.npm_packages import PROJECT_ROOT
-from demo.overlay import write_overlay
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.npm_packages import PROJECT_ROOT
+from assay.demo.overlay import write_overlay
+from core.evm.primitives import checksum
 from tests.chain.program import free_port, run, running, until
 from tests.house.sources import ROOT
 

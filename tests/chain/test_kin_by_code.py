@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from core.primitives import Address
-from demo.layout import named_account
-from harness.chain.verbs import Chain
-from sql.kin import find_kin
-from sql.reports import write_report
-from sql.store import Store
+from assay.demo.layout import named_account
+from core.evm.primitives import Address
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from sql.tokens.kin import find_kin
 from tests.chain.judging import judge
 from tests.chain.test_stored_codes import FRONTS
+from tests.harness.chain.verbs import Chain
 from tests.sql.samples import LATER
 
 

@@ -5,12 +5,10 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
-from core.primitives import Address, RawAmount
-from core.report import PoolResultRow, Report
-from demo.animal import Animal
-from demo.layout import VenueKey, ZooToken
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
+from assay.demo.animal import Animal
+from assay.demo.layout import VenueKey, ZooToken
+from core.evm.primitives import Address, RawAmount
+from core.report.report import PoolResultRow, Report
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.oracle import real_trade
@@ -18,6 +16,8 @@ from tests.chain.test_matrix import pool_of
 from tests.chain.test_prediction import TAX_POINTS
 from tests.chain.test_scan import Knowing
 from tests.chain.test_trips import MOST_CALLS, MOST_TRIPS
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 
 DAY_S = 86_400
 VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4", "solid", "slipstream")

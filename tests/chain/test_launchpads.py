@@ -10,20 +10,20 @@ from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from api.formats.native import render_native
 from api.formats.token_snapshot import take_snapshot
 from api.pages.views.token_view import view_token
+from assay.demo.anvil import ETHER
+from assay.demo.launchpads import CURVE_PAD, DIRECT_PAD
+from assay.demo.layout import NATIVE_USD
+from assay.demo.reads import balance_of
 from config.chains import Chain as ChainFacts
 from config.launchpads import Launchpad
 from config.load import load_chains
-from core.primitives import ZERO_ADDRESS, Address, BlockRef
-from core.report import PoolResultRow, Report
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
+from core.report.report import PoolResultRow, Report
 from core.rpc.messages import RpcFault
-from demo.anvil import ETHER
-from demo.launchpads import CURVE_PAD, DIRECT_PAD
-from demo.layout import NATIVE_USD
-from demo.reads import balance_of
-from harness.chain.verbs import Chain
-from sql.rows import LaunchRow
+from sql.engine.rows import LaunchRow
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_chain, with_node
+from tests.harness.chain.verbs import Chain
 
 
 async def report_of(chain: Chain, context: ChainContext, key: str) -> Report:

@@ -10,14 +10,14 @@ import pytest
 from eth_utils.crypto import keccak
 
 from analysis.pipeline.chain_context import ChainContext
-from core.primitives import ZERO_ADDRESS
-from demo.anvil import ETHER
-from demo.concentrated import POOL_KEY, pool_key
-from demo.layout import FOR_EVER, ZooToken, positions_of
-from demo.reads import balance_of, read
-from harness.chain.verbs import Chain
+from assay.demo.anvil import ETHER
+from assay.demo.concentrated import POOL_KEY, pool_key
+from assay.demo.layout import FOR_EVER, ZooToken, positions_of
+from assay.demo.reads import balance_of, read
+from core.evm.primitives import ZERO_ADDRESS
 from tests.chain.judging import judge
 from tests.chain.test_pools import own_pool, sqrt_at, usd_of, v4_words
+from tests.harness.chain.verbs import Chain
 
 Range = tuple[int, int]
 

@@ -6,17 +6,17 @@ from math import log
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.layout import NATIVE_USD
+from assay.demo.reads import read
 from config.chains import Dex
-from core.abi import call_data
-from core.primitives import Address
-from demo.layout import NATIVE_USD
-from demo.reads import read
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 from tests.chain import further_venues
 from tests.chain.further_venues import QUOTE_RAW, TOKEN_RAW, Market
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
 from tests.chain.test_pools import context_with
+from tests.harness.chain.verbs import Chain
 
 STEP = 25
 BINS = 20

@@ -8,11 +8,11 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import find_liquidity
 from api.formats.liquidity_format import liquidity_answer
-from demo.layout import BURN, VenueKey
-from harness.chain.verbs import Chain
+from assay.demo.layout import BURN, VenueKey
 from tests.chain.judging import judge
 from tests.chain.locker_scene import give_lp, lp_balance
 from tests.chain.quote_traps import place
+from tests.harness.chain.verbs import Chain
 
 Held = Literal["by its maker", "burnt", "by a contract"]
 

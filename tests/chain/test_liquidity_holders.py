@@ -6,11 +6,9 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity
 from analysis.simulation.simulate_v1 import Passed
+from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
 from config.chains import LockRecords
-from core.primitives import ZERO_ADDRESS
-from demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
-from harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
-from harness.chain.verbs import Chain
+from core.evm.primitives import ZERO_ADDRESS
 from tests.chain.locker_scene import (
     YEAR_S,
     chain,
@@ -31,6 +29,8 @@ from tests.chain.locker_scene import (
 from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.quote_traps import place
 from tests.chain.test_pools import context_with
+from tests.harness.chain.v4_positions import deploy_position_manager, mint_position, take_pair
+from tests.harness.chain.verbs import Chain
 
 __all__ = ["chain", "few_first_blocks"]
 

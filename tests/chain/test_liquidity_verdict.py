@@ -9,11 +9,9 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.summary import Summary, render_summary
-from core.primitives import Address
-from demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, positions_of
-from harness.api.samples import CLOCK, LIQUID_USD
-from harness.chain.verbs import Chain
-from sql.rows import PoolRow
+from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, positions_of
+from core.evm.primitives import Address
+from sql.engine.rows import PoolRow
 from tests.chain.judging import judge
 from tests.chain.locker_scene import (
     YEAR_S,
@@ -29,6 +27,8 @@ from tests.chain.locker_scene import (
 from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.quote_traps import place
 from tests.chain.test_pools import context_with
+from tests.harness.api.samples import CLOCK, LIQUID_USD
+from tests.harness.chain.verbs import Chain
 
 __all__ = ["chain", "few_first_blocks"]
 

@@ -7,8 +7,8 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.summary import render_summary
-from harness.chain.verbs import Chain
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 
 DRAWS = 5
 KEYS = (

@@ -8,24 +8,24 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.animal import Animal
+from assay.demo.anvil import ETHER
+from assay.demo.compile import Artifacts
+from assay.demo.concentrated import open_concentrated
+from assay.demo.layout import FOR_EVER, Sides, ZooToken, positions_of
+from assay.demo.pipeline import Pipeline
+from assay.demo.seeding import UNLIMITED, fetch_addresses
+from assay.demo.swaps import sell_call, spender_of
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS
-from core.report import PoolResultRow, Report
-from demo.animal import Animal
-from demo.anvil import ETHER
-from demo.compile import Artifacts
-from demo.concentrated import open_concentrated
-from demo.layout import FOR_EVER, Sides, ZooToken, positions_of
-from demo.pipeline import Pipeline
-from demo.seeding import UNLIMITED, fetch_addresses
-from demo.swaps import sell_call, spender_of
-from harness.chain.verbs import Chain
+from core.evm.primitives import ZERO_ADDRESS
+from core.report.report import PoolResultRow, Report
 from tests.chain.forks import fork_v2
 from tests.chain.judging import judge
 from tests.chain.matrix import BEHAVIOURS, CASES, KINDS, animal_of
 from tests.chain.oracle import real_trade
 from tests.chain.test_prediction import TAX_POINTS, assert_pool_agrees, predicted
 from tests.examples import spread
+from tests.harness.chain.verbs import Chain
 
 WITHOUT_ROUTERS = (
     "honest",

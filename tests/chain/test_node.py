@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError, locate_anvil, quantity
+from assay.demo.layout import named_account
 from core.errors import ConfigError, UpstreamError
-from demo.anvil import ETHER, AnvilNode, NodeRefusedError, locate_anvil, quantity
-from demo.layout import named_account
-from harness.chain.verbs import Chain
+from tests.harness.chain.verbs import Chain
 
 ALICE, BOB = named_account("alice"), named_account("bob")
 GONE_S = 10.0
 
 HOLD_A_NODE = """
 import threading
-from demo.anvil import AnvilNode
+from assay.demo.anvil import AnvilNode
 
 node = AnvilNode()
 starting = threading.Thread(target=node.start)  # the node outlives the thread that started it

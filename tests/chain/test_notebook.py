@@ -10,19 +10,19 @@ import httpx
 import msgspec
 import pytest
 
-from core.abi import call_data
-from core.event_signatures import parse_event
-from core.primitives import ZERO_ADDRESS, Address
-from demo.anvil import ETHER, AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.reads import balance_of, read
-from demo.trader import Trader
-from demo.world import build_world
-from demo.zoo import ZOO
+from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.reads import balance_of, read
+from assay.demo.trader import Trader
+from assay.demo.world import build_world
+from assay.demo.zoo import ZOO
+from core.evm.abi import call_data
+from core.evm.event_signatures import parse_event
+from core.evm.primitives import ZERO_ADDRESS, Address
 from indexer.decode.swap_events import SWAP_TOPICS
-from sql.analyst.open_store import write_open_script
-from sql.store_files import StoreFiles
+from sql.engine.store_files import StoreFiles
+from sql.lake.open_store import write_open_script
 from tests.chain.program import free_port, run, running, until
 from tests.house.sources import ROOT
 

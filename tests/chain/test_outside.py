@@ -2,11 +2,11 @@
 
 import pytest
 
-from demo.outside import fetch_listed, listed_tokens
-from demo.reads import balance_of
-from harness.chain.verbs import Chain
+from assay.demo.outside import fetch_listed, listed_tokens
+from assay.demo.reads import balance_of
 from tests.chain.test_liquidity import quote_by_ticks
 from tests.chain.test_pools import usd_of
+from tests.harness.chain.verbs import Chain
 
 
 @pytest.mark.parametrize("key", ["honest", "v4_honest", "v4_usdc"])

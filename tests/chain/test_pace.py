@@ -11,10 +11,10 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from harness.chain.verbs import Chain
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 
 MOST_BLOCKS = 256
 FILLER_STEP_S = 12

@@ -12,17 +12,17 @@ from analysis.market import routers
 from analysis.market.routers import RouterFacts
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.animal import Animal
+from assay.demo.compile import compile_runtime
+from assay.demo.layout import FOR_EVER, ZooToken, router_of
+from assay.demo.seeding import UNLIMITED
 from config.chains import Chain as ChainFacts
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
-from demo.animal import Animal
-from demo.compile import compile_runtime
-from demo.layout import FOR_EVER, ZooToken, router_of
-from demo.seeding import UNLIMITED
-from harness.chain.verbs import Chain, Sent
 from tests.chain.judging import judge
 from tests.chain.matrix import animal_of
 from tests.chain.staging import candidate_of, read_routers, trade_for_coins
+from tests.harness.chain.verbs import Chain, Sent
 
 FOLDER = Path(__file__).parent / "permit2"
 FREE = Address("0x" + "f4" * 20)

@@ -18,21 +18,21 @@ from analysis.external.verified_sources import Sources
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node import Node
+from assay.demo.concentrated import POOL_KEY, fill_concentrated, pool_key
+from assay.demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
+from assay.demo.pipeline import Pipeline
+from assay.demo.reads import balance_of, read
+from assay.demo.seeding import UNLIMITED, fetch_addresses, seed
 from config.chains import Chain as ChainFacts
 from config.external_settings import MarketDataSettings, SourceSettings
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes
-from core.report import PoolResultRow, Report
-from demo.concentrated import POOL_KEY, fill_concentrated, pool_key
-from demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
-from demo.pipeline import Pipeline
-from demo.reads import balance_of, read
-from demo.seeding import UNLIMITED, fetch_addresses, seed
-from harness.chain.empty_pools import crowd
-from harness.chain.verbs import Chain
-from sql.rows import PoolRow
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes
+from core.report.report import PoolResultRow, Report
+from sql.engine.rows import PoolRow
 from tests.analysis.external.service import Service, running_service
 from tests.chain.judging import judge
 from tests.chain.log_limited_node import LogLimitedNode
+from tests.harness.chain.empty_pools import crowd
+from tests.harness.chain.verbs import Chain
 
 getcontext().prec = 60
 

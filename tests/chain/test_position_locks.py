@@ -6,11 +6,9 @@ import pytest
 
 from analysis.liquidity.locks import NEVER_S
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.layout import FOR_EVER, ZooToken, native_worth, positions_of
 from config.chains import LockRecords
-from core.primitives import Address
-from demo.layout import FOR_EVER, ZooToken, native_worth, positions_of
-from harness.chain.v4_positions import deploy_position_manager, mint_position
-from harness.chain.verbs import Chain
+from core.evm.primitives import Address
 from tests.chain.locker_scene import (
     YEAR_S,
     chain,
@@ -25,6 +23,8 @@ from tests.chain.locker_scene import (
 )
 from tests.chain.log_limited_node import LogLimitedNode
 from tests.chain.quote_traps import place
+from tests.harness.chain.v4_positions import deploy_position_manager, mint_position
+from tests.harness.chain.verbs import Chain
 
 __all__ = ["chain"]
 

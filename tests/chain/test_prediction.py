@@ -10,15 +10,15 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.layout import World
+from assay.demo.zoo import ZOO
 from core.errors import TokenRefusedError
-from core.report import PoolResultRow, Report
-from demo.layout import World
-from demo.zoo import ZOO
-from harness.chain.verbs import Chain
+from core.report.report import PoolResultRow, Report
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.oracle import RealOutcome, real_trade
 from tests.examples import spread
+from tests.harness.chain.verbs import Chain
 
 TAX_POINTS = 0.01
 """How far a predicted tax may be from the real one, in percentage points."""

@@ -10,19 +10,19 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.store_adapter import ReportStore
+from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from config.settings_model import IndexerSettings, RpcSettings
 from core.errors import UpstreamError
-from core.primitives import BlockRef
-from core.report import Report
+from core.evm.primitives import BlockRef
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from harness.chain.verbs import Chain
-from harness.nodes.comparison import compare_reports
-from harness.provider_limits.profiles import Profile, limited, load_profiles
 from indexer.follower import Follower
-from sql.store import Store
+from sql.engine.store import Store
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
+from tests.harness.nodes.comparison import compare_reports
+from tests.harness.provider_limits.profiles import Profile, limited, load_profiles
 from tests.indexer.ledger_of_chain import Tables, read
 from tests.indexer.ledger_of_node import expect_of_node
 from tests.indexer.test_rpc import SkippingClock

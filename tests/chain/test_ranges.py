@@ -9,18 +9,18 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.shapes import NativeFeatures
-from core.report import PoolResultRow, Report
-from demo import concentrated
-from demo.anvil import ETHER
-from demo.layout import VenueKey, ZooToken
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
+from assay.demo import concentrated
+from assay.demo.anvil import ETHER
+from assay.demo.layout import VenueKey, ZooToken
+from core.report.report import PoolResultRow, Report
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.oracle import real_trade
 from tests.chain.ranges import ASK, BID, DUST, LAUNCH, VENUES, Position, place
 from tests.chain.test_prediction import assert_pool_agrees, predicted
 from tests.examples import spread
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 
 LIQUID_USD = 100.0
 

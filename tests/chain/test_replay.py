@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-import assay
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.chain_quotes import ChainQuotes
 from analysis.reads import storage_words
@@ -25,11 +24,12 @@ from analysis.replay.pack_signature import find_signer, sign_pack
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import check_pack, replay_pack
 from analysis.token import deadline_state, owner_slots
-from core.secret import Secret
-from demo.overlay import write_overlay
-from harness.chain.verbs import Chain
+from assay import cli as assay
+from assay.demo.overlay import write_overlay
+from core.process.secret import Secret
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_chain, with_node
+from tests.harness.chain.verbs import Chain
 from tests.launchpads.test_catalogues import FLAT, STRANGER, Listing, pad_at
 
 KEY = Secret("0x" + "17" * 32)

@@ -16,16 +16,16 @@ from analysis.simulation.balance_slot import BalanceProbe
 from analysis.token.metadata import GETTERS
 from analysis.token.ownership import OWNER_GETTERS
 from analysis.token.proxy_resolution import STANDARD_SLOTS
+from assay.demo.layout import World, named_account
 from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from demo.layout import World, named_account
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
 from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES
 from tests.chain.judging import judge
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 
 NO_CODE = raw("0x")
 """What calling an address without code returns: the node took no notice of the override."""

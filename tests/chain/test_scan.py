@@ -12,12 +12,12 @@ from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node import Node
 from config.chains import Chain as ChainFacts
 from core.errors import UpstreamError
-from core.primitives import Address, BlockRef, RawAmount
-from core.report import PoolResultRow, Report
+from core.evm.primitives import Address, BlockRef, RawAmount
+from core.report.report import PoolResultRow, Report
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from harness.chain.verbs import Chain
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 
 
 class Hindered:

@@ -17,13 +17,13 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from core.primitives import checksum
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.npm_packages import PROJECT_ROOT
-from demo.outside import run_outside
-from demo.overlay import write_overlay
-from demo.world import build_world
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.npm_packages import PROJECT_ROOT
+from assay.demo.outside import run_outside
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
+from core.evm.primitives import checksum
 from tests.chain.program import (
     free_port,
     run,

@@ -9,15 +9,15 @@ import httpx
 import msgspec
 import pytest
 
-from core.primitives import checksum
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.outside import run_outside
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.outside import run_outside
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
+from core.evm.primitives import checksum
 from tests.chain.program import free_port, run, running, until
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer
 
 SETTINGS = """
 [analysis]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.primitives import Address
-from demo.animal import Animal
-from demo.reads import read, read_address
-from harness.chain.verbs import Chain, revert_reason
+from assay.demo.animal import Animal
+from assay.demo.reads import read, read_address
+from core.evm.primitives import Address
+from tests.harness.chain.verbs import Chain, revert_reason
 
 ROUTES = "(address,address,bool)[]"
 FOR_TOKENS = f"swapExactTokensForTokens(uint256,uint256,{ROUTES},address,uint256)"

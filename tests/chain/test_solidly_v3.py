@@ -4,15 +4,15 @@ them is what then happens, also where the pool does not notice what a token keep
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.reads import read_address
 from config.chains import Dex
-from core.abi import call_data
-from core.primitives import Address
-from demo.reads import read_address
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 from tests.chain import further_venues
 from tests.chain.further_venues import Market
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
+from tests.harness.chain.verbs import Chain
 
 SPACING, FEE = 50, 500
 OUTERMOST = 887_250

@@ -16,14 +16,14 @@ from analysis.token.burned_supply import BurnReads
 from analysis.token.owner_slots import OwnerSlotReads
 from analysis.token.ownership import OwnerReads
 from analysis.token.proxy_resolution import ProxyReads, ProxySearch
+from assay.demo.anvil import AnvilNode, NodeRefusedError, quantity
+from assay.demo.layout import World, named_account
 from core.errors import TokenRefusedError, UpstreamError
-from core.primitives import Address, BlockRef, Hash32
+from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
-from demo.anvil import AnvilNode, NodeRefusedError, quantity
-from demo.layout import World, named_account
-from harness.chain.verbs import Chain
 from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES
+from tests.harness.chain.verbs import Chain
 
 T = TypeVar("T")
 

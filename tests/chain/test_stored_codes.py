@@ -7,20 +7,20 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.static import result_cache as module
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import named_account
+from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address
-from demo.anvil import AnvilNode
-from demo.layout import named_account
-from harness.chain.verbs import Chain
-from sql.codes import read_found, write_found
-from sql.store import Store
+from core.evm.primitives import Address
+from core.report.fields.static_findings import StaticFindings
+from sql.engine.store import Store
+from sql.tokens.codes import read_found, write_found
+from tests.harness.chain.verbs import Chain
 
 FRONTS = {
     "EIP-1167": "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3",

@@ -5,17 +5,17 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from assay.demo.anvil import ETHER
+from assay.demo.layout import FOR_EVER, positions_of
+from assay.demo.pipeline import Pipeline
+from assay.demo.reads import read_address
+from assay.demo.seeding import UNLIMITED
 from config.chains import Dex
-from core.primitives import Address
-from demo.anvil import ETHER
-from demo.layout import FOR_EVER, positions_of
-from demo.pipeline import Pipeline
-from demo.reads import read_address
-from demo.seeding import UNLIMITED
-from harness.chain.counting import CountingNode
-from harness.chain.verbs import Chain
+from core.evm.primitives import Address
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.verbs import Chain
 
 NEW_FEE, ITS_SPACING = 2_000, 40
 NEW_SPACING = 75

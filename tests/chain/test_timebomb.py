@@ -20,14 +20,14 @@ from analysis.token.judge_code import CodeVerdict, judge_code
 from api.formats.native import render_native
 from api.formats.shapes import NativeFeatures
 from api.formats.token_snapshot import clock_after
+from assay.demo.layout import ZooToken
+from assay.demo.reads import read
 from config.chains import Chain as ChainFacts
-from core.primitives import Address, BlockRef, Hash32
-from core.report import Report
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.layout import ZooToken
-from demo.reads import read
-from harness.api.samples import LIQUID_USD
-from harness.chain.verbs import Chain
+from tests.harness.api.samples import LIQUID_USD
+from tests.harness.chain.verbs import Chain
 
 YEAR_S = 365 * 86_400
 DAY_S = 86_400

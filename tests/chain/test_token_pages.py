@@ -16,17 +16,17 @@ import pytest
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.node import Node
+from assay.demo.animal import Animal
+from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings, ApiSettings, PublicSettings
-from core.primitives import Address, BlockRef
+from core.evm.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
-from demo.animal import Animal
-from harness.api.world import World
-from harness.browser.chromium import SCREENSHOTS, Chromium, Seen, Visit
-from harness.browser.listening import listening
-from harness.chain.verbs import Chain
-from sql.store import Store
+from sql.engine.store import Store
+from tests.harness.api.world import World
+from tests.harness.browser.chromium import SCREENSHOTS, Chromium, Seen, Visit
+from tests.harness.browser.listening import listening
+from tests.harness.chain.verbs import Chain
 from tests.sql.empty_files import new_ledger
 
 SLUG = "ethereum"

@@ -6,15 +6,15 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
 from analysis.quotes.trade_check import TradeCheck, check_trade
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address, HexBytes, RawAmount
-from demo.anvil import quantity
-from demo.layout import ZooToken, native_worth
-from demo.swaps import Call, buy_call, sell_call, spender_of
-from harness.chain.verbs import Chain
+from assay.demo.anvil import quantity
+from assay.demo.layout import ZooToken, native_worth
+from assay.demo.swaps import Call, buy_call, sell_call, spender_of
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, RawAmount
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.quote_traps import place, with_traps
+from tests.harness.chain.verbs import Chain
 
 KEEPER = Address("0x" + "00" * 18 + "beef")
 

@@ -4,16 +4,16 @@ import threading
 import time
 from collections.abc import Callable
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.embedded import run_embedded_chain
+from assay.demo.layout import World
+from assay.demo.reads import read
+from assay.demo.trader import Trader
+from assay.demo.world import build_world
 from config.load import load_chains
-from core.abi import topic_of
-from core.primitives import Address
-from demo.anvil import AnvilNode
-from demo.embedded import run_embedded_chain
-from demo.layout import World
-from demo.reads import read
-from demo.trader import Trader
-from demo.world import build_world
-from harness.chain.verbs import Chain
+from core.evm.abi import topic_of
+from core.evm.primitives import Address
+from tests.harness.chain.verbs import Chain
 
 PATIENCE_S = 20.0
 SWAPS = [

@@ -9,17 +9,17 @@ import pytest
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
+from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
-from core.primitives import Address, BlockRef, RawAmount
-from harness.chain.verbs import Chain
-from harness.clock import HandClock
-from sql.store import Store
+from core.evm.primitives import Address, BlockRef, RawAmount
+from sql.engine.store import Store
 from tests.chain.judging import judge
 from tests.chain.quote_traps import place, with_traps
 from tests.chain.test_custody import KEEPER, with_wallets
 from tests.chain.test_scan import NoOverrides
+from tests.harness.chain.verbs import Chain
+from tests.harness.clock import HandClock
 
 SLUG = "ethereum"
 SIX_HOURS_S = 6 * 3600

@@ -16,10 +16,10 @@ from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.settings_model import AnalysisSettings
 from core.rpc.messages import RpcAnswer, RpcRequest
-from harness.chain.counting import CountingNode
-from harness.chain.many_pools import seed_nine_more
-from harness.chain.verbs import Chain
 from tests.chain.judging import judge
+from tests.harness.chain.counting import CountingNode
+from tests.harness.chain.many_pools import seed_nine_more
+from tests.harness.chain.verbs import Chain
 
 MOST_TRIPS = 3
 MOST_CALLS = 81

@@ -8,11 +8,11 @@ from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.summary import render_summary
 from config.chains import Dex
-from core.primitives import Address, Hash32, HexBytes
-from harness.chain.verbs import Chain
-from sql.rows import PoolRow
+from core.evm.primitives import Address, Hash32, HexBytes
+from sql.engine.rows import PoolRow
 from tests.chain.judging import judge
 from tests.chain.test_pools import asking, context_with, shown
+from tests.harness.chain.verbs import Chain
 
 LIQUID_USD = 100.0
 MANAGER = Address("0x" + "1f" * 20)

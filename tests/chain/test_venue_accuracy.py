@@ -8,10 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.reads import read_address
 from config.chains import Chain as ChainFacts
-from demo.anvil import ETHER, AnvilNode
-from demo.reads import read_address
-from harness.chain.verbs import Chain
 from tests.chain import (
     further_venues,
     test_balancer,
@@ -26,6 +25,7 @@ from tests.chain import (
 from tests.chain.further_venues import Market
 from tests.chain.test_accuracy import Tally, counted, newest
 from tests.chain.watched_scene import SLUG, Scene, watching
+from tests.harness.chain.verbs import Chain
 
 Place = Callable[[Chain, str], Market]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.layout import ZooToken
 from config.chains import Chain as ChainFacts
-from core.abi import call_data
 from core.errors import UpstreamError
-from core.report import Report
+from core.evm.abi import call_data
+from core.report.report import Report
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest
-from demo.anvil import ETHER, AnvilNode
-from demo.layout import ZooToken
-from harness.chain.verbs import Chain
 from tests.chain.watched_scene import Scene, place, watching
+from tests.harness.chain.verbs import Chain
 
 
 def sell_tax(report: Report) -> float | None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.primitives import checksum
-from demo.anvil import AnvilNode
-from demo.compile import Artifacts
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.chain.verbs import Chain
-from sql.store_files import StoreFiles
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import Artifacts
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
+from core.evm.primitives import checksum
+from sql.engine.store_files import StoreFiles
 from tests.chain.program import free_port, run, running, until
 from tests.chain.watched_scene import place
+from tests.harness.chain.verbs import Chain
 
 SETTINGS = """
 [indexer]

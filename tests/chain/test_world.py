@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from assay.demo.anvil import AnvilNode, NodeRefusedError
+from assay.demo.layout import NATIVE_USD, Pool, World
+from assay.demo.overlay import write_overlay
+from assay.demo.reads import read, read_address
+from assay.demo.seeding import lookup
+from assay.demo.world import build_world
+from assay.demo.zoo import ZOO
 from config.load import load_chains
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address
-from demo.anvil import AnvilNode, NodeRefusedError
-from demo.layout import NATIVE_USD, Pool, World
-from demo.overlay import write_overlay
-from demo.reads import read, read_address
-from demo.seeding import lookup
-from demo.world import build_world
-from demo.zoo import ZOO
-from harness.chain.verbs import Chain
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address
+from tests.harness.chain.verbs import Chain
 
 BUILD_S = 20.0
 USDT_DIGITS = 10**6

@@ -5,14 +5,14 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.crypto import keccak
 from msgspec.structs import asdict
 
+from assay.demo.anvil import NodeRefusedError
+from assay.demo.reads import read, read_address
+from assay.demo.zoo import ZOO
 from config.burn import BURN_ADDRESSES
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address
-from demo.anvil import NodeRefusedError
-from demo.reads import read, read_address
-from demo.zoo import ZOO
-from harness.chain.verbs import Chain, revert_reason
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.chain.oracle import real_trade
+from tests.harness.chain.verbs import Chain, revert_reason
 
 HONEST: dict[str, object] = {
     "buy_success": True,

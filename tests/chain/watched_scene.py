@@ -8,30 +8,30 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.background.changed_tokens import ChangedTokenJob, NoticedChange
-from analysis.background.refresh_budget import budgets_of
-from analysis.background.state_watch import StateWatch
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import ReportStore
+from assay.demo.anvil import ETHER
+from assay.demo.compile import compile_sources
+from assay.demo.layout import Sides, ZooToken
+from assay.demo.pipeline import Pipeline
+from assay.demo.seeding import fetch_addresses, seed
+from assay.service.background.changed_tokens import ChangedTokenJob, NoticedChange
+from assay.service.background.refresh_budget import budgets_of
+from assay.service.background.state_watch import StateWatch
+from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
-from core.primitives import Address, BlockRef
-from core.report import Report
+from core.evm.primitives import Address, BlockRef
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.anvil import ETHER
-from demo.compile import compile_sources
-from demo.layout import Sides, ZooToken
-from demo.pipeline import Pipeline
-from demo.seeding import fetch_addresses, seed
-from harness.chain.verbs import Chain
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from sql.observations import StoredObservation, causes_of, pace_of
-from sql.reports import read_report
-from sql.store import Store
-from sql.tokens import read_token
+from sql.engine.store import Store
+from sql.reports.report_tables import read_report
+from sql.tokens.observations import StoredObservation, causes_of, pace_of
+from sql.tokens.tokens import read_token
+from tests.harness.chain.verbs import Chain
 from tests.sql.stored import read_rows
 
 SOURCE = Path(__file__).parent / "watched" / "Changing.sol"

@@ -13,7 +13,7 @@ from config.load import BUILT_IN, choose_enabled, load_chains
 from config.settings import load_settings
 from config.toml import decode_address, load_toml, walk
 from core.errors import ConfigError
-from core.primitives import Address, checksum
+from core.evm.primitives import Address, checksum
 
 # The specification's tables "Chains" and "Quote tokens", as (id, slug, clock, anchors).
 CHAINS = [

@@ -10,8 +10,8 @@ from config.job_definition import JobDefinition, JobInvalidError, JobToken, toke
 from config.load import load_chains
 from config.settings import load_settings
 from core.errors import ConfigError
-from core.primitives import Address
-from sql.configured_jobs import check_configured_jobs, job_limits
+from core.evm.primitives import Address
+from sql.jobs.configured_jobs import check_configured_jobs, job_limits
 
 CHAINS = load_chains(None)
 TOKEN = "0x" + "ab" * 20

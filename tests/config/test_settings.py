@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from config.settings import SETTINGS, load_settings
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import ConfigError
-from core.secret import Secret
+from core.process.secret import Secret
 
 DATABASE = "postgresql://somebody:5ecr3t@db.example/assay"
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.abi import argument_types, call_data, decode_values, encode_values, topic_of
-from core.primitives import Address
-from demo.pipeline import created2_address, created_address
+from assay.demo.pipeline import created2_address, created_address
+from core.evm.abi import argument_types, call_data, decode_values, encode_values, topic_of
+from core.evm.primitives import Address
 
 SENDER = Address("0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0")
 

@@ -6,8 +6,8 @@ from eth_abi.exceptions import EncodingError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.abi import call_data, encode_values
-from core.abi_encoder import encode_words
+from core.evm.abi import call_data, encode_values
+from core.evm.abi_encoder import encode_words
 
 Typed = tuple[str, object]
 

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import InvalidAddressError
-from core.primitives import checksum, parse_address
+from core.evm.primitives import checksum, parse_address
 
 WORD = st.binary(min_size=20, max_size=20).map(lambda raw: "0x" + raw.hex())
 

@@ -8,7 +8,7 @@ import pytest
 
 _COUNT_ARENAS = """
 import ctypes, os, sys, tempfile, threading
-from core.allocator import share_one_arena
+from core.process.allocator import share_one_arena
 if sys.argv[1] == "one":
     share_one_arena()
 libc = ctypes.CDLL(None)

@@ -6,8 +6,8 @@ from eth_utils.abi import event_signature_to_log_topic
 
 from config.launchpads import CreationEvent, Launchpad, Registry
 from config.load import load_chains
-from core.event_signatures import EventPlace, ListPlace, parse_event
-from core.primitives import Address
+from core.evm.event_signatures import EventPlace, ListPlace, parse_event
+from core.evm.primitives import Address
 
 PLAIN = "Made(address indexed token,address by,string name,uint256 at)"
 NESTED = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.look_alikes import MOST_CHARS, skeleton, skeleton_words
+from core.text.look_alikes import MOST_CHARS, skeleton, skeleton_words
 
 ALIKE = [
     ("USDT", "usdt"),

@@ -4,7 +4,7 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.primitives import Address, checksum
+from core.evm.primitives import Address, checksum
 
 
 @given(st.binary(min_size=20, max_size=20))

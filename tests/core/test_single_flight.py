@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.single_flight import SingleFlight
+from core.process.single_flight import SingleFlight
 
 
 async def test_callers_share_one_run_and_the_next_call_starts_another() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.log import configure_log
-from core.terminal import printable, takes_colours
+from core.process.terminal import printable, takes_colours
 
 ESCAPES = [
     ("plain, äöü 漢字 €", "plain, äöü 漢字 €"),

@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from core.time_slice import SHORT_SLICE_S, restore_time_slice, shorten_time_slice
-from sql.child_process import child_of, read_some
+from core.process.time_slice import SHORT_SLICE_S, restore_time_slice, shorten_time_slice
+from sql.engine.child_process import child_of, read_some
 from tests.core.kernel_slices import needs_slices, slice_ns
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.visible_text import has_hidden, visible, visible_parts
+from core.text.visible_text import has_hidden, visible, visible_parts
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import demo.compile
+from assay.demo import compile as compile_module
+from assay.demo.compile import CompileError, load_artifacts
+from assay.demo.npm_packages import find_node
+from assay.demo.zoo import ZOO
 from core.errors import ConfigError
-from demo.compile import CompileError, load_artifacts
-from demo.npm_packages import find_node
-from demo.zoo import ZOO
 
-CONTRACTS = Path(demo.compile.__file__).parent / "contracts"
+CONTRACTS = Path(compile_module.__file__).parent / "contracts"
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Sources and cache of this test's own; answers the sources' folder."""
     sources = tmp_path / "contracts"
     sources.mkdir()
-    monkeypatch.setattr(demo.compile, "_CONTRACTS", sources)
-    monkeypatch.setattr(demo.compile, "_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(compile_module, "_CONTRACTS", sources)
+    monkeypatch.setattr(compile_module, "_CACHE", tmp_path / "cache")
     return sources
 
 
@@ -61,7 +61,7 @@ def test_a_change_of_source_is_compiled_and_an_unchanged_one_is_not(
     assert changed.creation != first.creation
     assert changed.constructor == ()
 
-    monkeypatch.setattr(demo.compile, "find_node", lambda: "/nowhere/node")
+    monkeypatch.setattr(compile_module, "find_node", lambda: "/nowhere/node")
     assert load_artifacts()["Tiny"] == changed
 
 
@@ -75,7 +75,7 @@ def test_runs_that_share_the_sources_make_the_same_code(
     (elsewhere / "Heir.sol").write_text(f"pragma solidity ^0.8.24;\n{heir}\n")
     shared = load_artifacts()
     assert shared.keys() > {"Heir", "Tiny"}
-    monkeypatch.setattr(demo.compile, "_COMPILERS", 1)
+    monkeypatch.setattr(compile_module, "_COMPILERS", 1)
     assert load_artifacts() == shared
 
 
@@ -86,7 +86,7 @@ def test_who_wants_the_same_at_once_waits_for_one_compiler(
     log, counted = tmp_path / "runs", tmp_path / "node"
     counted.write_text(f'#!/bin/sh\necho run >> {log}\nexec {shlex.quote(find_node())} "$@"\n')
     counted.chmod(0o755)
-    monkeypatch.setattr(demo.compile, "find_node", lambda: str(counted))
+    monkeypatch.setattr(compile_module, "find_node", lambda: str(counted))
     with ThreadPoolExecutor(3) as pool:
         made = [one.result() for one in [pool.submit(load_artifacts) for _ in range(3)]]
     assert made[0]["Tiny"].creation

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.demo import npm_packages
 from core.errors import UpstreamError
-from demo import npm_packages
 from tests.house.sources import ROOT
 
 pytestmark = pytest.mark.process

@@ -6,13 +6,13 @@ from pathlib import Path
 from click import Context
 
 from api.serving.serve import GRACE_S
-from assay import cli
+from assay.cli import cli
 from config.load import load_chains
 from config.object_store import ENDPOINT, KEY_ID, REGION, SECRET
 from config.settings import SETTINGS, load_settings
 from config.settings_model import Settings
 from config.store_address import PostgresAddress
-from harness.fleet.deployed_process import DeployedProcess
+from tests.harness.fleet.deployed_process import DeployedProcess
 
 SPARE_S = 5
 """To close stores and write what is left, after calls have ended."""

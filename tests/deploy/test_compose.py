@@ -8,17 +8,17 @@ import msgspec
 import pytest
 
 from config.load import load_chains
-from harness.debian_programs import find_haproxy
-from harness.fleet.deployed_process import (
+from tests.deploy.process_checks import check_process, check_roles
+from tests.harness.debian_programs import find_haproxy
+from tests.harness.fleet.deployed_process import (
     COMPOSE,
     DEPLOY,
     DeploymentError,
     compose,
     composed_processes,
 )
-from harness.fleet.dockerfile import read_stages
-from harness.parts.balancer import check_configuration, servers
-from tests.deploy.process_checks import check_process, check_roles
+from tests.harness.fleet.dockerfile import read_stages
+from tests.harness.parts.balancer import check_configuration, servers
 
 DOCKER = DEPLOY / "docker"
 EXAMPLE = DOCKER / "fleet" / "fleet.env.example"

@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from demo.anvil import AnvilNode
-from harness.fleet.deployed_process import compose, composed_processes
-from harness.fleet.deployed_run import running_members
-from harness.fleet.dockerfile import image_environment, inside, stage_of, take_steps
-from harness.parts.postgres_server import PostgresServer, running_postgres
+from assay.demo.anvil import AnvilNode
+from tests.harness.fleet.deployed_process import compose, composed_processes
+from tests.harness.fleet.deployed_run import running_members
+from tests.harness.fleet.dockerfile import image_environment, inside, stage_of, take_steps
+from tests.harness.parts.postgres_server import PostgresServer, running_postgres
 
 pytestmark = [
     pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package"),

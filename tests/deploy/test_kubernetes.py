@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from api.routes.health import get_health, get_ready
-from harness.fleet.deployed_process import (
+from tests.deploy.process_checks import check_locked, check_no_secret, check_process, check_roles
+from tests.harness.fleet.deployed_process import (
     KUBERNETES,
     Manifest,
     container_of,
@@ -21,7 +22,6 @@ from harness.fleet.deployed_process import (
     kustomized_processes,
     named,
 )
-from tests.deploy.process_checks import check_locked, check_no_secret, check_process, check_roles
 from tests.house.sources import ROOT
 
 SECRETS = """

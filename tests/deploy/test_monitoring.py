@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.debian_programs import DebianProgram, find_promtool
 from tests.deploy.deployed import ALONE, DEPLOY, FLEET, PROMETHEUS, dashboard, rules
+from tests.harness.debian_programs import DebianProgram, find_promtool
 
 DASHBOARDS = sorted(path.name for path in (DEPLOY / "grafana").iterdir())
 

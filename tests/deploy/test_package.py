@@ -15,11 +15,11 @@ import httpx
 import msgspec
 import pytest
 
-from core.primitives import checksum
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
+from core.evm.primitives import checksum
 from tests.house.sources import ROOT
 
 pytestmark = [

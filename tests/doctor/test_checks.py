@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.doctor import comparison
+from assay.doctor.abilities import batches, log_ranges, old_states
+from assay.doctor.call_budget import CallBudget
+from assay.doctor.check import Check, CheckFinding, ProbeAnswer, ProbeAnswers, Question, Subject
+from assay.doctor.check_registry import CHECKS, IDENTITY
+from assay.doctor.examine_endpoint import run_check
+from assay.doctor.probe import Probe
+from assay.doctor.provider_weights import load_providers
+from assay.doctor.rpc_methods import METHODS, example_requests
 from config.load import load_chains
 from config.settings_model import IndexerSettings, RpcSettings
-from core.primitives import ZERO_ADDRESS, BlockRef, Hash32
+from core.evm.primitives import ZERO_ADDRESS, BlockRef, Hash32
 from core.rpc.headers import Header, LogsBloom
 from core.rpc.messages import RpcFault, RpcRequest
-from doctor import comparison
-from doctor.abilities import batches, log_ranges, old_states
-from doctor.call_budget import CallBudget
-from doctor.check import Check, CheckFinding, ProbeAnswer, ProbeAnswers, Question, Subject
-from doctor.check_registry import CHECKS, IDENTITY
-from doctor.examine_endpoint import run_check
-from doctor.probe import Probe
-from doctor.provider_weights import load_providers
-from doctor.rpc_methods import METHODS, example_requests
 from tests.house.sources import ROOT, python_files, text_constants
 
 METHOD = re.compile(r"(eth|debug|net|web3|trace|txpool)_[a-zA-Z0-9]+")
@@ -71,7 +71,7 @@ def run(check: Check, subject: Subject, answer: Callable[[RpcRequest], object]) 
 
 
 def test_the_registry_is_the_folders() -> None:
-    folders = (ROOT / "doctor" / name for name in ("abilities", "facts"))
+    folders = (ROOT / "assay" / "doctor" / name for name in ("abilities", "facts"))
     files = [path for folder in folders for path in folder.glob("[!_]*.py")]
     found = [
         import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)).CHECK
@@ -89,7 +89,7 @@ def test_the_registry_is_the_folders() -> None:
 def test_the_methods_are_those_that_the_product_calls() -> None:
     called = {
         text
-        for path in python_files("core", "indexer", "analysis", "service")
+        for path in python_files("core", "indexer", "analysis", "assay/service")
         for _, text in text_constants(path)
         if METHOD.fullmatch(text)
     }

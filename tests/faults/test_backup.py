@@ -12,8 +12,14 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreError
-from harness.fault_simulation.branch_check import branch_differences
-from harness.fault_simulation.real_kills import (
+from sql.accounts.ledger import Ledger
+from sql.backup.make_backup import make_backup
+from sql.backup.manifest import LAKE, MANIFEST, SERVING
+from sql.backup.restore import restore_backup
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from tests.harness.fault_simulation.branch_check import branch_differences
+from tests.harness.fault_simulation.real_kills import (
     FollowedChain,
     come_level,
     followed_chain,
@@ -22,12 +28,6 @@ from harness.fault_simulation.real_kills import (
     tip_of,
     wait_until,
 )
-from sql.backup.make_backup import make_backup
-from sql.backup.manifest import LAKE, MANIFEST, SERVING
-from sql.backup.restore import restore_backup
-from sql.ledger import Ledger
-from sql.store import Store
-from sql.store_files import StoreFiles
 from tests.sql.empty_files import new_ledger, new_store
 
 

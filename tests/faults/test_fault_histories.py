@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.fault_simulation.fault_history import run_history
+from tests.harness.fault_simulation.fault_history import run_history
 
 HISTORIES = 90
 """Seeds from 0 on, in groups: a test for each would cost more than some histories."""

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from harness.fault_simulation import real_kills
-from harness.fault_simulation.real_kills import kill_followers
+from tests.harness.fault_simulation import real_kills
+from tests.harness.fault_simulation.real_kills import kill_followers
 
 
 def test_whatever_a_kill_leaves_behind_is_a_branch_of_the_chain() -> None:

@@ -17,12 +17,14 @@ import httpx
 import msgspec
 import pytest
 
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.debian_programs import find_haproxy
-from harness.fleet.deployed_process import (
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
+from tests.chain.program import until
+from tests.deploy.deployed import ROLES, base_name, dashboard, metrics_by_role
+from tests.harness.debian_programs import find_haproxy
+from tests.harness.fleet.deployed_process import (
     DEPLOY,
     Manifest,
     compose,
@@ -33,12 +35,10 @@ from harness.fleet.deployed_process import (
     kustomized_processes,
     named,
 )
-from harness.fleet.deployed_run import RunningMember, running_members
-from harness.parts.balancer import running_balancer
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.server_process import ServerProcess, free_port, is_listening
-from tests.chain.program import until
-from tests.deploy.deployed import ROLES, base_name, dashboard, metrics_by_role
+from tests.harness.fleet.deployed_run import RunningMember, running_members
+from tests.harness.parts.balancer import running_balancer
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.server_process import ServerProcess, free_port, is_listening
 
 NOTICED_S = 3.0
 """Within which the balancer leaves a process, and which is shorter than its drain."""

@@ -5,12 +5,12 @@ import random
 import msgspec
 import pytest
 
-from core.primitives import Address
-from harness.fleet.answer_check import CalmAnswer, wrong_in_native, wrong_in_summary
-from harness.fleet.call_tally import CallTally, TalliedCall
-from harness.fleet.fleet_callers import GRACE_S, Excuse
-from harness.fleet.fleet_faults import FAULTS, Fault, draw_fault
-from harness.fleet.traded_chain import KnownToken
+from core.evm.primitives import Address
+from tests.harness.fleet.answer_check import CalmAnswer, wrong_in_native, wrong_in_summary
+from tests.harness.fleet.call_tally import CallTally, TalliedCall
+from tests.harness.fleet.fleet_callers import GRACE_S, Excuse
+from tests.harness.fleet.fleet_faults import FAULTS, Fault, draw_fault
+from tests.harness.fleet.traded_chain import KnownToken
 
 TOKEN = KnownToken(address=Address("0x" + "1a" * 20), can_sell=False, buy_tax=7.0, sell_tax=None)
 CALM = CalmAnswer(verdict="danger", unknown=2)

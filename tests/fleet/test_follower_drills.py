@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.fleet.follower_drill import FAULTS, Fault, two_followers
-from harness.parts.empty_databases import EmptyDatabases
+from tests.harness.fleet.follower_drill import FAULTS, Fault, two_followers
+from tests.harness.parts.empty_databases import EmptyDatabases
 
 EXPIRED_WITHIN_S = 5.0
 """A lease of 3 s, renewed at most a second before, and a look every 0.4 s."""
@@ -48,7 +48,7 @@ def test_clocks_that_differ_by_minutes_do_not_matter(empty_databases: EmptyDatab
 @pytest.mark.parametrize("skew_s", [SKEW_S, -SKEW_S])
 def test_a_skewed_process_has_another_time(skew_s: float, tmp_path: Path) -> None:
     (tmp_path / "tell.py").write_text("from time import time\nprint(time())\n")
-    words = [sys.executable, "-m", "harness.fleet.skewed_clock", str(skew_s), "tell"]
+    words = [sys.executable, "-m", "tests.harness.fleet.skewed_clock", str(skew_s), "tell"]
     path = os.pathsep.join([str(Path.cwd()), str(tmp_path)])
     env = {**os.environ, "PYTHONPATH": path}
     told = subprocess.run(words, env=env, capture_output=True, check=True, text=True).stdout

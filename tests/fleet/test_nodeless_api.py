@@ -13,20 +13,20 @@ import msgspec
 import psycopg
 import pytest
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from config.plans import load_plans
 from config.store_address import FileAddress, PostgresAddress
-from core.primitives import checksum
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.parts.postgres_server import PostgresServer
-from harness.parts.postgres_store import address_of
-from harness.parts.valkey_server import running_valkey
-from sql.fleet_database import opened_registry
-from sql.ledger import Ledger
-from sql.store_files import StoreFiles
+from core.evm.primitives import checksum
+from sql.accounts.ledger import Ledger
+from sql.engine.fleet_database import opened_registry
+from sql.engine.store_files import StoreFiles
 from tests.chain.program import free_port, run, running, until
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.valkey_server import running_valkey
 
 SETTINGS = """
 [analysis]

@@ -12,9 +12,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from demo.anvil import AnvilNode
-from harness.parts.empty_databases import EmptyDatabases
+from assay.demo.anvil import AnvilNode
 from tests.chain.program import free_port, run, running, until
+from tests.harness.parts.empty_databases import EmptyDatabases
 
 NO_TOKEN = f"/token/ethereum/0x{7:040x}"
 """Analysed on the node, which has no code there."""

@@ -12,8 +12,8 @@ import msgspec
 import psycopg
 import pytest
 
-from harness.fleet.fleet_faults import Fault, FaultKind
-from harness.fleet.whole_drill import FOLLOWING_WITHIN_S, whole_drill
+from tests.harness.fleet.fleet_faults import Fault, FaultKind
+from tests.harness.fleet.whole_drill import FOLLOWING_WITHIN_S, whole_drill
 
 SEED = 1
 SHORT_S = 1.5

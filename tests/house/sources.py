@@ -6,23 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = (
-    *(
-        "core",
-        "config",
-        "sql",
-        "indexer",
-        "analysis",
-        "watching",
-        "metrics",
-        "api",
-        "service",
-        "doctor",
-        "demo",
-        "commands",
-    ),
-)
-WIRING = ("assay",)
+PACKAGES = ("core", "config", "sql", "indexer", "analysis", "api", "assay")
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 

@@ -8,10 +8,10 @@ import tomllib
 
 import click
 
-from assay import COMMANDS, cli
+from assay.cli import COMMANDS, cli
 from config.load import load_chains
 from config.settings import SETTINGS
-from tests.house.sources import PACKAGES, ROOT, WIRING, parsed, python_files
+from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_the_readme_documents_every_setting_as_it_is() -> None:
 def test_somebody_reads_every_setting() -> None:
     read = {
         node.attr
-        for path in python_files(*PACKAGES, *WIRING)
+        for path in python_files(*PACKAGES)
         if path.name not in {"settings.py", "settings_model.py"}
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute)
@@ -86,17 +86,19 @@ def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
 def test_help_and_completion_import_no_command() -> None:
     """They are to appear at once."""
     script = (
-        "import sys, assay\n"
+        "import sys; from assay import cli as assay\n"
         "from click.testing import CliRunner\n"
         "assert CliRunner().invoke(assay.cli, ['--help']).exit_code == 0\n"
         "assert assay.cli.shell_complete(assay.click.Context(assay.cli), 's')\n"
         "print(*{name.partition('.')[0] for name in sys.modules})\n"
+        "print(*(name for name in sys.modules if name.endswith('_command')))\n"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
-    heavy = {"polars", "duckdb", "litestar", "msgspec", "rich", "aiohttp", "commands"}
+    heavy = {"polars", "duckdb", "litestar", "msgspec", "rich", "aiohttp"}
     assert not heavy & {*loaded}
+    assert not [name for name in loaded if name.endswith("_command")]
 
 
 def test_the_documents_know_the_names_of_the_chains() -> None:

@@ -12,10 +12,10 @@ from api.formats.flags import CATALOGUE, COMBINED
 from api.formats.goplus_format import TABLE as GOPLUS_RULES
 from api.formats.goplus_format import GoPlusToken
 from api.formats.shapes import NativeFeatures
-from core.fields.field import fields_of
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
-from handbook.field_facts import kind_of
+from core.report.fields.field import fields_of
+from core.report.fields.scan_findings import ScanFindings
+from core.report.fields.static_findings import StaticFindings
+from docs.site.field_facts import kind_of
 from tests.house.fields_page import PAGE, page
 
 

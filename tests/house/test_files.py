@@ -3,7 +3,7 @@
 import json
 import re
 
-from tests.house.sources import PACKAGES, ROOT, WIRING, own_files, python_files, text_constants
+from tests.house.sources import PACKAGES, ROOT, own_files, python_files, text_constants
 
 MOST_LINES = 400
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}(?![0-9a-fA-F])")
@@ -17,7 +17,7 @@ VAGUE = {"utils", "helpers", "common", "manager", "misc"}
 def test_no_python_file_is_too_long() -> None:
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
-        for path in python_files(*PACKAGES, *WIRING, "tests", "harness", "benchmarks")
+        for path in python_files(*PACKAGES, "tests", "benchmarks")
     }
     long = {name: lines for name, lines in lengths.items() if lines > MOST_LINES}
     assert not long
@@ -26,7 +26,7 @@ def test_no_python_file_is_too_long() -> None:
 def test_no_address_stands_in_code() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line} {text[:60]}"
-        for path in python_files(*PACKAGES, *WIRING, "benchmarks")
+        for path in python_files(*PACKAGES, "benchmarks")
         for line, text in text_constants(path)
         if ADDRESS.search(text)
     ]

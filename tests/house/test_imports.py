@@ -13,24 +13,17 @@ import pytest
 
 from tests.house.sources import PACKAGES, ROOT, imported, module_name, parsed, python_files
 
-# core <- config <- sql <- { indexer | analysis | watching } <- api <- service <- commands <- assay:
-# demo is beside, on config, and doctor on indexer and analysis; the service does not know them.
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "config": {"core"},
     "sql": {"core", "config"},
     "indexer": {"core", "config", "sql"},
     "analysis": {"core", "config", "sql"},
-    "watching": {"core", "config", "sql"},
-    "metrics": {"core", "config", "sql", "indexer", "analysis", "watching"},
-    "api": {"core", "config", "sql", "indexer", "analysis", "watching"},
-    "doctor": {"core", "config", "sql", "indexer", "analysis"},
-    "demo": {"core", "config"},
-    "service": set(PACKAGES) - {"doctor", "demo", "commands", "service"},
-    "commands": set(PACKAGES),
-    "assay": {"core", "config", "commands"},
+    "api": {"core", "config", "sql", "indexer", "analysis"},
+    "assay": {"core", "config", "sql", "indexer", "analysis", "api"},
 }
-OURS = {*MAY_IMPORT, "tests", "harness", "benchmarks", "handbook"}
+"""The other packages that each may import; tests, benchmarks and docs import all of them."""
+OURS = {*MAY_IMPORT, "tests", "benchmarks", "docs"}
 
 
 def wrong_arrows(top: str, path: Path) -> Iterator[str]:
@@ -49,13 +42,14 @@ def test_imports_point_left(top: str) -> None:
 
 def test_tests_and_benchmarks_share_the_harness_only() -> None:
     """benchmarks/redteam.py and benchmarks/backtest.py run the traps of tests/redteam."""
-    forbidden = {"harness": {"tests", "benchmarks"}, "tests": {"benchmarks"}}
+    forbidden = {"tests": {"benchmarks"}, "benchmarks": {"tests"}}
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
-        for top, targets in (*forbidden.items(), ("benchmarks", {"tests"}))
+        for top, targets in forbidden.items()
         for path in python_files(top)
         for name, line in imported(path)
-        if name.partition(".")[0] in targets and not name.startswith("tests.redteam.")
+        if name.partition(".")[0] in targets
+        and not name.startswith(("tests.harness.", "tests.redteam."))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -70,8 +64,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
         *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
         *("market.venues", "market", "market.curves", "liquidity", "conditions", "scenarios"),
-        *("pipeline", "replay", "quotes", "backtest", "fleet"),
-        "background",
+        *("pipeline", "replay", "quotes", "backtest"),
     ),
     "api": (
         *("formats", "error_answers", "deps", "readiness", "auth", "served_chains", "serving"),
@@ -80,11 +73,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
             "watches",
             "pages",
             "sign_in",
-            "mcp_tool",
-            "mcp_kin",
-            "mcp_quotes",
-            "mcp_watches",
-            "mcp_server",
+            "mcp",
             "openapi",
             "routes",
             "status_app",
@@ -134,9 +123,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 
 def test_only_the_command_line_reads_the_environment_or_arguments() -> None:
     outside = {"environ", "getenv", "argv"}
-    layers = python_files(
-        "core", "config", "sql", "indexer", "analysis", "watching", "api", "doctor"
-    )
+    layers = python_files("core", "config", "sql", "indexer", "analysis", "api", "assay/doctor")
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in layers
@@ -152,10 +139,17 @@ def test_only_the_command_line_reads_the_environment_or_arguments() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-EXTRAS = {"demo": "demo/", "cards": "api/pages/share_card.py", "fleet": "sql/postgres/"}
-"""By extra: the modules that import its packages, a folder or a file."""
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "demo": ("assay/demo/",),
+    "cards": ("api/pages/share_card.py",),
+    "fleet": (
+        *("sql/engine/postgres/", "sql/lake/postgres/", "sql/backup/postgres/"),
+        *("sql/fleet/", "sql/move/"),
+    ),
+}
+"""By extra: the modules that import its packages, folders or a file."""
 
-LAZY = {"commands/run_demo.py": "demo", "api/pages/share_card.py": "cards"}
+LAZY = {"assay/commands/run_demo.py": "demo", "api/pages/share_card.py": "cards"}
 """Modules that must not be imported when their importer is, as an extra may be missing."""
 
 LATER_STDLIB = {"compression"}
@@ -217,7 +211,7 @@ def test_what_needs_an_extra_is_imported_when_it_is_used() -> None:
         for node in parsed(path).body  # what is imported within a function is not here
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in names_of(node)
-        if name in lazy or (name.startswith("demo") and path.parent.name != "demo")
+        if name in lazy or (name.startswith("assay.demo") and path.parent.name != "demo")
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.house.sources import ROOT, parsed, python_files
 
-PRODUCT = ("config", "sql", "indexer", "analysis", "watching", "api", "doctor")
+PRODUCT = ("config", "sql", "indexer", "analysis", "api", "assay/doctor")
 
 
 def public_types(path: Path) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Every detector is registered under the field it answers, and no field is without its detector."""
 
 from analysis.static.detectors import registry
-from core.fields.static_findings import StaticFindings
+from core.report.fields.static_findings import StaticFindings
 from tests.house.sources import ROOT
 
 SHARED = {"detector", "registry", "storage_guards"}

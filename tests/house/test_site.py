@@ -14,12 +14,12 @@ import pytest
 from api.formats.field_table import FIELDS
 from api.formats.flags import CATALOGUE
 from config.settings_model import ApiSettings
-from handbook.operation_pages import operation_pages, read_document
-from handbook.reference_pages import readme_page
-from handbook.tour_pictures import PICTURES, TOUR
-from harness.api.world import World
-from harness.browser.chromium import Chromium, Visit
-from harness.browser.listening import listening
+from docs.site.operation_pages import operation_pages, read_document
+from docs.site.reference_pages import readme_page
+from docs.site.tour_pictures import PICTURES, TOUR
+from tests.harness.api.world import World
+from tests.harness.browser.chromium import Chromium, Visit
+from tests.harness.browser.listening import listening
 from tests.house.sources import ROOT
 from tests.sql.empty_files import new_ledger
 

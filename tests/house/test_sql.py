@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sql.lake.final_batches import SERVING_QUERIES
-from sql.lake.lake_statements import LAKE_QUERIES, LAKE_SCANS
-from sql.statements import (
+from sql.engine.statements import (
     LEDGER_QUERIES,
     LEDGER_SCHEMA,
     QUERIES,
@@ -23,7 +21,9 @@ from sql.statements import (
     load_postgres_statement,
     load_statement,
 )
-from tests.house.sources import ROOT, WIRING, module_name, parsed, python_files
+from sql.lake.final_batches import SERVING_QUERIES
+from sql.lake.lake_statements import LAKE_QUERIES, LAKE_SCANS
+from tests.house.sources import ROOT, module_name, parsed, python_files
 
 NAME = re.compile(r"([a-z_]+/)?[a-z]+(_[a-z0-9]+)*")
 PARAMETER = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
@@ -59,7 +59,7 @@ NOT_BOTH_UNDERSTAND = {
     *("lake/launches", "lake/new_pools", "lake/pools", "lake/tokens"),  # bytes as text
 }
 """Statements with a text for each engine, and why."""
-CODE = python_files("sql", "indexer", "analysis", "watching", "api", *WIRING)
+CODE = python_files("sql", "indexer", "analysis", "api", "assay")
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def test_only_a_familys_own_module_names_it() -> None:
     names = {
         path.relative_to(ROOT).as_posix()
         for path in python_files(
-            "core", "config", "sql", "indexer", "analysis", "api", "doctor", "service"
+            "core", "config", "sql", "indexer", "analysis", "api", "assay/doctor", "assay/service"
         )
         for _, text in text_constants(path)
         if NAMED.search(text)

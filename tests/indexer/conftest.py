@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.trader import Trader
+from assay.demo.world import build_world
 from config.chains import Chain
 from config.load import load_chains
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.trader import Trader
-from demo.world import build_world
 
 
 class LiveChain(msgspec.Struct, frozen=True):

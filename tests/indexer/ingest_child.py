@@ -14,7 +14,7 @@ from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from indexer.transfer_history import Histories
-from sql.store import Store
+from sql.engine.store import Store
 
 SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=2, max_log_range=4, commit_rows=1)
 

@@ -6,7 +6,7 @@ import msgspec
 
 from config.chains import Chain
 from indexer.ingest import FOLLOW
-from sql.store import Store
+from sql.engine.store import Store
 from tests.indexer.scripted_node import (
     CHAIN,
     FACTORY_V2,

@@ -12,7 +12,7 @@ from eth_abi.abi import decode
 from eth_utils.crypto import keccak
 
 from config.chains import Chain
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.indexer.ledger_of_chain import Tables
 from tests.indexer.wire_logs import Event, parse_event
 from tests.sql.stored import Cells

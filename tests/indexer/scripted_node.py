@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 from config.chains import Anchor, Chain, Dex, Oracle
 from config.settings_model import RpcSettings
 from core.errors import UpstreamError
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
 from tests.indexer.misbehaving_node import encode_all

@@ -9,12 +9,12 @@ import pytest
 
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
-from harness.bare_reports import bare_report
 from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
-from sql.reports import write_report
-from sql.store import Store
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from tests.harness.bare_reports import bare_report
 from tests.indexer.ledger_of_chain import expect, read
 from tests.indexer.scripted_node import (
     CHAIN,

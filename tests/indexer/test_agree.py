@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, LogsBloom
 from indexer.answer_checks import (

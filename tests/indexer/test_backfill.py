@@ -10,9 +10,9 @@ from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from indexer.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
 from indexer.follower import Follower
-from sql.blocks import insert_blocks, read_checkpoint
-from sql.rows import BlockRow
-from sql.store import Store
+from sql.chain.blocks import insert_blocks, read_checkpoint
+from sql.engine.rows import BlockRow
+from sql.engine.store import Store
 from tests.indexer.ledger_of_chain import (
     Tables,
     assert_window,

@@ -9,15 +9,15 @@ import pytest
 
 from config.settings_model import IndexerSettings
 from config.store_address import FileAddress, StoreAddress
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_store import address_of
 from indexer import backfill as backfill_module
 from indexer.backfill import BackfillProgress, backfill
 from sql.analyst.query_runner import run_sql
-from sql.balances import holders_of
+from sql.chain.balances import holders_of
+from sql.engine.store import Store
 from sql.lake.compaction import ChainBounds, CompactionRequest
 from sql.lake.compaction_runner import run_compaction
-from sql.store import Store
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_store import address_of
 from tests.indexer.scripted_node import (
     CHAIN,
     InstantClock,

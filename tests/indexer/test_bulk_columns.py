@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arrays import ByteArray
+from core.process.arrays import ByteArray
 from indexer import bulk_columns
 from indexer.bulk_columns import to_lake
 from indexer.decode.transfer_events import TransferColumns

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.primitives import Address
+from core.evm.primitives import Address
 from indexer.chain_tokens import ChainTokens
 from indexer.tracked_tokens import NOT_TRACKED
-from sql.columns import blob
-from sql.database import Transaction
-from sql.store import Readable, Store
-from sql.tokens import track_seen, tracked
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.engine.store import Readable, Store
+from sql.tokens.tokens import track_seen, tracked
 from sql.unwind import unwind_from
 from tests.examples import one_in
 from tests.sql.empty_files import temporary_store
@@ -125,7 +125,7 @@ def test_memory_is_the_table_at_every_moment(played: Sequence[Write]) -> None:
 def test_a_new_memory_reads_page_by_page_what_was_written_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sql.tokens._PLACES_READ", 3)
+    monkeypatch.setattr("sql.tokens.tokens._PLACES_READ", 3)
     with temporary_store() as store:
         with store.transaction() as tx:
             write(tx, wrote(dict.fromkeys(range(COUNT), 5)), None)

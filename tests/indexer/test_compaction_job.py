@@ -11,9 +11,9 @@ from config.store_address import StoreAddress
 from core.errors import StoreError
 from indexer import compaction_job
 from indexer.compaction_job import keep_compacting
+from sql.engine.store import Store
 from sql.lake.compaction import CompactionRequest, CompactionResult
 from sql.lake.lake_size import LakeSize
-from sql.store import Store
 from tests.indexer.scripted_node import CHAIN
 from tests.indexer.test_upkeep import until
 from tests.sql.empty_files import new_store

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import CREATION_TOPICS, PoolDecoder
 from tests.indexer.wire_logs import Argument, encode_log, parse_event, wire_log

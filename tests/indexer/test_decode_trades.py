@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from config.pool_families import FAMILIES, PoolSwap
-from core.primitives import BlockRef, Hash32
+from core.evm.primitives import BlockRef, Hash32
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs
 from indexer.decode.swap_events import SWAP_FORMS, SWAP_TOPICS, decode_trades

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arrays import ByteArray
+from core.process.arrays import ByteArray
 from indexer.decode.log_columns import NO_TIME
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import TRANSFER_TOPIC, DecodedTransfers, decode_transfers

@@ -12,13 +12,13 @@ from indexer import backfill as backfill_module
 from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.ingest import FOLLOW
-from sql.balances import holders_of
-from sql.blocks import read_checkpoint
-from sql.finalization import finalize_rows
+from sql.chain.balances import holders_of
+from sql.chain.blocks import read_checkpoint
+from sql.chain.finalization import finalize_rows
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
 from sql.lake.lake_file import Lake
-from sql.store import Store
-from sql.store_files import StoreFiles
 from tests.indexer.scripted_node import (
     CHAIN,
     Event,

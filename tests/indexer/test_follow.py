@@ -19,10 +19,10 @@ from indexer import follower
 from indexer.backfill import backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from sql.blocks import list_blocks
-from sql.database import Reader, Transaction
-from sql.store import Store
-from sql.tokens import track_tokens
+from sql.chain.blocks import list_blocks
+from sql.engine.database import Reader, Transaction
+from sql.engine.store import Store
+from sql.tokens.tokens import track_tokens
 from sql.unwind import unwind_from
 from tests.indexer.ledger_of_chain import assert_window, expect, read
 from tests.indexer.scripted_node import (

@@ -22,9 +22,9 @@ from core.errors import UpstreamError
 from core.rpc.client import RpcClient
 from indexer.follower import Follower
 from indexer.ingest import FOLLOW
-from sql.blocks import read_checkpoint
-from sql.finalization import finalize_rows
-from sql.store import Store
+from sql.chain.blocks import read_checkpoint
+from sql.chain.finalization import finalize_rows
+from sql.engine.store import Store
 from tests.examples import one_in
 from tests.indexer.ledger_of_chain import assert_window, expect, read
 from tests.indexer.scripted_node import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sql.store import Store
+from sql.engine.store import Store
 from tests.indexer.ledger_of_chain import expect, read
 from tests.indexer.scripted_node import Event, LpSent, Pair, Pool, PositionMinted
 from tests.indexer.test_follow import following, grown

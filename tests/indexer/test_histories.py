@@ -17,18 +17,18 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from config.settings_model import IndexerSettings
 from core.errors import StoreError
-from harness.bare_reports import bare_report
 from indexer import transfer_history
 from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
-from sql.history_tables import read_history
-from sql.reports import write_report
-from sql.rows import HistoryRow, TokenRow
-from sql.store import Store
-from sql.task_queue import put_task
-from sql.tokens import tracked
+from sql.chain.history_tables import read_history
+from sql.engine.rows import HistoryRow, TokenRow
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from sql.tokens.task_queue import put_task
+from sql.tokens.tokens import tracked
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.indexer.scripted_node import (
     CHAIN,
     TOKENS,

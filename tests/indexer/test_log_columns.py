@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 from core.rpc.failures import DisagreementError
 from indexer.answer_checks import check_range_logs
 from indexer.decode import log_columns

@@ -22,8 +22,8 @@ from indexer.backfill import backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from indexer.ingest import TRANSFERS
-from sql.pool_tables import coverage_of
-from sql.store import Store
+from sql.chain.pool_tables import coverage_of
+from sql.engine.store import Store
 from tests.indexer.conftest import LiveChain
 from tests.indexer.ledger_of_chain import read, without_liquidity
 from tests.indexer.ledger_of_node import expect_of_node

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.accuracy import TOLERANCE_POINTS
+from core.report.accuracy import TOLERANCE_POINTS
 from indexer.decode.swap_transactions import TokenMove
 from indexer.watched.real_trades import (
     Prediction,

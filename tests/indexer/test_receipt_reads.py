@@ -21,7 +21,7 @@ from indexer.decode.receipts import decode_receipts
 from indexer.follower import Follower
 from indexer.log_reader import LogReader
 from indexer.reads import TOPICS, BlockSpan, fetch_headers
-from sql.store import Store
+from sql.engine.store import Store
 from tests.indexer.scripted_node import (
     CHAIN,
     TOKENS,

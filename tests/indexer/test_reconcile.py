@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.primitives import BlockRef, Hash32
+from core.evm.primitives import BlockRef, Hash32
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 
 

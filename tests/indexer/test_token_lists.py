@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import CREATION_TOPICS, DecodedPools, PoolDecoder
 from tests.indexer.wire_logs import encode_log, parse_event, wire_log

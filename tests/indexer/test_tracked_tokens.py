@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from core.arrays import ByteArray, Int32Array, Int64Array
+from core.process.arrays import ByteArray, Int32Array, Int64Array
 from indexer import tracked_tokens
 from indexer.tracked_tokens import NOT_TRACKED, AddressKeys, TokenColumns, TrackedTokens
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from core.primitives import Address
-from core.report import TradeOutcome
+from core.evm.primitives import Address
+from core.report.report import TradeOutcome
 from indexer.accuracy.trade_checks import check_swap, check_transfer
 from indexer.watched.real_trades import RealTrade, SwapReading, TradeSide
 from indexer.watched.token_swaps import TokenSwap
-from sql.accuracy_counts import PredictedPool, PredictedTransfer
+from sql.reports.accuracy_counts import PredictedPool, PredictedTransfer
 
 TOKEN, POOL, TRADER, OWNER, CREATOR, OTHER = (bytes([number]) * 20 for number in range(1, 7))
 

@@ -12,16 +12,16 @@ from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
 from analysis.market.token_price import find_price
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.store_adapter import ReportStore
+from assay.demo.compile import load_artifacts
+from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
-from demo.compile import load_artifacts
-from harness.chain.verbs import Chain
 from indexer.backfill import backfill
 from indexer.follower import Follower
-from sql.store import Store
+from sql.engine.store import Store
 from tests.chain.judging import judge
+from tests.harness.chain.verbs import Chain
 from tests.indexer.conftest import LiveChain
 from tests.indexer.test_real_node import following, opened, until_level
 from tests.sql.stored import trades_in

@@ -11,17 +11,17 @@ import structlog
 
 from config.settings_model import IndexerSettings
 from core.errors import StoreError
-from core.primitives import HexBytes
+from core.evm.primitives import HexBytes
 from indexer.backfill import backfill
 from indexer.decode.swap_events import SWAP_TOPICS
 from indexer.maintenance import keep_up
 from indexer.transfer_history import Histories
-from sql.blocks import insert_blocks
-from sql.chain_progress import read_counts
-from sql.pool_tables import insert_pools
-from sql.rows import SwapRow
-from sql.store import Store
-from sql.trade_tables import insert_trades, newest_trades
+from sql.chain.blocks import insert_blocks
+from sql.chain.chain_progress import read_counts
+from sql.chain.pool_tables import insert_pools
+from sql.chain.trade_tables import insert_trades, newest_trades
+from sql.engine.rows import SwapRow
+from sql.engine.store import Store
 from tests.indexer.scripted_node import (
     CHAIN,
     Block,

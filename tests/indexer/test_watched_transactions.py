@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.abi import call_data, encode_values, selector_of
-from core.primitives import Address, Hash32
+from core.evm.abi import call_data, encode_values, selector_of
+from core.evm.primitives import Address, Hash32
 from core.rpc.failures import MalformedAnswerError
 from core.rpc.messages import RpcAnswer, RpcFault
 from indexer.watched.failed_trades import explain, side_of, sold_raw
@@ -20,7 +20,7 @@ from indexer.watched.transactions import (
     pick_candidates,
 )
 from indexer.watched.watched_set import WatchedSet
-from sql.watched_tokens import WatchedPool, WatchedToken
+from sql.tokens.watched_tokens import WatchedPool, WatchedToken
 
 TOKENS = [bytes([0xA0 + number]) * 20 for number in range(3)]
 ROUTER, POOL, STRANGER, COIN = (bytes([number]) * 20 for number in (0x10, 0x11, 0x12, 0x13))

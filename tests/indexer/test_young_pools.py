@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from core.arrays import ByteArray
-from core.primitives import Address
+from core.evm.primitives import Address
+from core.process.arrays import ByteArray
 from indexer import young_pools
 from indexer.young_pools import YoungPools
-from sql.blocks import write_checkpoint
-from sql.pool_tables import insert_pools
-from sql.rows import CheckpointRow
-from sql.store import Store
+from sql.chain.blocks import write_checkpoint
+from sql.chain.pool_tables import insert_pools
+from sql.engine.rows import CheckpointRow
+from sql.engine.store import Store
 from sql.unwind import unwind_from
 from tests.examples import one_in
 from tests.indexer.scripted_node import CHAIN

@@ -9,7 +9,7 @@ import msgspec
 
 from config.chains import Chain
 from config.load import load_chains
-from core.primitives import Address
+from core.evm.primitives import Address
 
 
 class Announced(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,15 +9,15 @@ from analysis.launchpads import origin
 from analysis.launchpads.catalogues import CatalogueRead, CatalogueSearch
 from analysis.launchpads.verdict import IssuerOrigin
 from analysis.reads.read_batch import ReadBatch
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import load_artifacts
+from assay.demo.pipeline import Pipeline
 from config.launchpads import Catalogue, Launchpad
 from config.settings_model import RpcSettings
-from core.abi import selector_of
-from core.primitives import Address
+from core.evm.abi import selector_of
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault
-from demo.anvil import AnvilNode
-from demo.compile import load_artifacts
-from demo.pipeline import Pipeline
 from tests.launchpads.asking import REFUSAL, conclude
 from tests.launchpads.platforms import Catalogued, other_address
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from indexer.decode.launch_events import DecodedLaunches, LaunchDecoder
 from indexer.decode.logs import decode_logs
 from tests.indexer.wire_logs import wire_log

@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from analysis.pipeline.store_adapter import ReportStore
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import load_artifacts
+from assay.demo.pipeline import Pipeline
+from assay.service.store_adapter import ReportStore
 from config.chains import Chain
 from config.launchpads import Launchpad
 from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest
-from demo.anvil import AnvilNode
-from demo.compile import load_artifacts
-from demo.pipeline import Pipeline
 from indexer.backfill import backfill
-from sql.rows import LaunchRow
-from sql.store import MEMORY, Store
+from sql.engine.rows import LaunchRow
+from sql.engine.store import MEMORY, Store
 from tests.launchpads.asking import ask
 from tests.launchpads.platforms import (
     CATALOGUES,

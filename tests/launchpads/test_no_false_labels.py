@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from config.launchpads import Launchpad
-from core.abi import selector_of
-from core.primitives import Address
+from core.evm.abi import selector_of
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcRequest
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.logs import decode_logs

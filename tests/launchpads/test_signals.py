@@ -7,10 +7,10 @@ import pytest
 
 from analysis.launchpads.verdict import UNNAMED
 from config.launchpads import CreationEvent, Launchpad, Registry
-from core.keccak import keccak
-from core.primitives import Address, RawAmount
+from core.evm.keccak import keccak
+from core.evm.primitives import Address, RawAmount
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from sql.rows import LaunchRow
+from sql.engine.rows import LaunchRow
 from tests.launchpads.asking import METADATA, REFUSAL, REVERT, called, conclude, told
 from tests.launchpads.platforms import CHAINS, other_address, word
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.anvil import AnvilNode
+from assay.demo.anvil import AnvilNode
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from core.keccak import keccak
-from demo.anvil import AnvilNode, quantity
+from assay.demo.anvil import AnvilNode, quantity
+from core.evm.keccak import keccak
 
 TOKEN: Final = "0x" + "70" * 20
 CALLER: Final = "0x" + "ca" * 20

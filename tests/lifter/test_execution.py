@@ -14,8 +14,8 @@ from analysis.static.evm.budget import Budget
 from analysis.static.evm.cfg import Cfg, CfgNode
 from analysis.static.evm.disassembly import split, strip_metadata
 from analysis.static.evm.path_explorer import explore
-from demo.anvil import AnvilNode
-from demo.npm_packages import NODE_MODULES
+from assay.demo.anvil import AnvilNode
+from assay.demo.npm_packages import NODE_MODULES
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import HAS_VYPER, Build, builds_of, runtime_of
 from tests.examples import half_of

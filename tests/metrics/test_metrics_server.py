@@ -4,8 +4,8 @@ import httpx
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
+from assay.service.metrics.metrics_server import serving_metrics
 from core.errors import ConfigError
-from metrics.metrics_server import serving_metrics
 
 
 def make_registry() -> CollectorRegistry:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from analysis.fleet.held_runs import HeldRuns
+from assay.service.fleet.held_runs import HeldRuns
+from assay.service.metrics.run_metrics import RunCollector
 from config.load import load_chains
-from harness.parts.empty_databases import EmptyDatabases
-from metrics.run_metrics import RunCollector
-from sql.postgres.analysis_runs import AnalysisRuns
-from sql.postgres.single_statements import SingleStatements
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.fleet.analysis_runs import AnalysisRuns
 from tests.analysis.fleet.fleet_process import CHAIN_ID, SLUG, fleet_on, token, until_begun
+from tests.harness.parts.empty_databases import EmptyDatabases
 
 OTHER = "chain_8453"
 CHAINS = [chain for chain in load_chains(None) if chain.slug in {SLUG, OTHER}]

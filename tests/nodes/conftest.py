@@ -8,19 +8,19 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
+from assay.demo.anvil import AnvilNode
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, RpcSettings
 from core.errors import TokenRefusedError, UpstreamError
-from core.primitives import Address
-from core.report import Report
+from core.evm.primitives import Address
+from core.report.report import Report
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.overlay import write_overlay
-from demo.world import build_world
-from harness.nodes.chain_copy import ChainCopy, copy_chain, send_copy
-from harness.nodes.programs import NodeProgram, Program
 from tests.chain.judging import judge
+from tests.harness.nodes.chain_copy import ChainCopy, copy_chain, send_copy
+from tests.harness.nodes.programs import NodeProgram, Program
 from tests.indexer.ledger_of_chain import Tables
 from tests.indexer.ledger_of_node import expect_of_node
 

@@ -12,13 +12,13 @@ import pytest
 
 from config.settings_model import IndexerSettings
 from core.errors import TokenRefusedError, UpstreamError
-from core.report import Report
+from core.report.report import Report
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
-from harness.nodes.comparison import compare_reports
-from harness.nodes.programs import PROGRAMS
 from indexer.follower import Follower
-from sql.store import Store
+from sql.engine.store import Store
+from tests.harness.nodes.comparison import compare_reports
+from tests.harness.nodes.programs import PROGRAMS
 from tests.indexer.ledger_of_chain import Tables, read
 from tests.indexer.ledger_of_node import expect_of_node
 from tests.nodes.conftest import PATIENT, Judged, OtherNode, Reference, judge_all

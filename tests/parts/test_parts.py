@@ -16,11 +16,11 @@ import redis
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.parts.postgres_server import PostgresServer, running_postgres
-from harness.parts.s3_server import S3Server, can_make_small_disks, running_s3
-from harness.parts.server_process import PartFailedError, ServerProcess, is_listening
-from harness.parts.tcp_proxy import TcpProxy, proxied
-from harness.parts.valkey_server import running_valkey
+from tests.harness.parts.postgres_server import PostgresServer, running_postgres
+from tests.harness.parts.s3_server import S3Server, can_make_small_disks, running_s3
+from tests.harness.parts.server_process import PartFailedError, ServerProcess, is_listening
+from tests.harness.parts.tcp_proxy import TcpProxy, proxied
+from tests.harness.parts.valkey_server import running_valkey
 
 
 def is_alive(pid: int) -> bool:

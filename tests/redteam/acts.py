@@ -3,13 +3,13 @@
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from core.abi import call_data
-from core.primitives import Address
-from demo.anvil import ETHER
-from demo.layout import World, router_of
-from demo.reads import balance_of, read, read_address
-from demo.seeding import UNLIMITED
-from demo.swaps import Call
+from assay.demo.anvil import ETHER
+from assay.demo.layout import World, router_of
+from assay.demo.reads import balance_of, read, read_address
+from assay.demo.seeding import UNLIMITED
+from assay.demo.swaps import Call
+from core.evm.abi import call_data
+from core.evm.primitives import Address
 from tests.redteam.life import Market
 from tests.redteam.model import Act
 from tests.redteam.people import People

@@ -4,12 +4,12 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World
+from assay.demo.world import build_market
 from config.chains import Chain as ChainFacts
 from config.settings_model import AnalysisSettings
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.layout import World
-from demo.world import build_market
 from tests.chain.conftest import anvil_node, artifacts, client, facts
 from tests.redteam.people import People
 

@@ -12,9 +12,9 @@ from api.formats.native import render_native
 from api.formats.shapes import NativeFeatures, settled
 from api.formats.summary import Summary, render_summary
 from api.formats.token_snapshot import clock_after
+from assay.demo.layout import World
 from core.errors import TokenRefusedError
-from core.fields.static_findings import StaticFindings
-from demo.layout import World
+from core.report.fields.static_findings import StaticFindings
 from tests.redteam.people import People
 from tests.redteam.place import Placed
 from tests.redteam.truth import RUINOUS_PCT, Truth, live

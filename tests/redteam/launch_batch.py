@@ -12,18 +12,18 @@ from typing import Any, Final
 
 import msgspec
 
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import load_artifacts
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_market
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.compile import load_artifacts
-from demo.overlay import write_overlay
-from demo.world import build_market
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from sql.quote_tokens import write_quote_tokens
-from sql.store import Store
+from sql.chain.quote_tokens import write_quote_tokens
+from sql.engine.store import Store
 from tests.redteam.launch_kinds import OUTSIDE_CODE
 from tests.redteam.launch_life import LaunchLife
 from tests.redteam.launch_truth import SPANS_S, LaunchTruth

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from core.primitives import Address
-from demo.anvil import ETHER
-from demo.layout import World
-from demo.swaps import Call
+from assay.demo.anvil import ETHER
+from assay.demo.layout import World
+from assay.demo.swaps import Call
+from core.evm.primitives import Address
 from tests.redteam.acts import ACT_GAS, ActWriter
 from tests.redteam.launch_market import LaunchMarket, Order
 from tests.redteam.launch_truth import Attempt, LaunchTruth

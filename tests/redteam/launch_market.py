@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.abi import call_data, decode_values
-from core.primitives import Address
+from assay.demo.anvil import NodeRefusedError, quantity
+from assay.demo.layout import Venues, router_of
+from assay.demo.seeding import UNLIMITED
+from assay.demo.swaps import approve_call, buy_call, sell_call, spender_of
+from core.evm.abi import call_data, decode_values
+from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest
-from demo.anvil import NodeRefusedError, quantity
-from demo.layout import Venues, router_of
-from demo.seeding import UNLIMITED
-from demo.swaps import approve_call, buy_call, sell_call, spender_of
 from tests.redteam.life import Deal, deal_of_flows, lost_share
 from tests.redteam.people import People, Receipt
 from tests.redteam.place import Placed

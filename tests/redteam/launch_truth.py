@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.primitives import Address
+from core.evm.primitives import Address
 from tests.redteam.life import Deal
 from tests.redteam.truth import RUINOUS_PCT
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.abi import call_data, decode_values, topic_of
-from core.primitives import Address
-from demo.anvil import ETHER, NodeRefusedError
-from demo.layout import Venues, ZooToken, router_of
-from demo.reads import read
-from demo.seeding import UNLIMITED
-from demo.swaps import Call, approve_call, buy_call, sell_call, spender_of
+from assay.demo.anvil import ETHER, NodeRefusedError
+from assay.demo.layout import Venues, ZooToken, router_of
+from assay.demo.reads import read
+from assay.demo.seeding import UNLIMITED
+from assay.demo.swaps import Call, approve_call, buy_call, sell_call, spender_of
+from core.evm.abi import call_data, decode_values, topic_of
+from core.evm.primitives import Address
 from tests.redteam.people import People, Receipt
 
 _SWAP_V4 = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError, quantity
+from assay.demo.layout import named_account
+from assay.demo.swaps import Call
 from core.errors import InternalError
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest
-from demo.anvil import ETHER, AnvilNode, NodeRefusedError, quantity
-from demo.layout import named_account
-from demo.swaps import Call
 
 GWEI = 10**9
 _BASE_FEES = (4 * GWEI, 12 * GWEI)

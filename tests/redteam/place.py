@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 from eth_utils.crypto import keccak
 
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address
-from demo.anvil import ETHER, AnvilNode
-from demo.compile import Artifacts, compile_sources
-from demo.layout import BURN, Pool, Sides, World, ZooToken, named_account
-from demo.pipeline import Pipeline, created2_address
-from demo.reads import read_address
-from demo.seeding import fetch_addresses, seed
+from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.compile import Artifacts, compile_sources
+from assay.demo.layout import BURN, Pool, Sides, World, ZooToken, named_account
+from assay.demo.pipeline import Pipeline, created2_address
+from assay.demo.reads import read_address
+from assay.demo.seeding import fetch_addresses, seed
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.redteam.model import Trap
 
 POOL_WEI = 5 * ETHER

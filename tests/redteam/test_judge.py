@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.primitives import ZERO_ADDRESS
-from demo.layout import Pool, ZooToken
+from assay.demo.layout import Pool, ZooToken
+from core.evm.primitives import ZERO_ADDRESS
 from tests.redteam.judge import Said, compare
 from tests.redteam.life import Deal
 from tests.redteam.model import Trap

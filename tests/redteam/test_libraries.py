@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from demo.anvil import AnvilNode
-from demo.compile import Artifacts, compile_sources
-from demo.layout import World
-from demo.npm_packages import NODE_MODULES
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import Artifacts, compile_sources
+from assay.demo.layout import World
+from assay.demo.npm_packages import NODE_MODULES
 from tests.redteam.judge import ask
 from tests.redteam.model import Trap
 from tests.redteam.people import People

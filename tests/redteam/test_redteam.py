@@ -11,9 +11,9 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from analysis.pipeline.chain_context import ChainContext
-from demo.anvil import AnvilNode
-from demo.compile import Artifacts
-from demo.layout import World
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import Artifacts
+from assay.demo.layout import World
 from tests.examples import is_night, spread
 from tests.redteam.generator import compose
 from tests.redteam.judge import ask, compare, judge_all, render

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from core.primitives import Address
-from demo.anvil import ETHER
-from demo.layout import World
-from demo.reads import read
+from assay.demo.anvil import ETHER
+from assay.demo.layout import World
+from assay.demo.reads import read
+from core.evm.primitives import Address
 from tests.redteam.acts import ACT_GAS, ActWriter
 from tests.redteam.life import Deal, Market
 from tests.redteam.model import Act

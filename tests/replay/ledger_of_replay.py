@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import pytest
 
-from core.primitives import ZERO_ADDRESS
-from harness.replay.block_maker import ReplayBlock, ReplaySpec
-from harness.replay.chain_events import (
+from core.evm.primitives import ZERO_ADDRESS
+from sql.engine.store import Store
+from tests.harness.replay.block_maker import ReplayBlock, ReplaySpec
+from tests.harness.replay.chain_events import (
     ChainEvent,
     EventLog,
     Launched,
@@ -20,7 +21,6 @@ from harness.replay.chain_events import (
     Sent,
     Swapped,
 )
-from sql.store import Store
 from tests.indexer.ledger_of_chain import Tables
 from tests.sql.stored import Cells, read_rows
 

@@ -5,11 +5,11 @@ from config.load import load_chains
 from config.settings_model import RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
-from harness.replay.answers import NodeAnswers
-from harness.replay.block_maker import ReplaySpec
-from harness.replay.faults import FaultPlan, no_faults
-from harness.replay.http_server import answer_calls, read_message
-from harness.replay.log_formats import LogFormatName
+from tests.harness.replay.answers import NodeAnswers
+from tests.harness.replay.block_maker import ReplaySpec
+from tests.harness.replay.faults import FaultPlan, no_faults
+from tests.harness.replay.http_server import answer_calls, read_message
+from tests.harness.replay.log_formats import LogFormatName
 from tests.indexer.scripted_node import InstantClock
 
 CHAINS: tuple[Chain, ...] = load_chains(None)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.primitives import checksum
-from harness.replay.answers import NodeAnswers, RpcCall, RpcRefusalError
-from harness.replay.block_maker import BlockMaker, ReplayBlock, ReplaySpec
-from harness.replay.block_spool import BlockSpool
-from harness.replay.chain_events import APPROVAL, TRANSFER, encode_event
-from harness.replay.faults import Fault, Refusal
-from harness.replay.http_server import ReplayServer
-from harness.replay.log_formats import LOG_FORMATS, LogFormatName
-from harness.replay.static_node import prepare_node, replay_blocks
+from core.evm.primitives import checksum
+from tests.harness.replay.answers import NodeAnswers, RpcCall, RpcRefusalError
+from tests.harness.replay.block_maker import BlockMaker, ReplayBlock, ReplaySpec
+from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.chain_events import APPROVAL, TRANSFER, encode_event
+from tests.harness.replay.faults import Fault, Refusal
+from tests.harness.replay.http_server import ReplayServer
+from tests.harness.replay.log_formats import LOG_FORMATS, LogFormatName
+from tests.harness.replay.static_node import prepare_node, replay_blocks
 from tests.replay.small_chains import small
 
 FIRST = small().first_block

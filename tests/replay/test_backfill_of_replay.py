@@ -9,13 +9,20 @@ import pytest
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
-from harness.replay.answers import RpcCall
-from harness.replay.block_maker import BlockMaker, ReplaySpec
-from harness.replay.block_spool import BlockSpool
-from harness.replay.faults import RANGE_WORDINGS, Fault, FaultPlan, Refusal, limit_ranges, no_faults
-from harness.replay.log_formats import LOG_FORMATS, LogFormatName, tells_times
-from harness.replay.static_node import prepare_node, replay_blocks
 from indexer.backfill import backfill
+from tests.harness.replay.answers import RpcCall
+from tests.harness.replay.block_maker import BlockMaker, ReplaySpec
+from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.faults import (
+    RANGE_WORDINGS,
+    Fault,
+    FaultPlan,
+    Refusal,
+    limit_ranges,
+    no_faults,
+)
+from tests.harness.replay.log_formats import LOG_FORMATS, LogFormatName, tells_times
+from tests.harness.replay.static_node import prepare_node, replay_blocks
 from tests.indexer.ledger_of_chain import Tables, read
 from tests.indexer.scripted_node import InstantClock
 from tests.replay.ledger_of_replay import expect, expect_trades, read_trades

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.replay.block_maker import BlockMaker
-from harness.replay.block_spool import BlockSpool
-from harness.replay.static_node import prepare_node, replay_blocks
 from indexer import backfill as module
 from indexer.backfill import backfill
 from indexer.bulk_writer import BulkWriter
-from sql.balances import holders_of
+from sql.chain.balances import holders_of
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.lake_file import Lake
-from sql.store import Store
-from sql.store_files import StoreFiles
+from tests.harness.replay.block_maker import BlockMaker
+from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.static_node import prepare_node, replay_blocks
 from tests.indexer.ledger_of_chain import read
 from tests.indexer.scripted_node import InstantClock
 from tests.replay.ledger_of_replay import expect

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
-from harness.replay.answers import NodeAnswers
-from harness.replay.block_spool import BlockSpool
-from harness.replay.head_socket import HeadSocket
-from harness.replay.http_server import ReplayServer
-from harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
+from tests.harness.replay.answers import NodeAnswers
+from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.head_socket import HeadSocket
+from tests.harness.replay.http_server import ReplayServer
+from tests.harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg
 from tests.replay.small_chains import CHAINS, small
 from tests.sql.empty_files import new_store
 from tests.sql.stored import read_rows

@@ -1,8 +1,8 @@
 """What a benchmark compares with is what the ledger of a replayed chain says."""
 
-from harness.replay.block_maker import BlockMaker
-from harness.replay.static_node import replay_blocks
-from harness.replay.tally import TransferTally
+from tests.harness.replay.block_maker import BlockMaker
+from tests.harness.replay.static_node import replay_blocks
+from tests.harness.replay.tally import TransferTally
 from tests.replay.ledger_of_replay import expect
 from tests.replay.small_chains import small
 

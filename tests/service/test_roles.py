@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.service.roles import EVERY_ROLE, choose_roles
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import ConfigError
-from core.secret import Secret
-from service.roles import EVERY_ROLE, choose_roles
+from core.process.secret import Secret
 
 FILES = FileAddress(Path("assay.duckdb"))
 SHARED = PostgresAddress(

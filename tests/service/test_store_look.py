@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from api.deps import StoreState
-from service import process_state
-from service.process_state import OneLook
+from assay.service import process_state
+from assay.service.process_state import OneLook
 
 
 def test_looks_that_do_not_end_are_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from config.plans import load_plans
 from core.errors import StoreError
-from core.primitives import HexBytes
-from sql.blocks import list_checkpoints, write_checkpoint
-from sql.database import Transaction
-from sql.ledger import LEDGER_LAYOUT
-from sql.rows import CheckpointRow, UndecodedRow
-from sql.sqlite_file import SqliteFile
-from sql.store import Store
-from sql.store_files import StoreFiles
+from core.evm.primitives import HexBytes
+from sql.accounts.ledger import LEDGER_LAYOUT
+from sql.chain.blocks import list_checkpoints, write_checkpoint
+from sql.engine.database import Transaction
+from sql.engine.rows import CheckpointRow, UndecodedRow
+from sql.engine.sqlite_file import SqliteFile
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from tests.sql.empty_files import ledger_at
 from tests.sql.samples import address, hash32
 

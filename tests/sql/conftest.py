@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.parts.empty_databases import EmptyDatabases
-from sql.ledger import Ledger
-from sql.store import FileStore, Store
+from sql.accounts.ledger import Ledger
+from sql.engine.store import FileStore, Store
+from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.sql.empty_files import NewStore, ledger_at, new_ledger, new_store
 from tests.sql.empty_files import temporary_store as temporary_file_store
 

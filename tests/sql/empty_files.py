@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from config.store_address import is_url
-from harness.empty_store import write_empty_store
-from harness.parts.postgres_store import address_of
-from sql.ledger import Ledger
-from sql.store import Store
+from sql.accounts.ledger import Ledger
+from sql.engine.store import Store
+from tests.harness.empty_store import write_empty_store
+from tests.harness.parts.postgres_store import address_of
 
 NewStore = Callable[[], AbstractContextManager[Store]]
 """Opens an empty store, which goes at the end of the block."""

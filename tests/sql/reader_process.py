@@ -12,9 +12,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from sql.analyst.open_store import open_to_read
-from sql.store import Store
-from sql.store_files import StoreFiles
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from sql.lake.open_store import open_to_read
 
 _MEMORY_MB = 300
 

@@ -5,11 +5,11 @@ from typing import TypeVar, get_type_hints
 from hypothesis import strategies as st
 from msgspec import structs
 
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
-from core.judgement import Judgement
-from core.primitives import Address, Hash32, HexBytes, RawAmount, Selector
-from core.report import (
+from core.evm.primitives import Address, Hash32, HexBytes, RawAmount, Selector
+from core.report.fields.scan_findings import ScanFindings
+from core.report.fields.static_findings import StaticFindings
+from core.report.judgement import Judgement
+from core.report.report import (
     ClockLimitRow,
     EvidenceRow,
     HolderRow,
@@ -17,8 +17,8 @@ from core.report import (
     Report,
     ReportRow,
 )
-from sql.reports import NextRefresh
-from sql.rows import BlockRow, LaunchRow, PoolRow
+from sql.engine.rows import BlockRow, LaunchRow, PoolRow
+from sql.reports.report_tables import NextRefresh
 
 
 def address(number: int) -> Address:

@@ -8,12 +8,12 @@ import msgspec
 import psycopg
 from psycopg.raw_cursor import RawCursor
 
-from core.primitives import Address
-from harness.parts.postgres_store import connect_store
-from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.statement_text import number_parameters
-from sql.store import Store
-from sql.store_files import StoreFiles
+from core.evm.primitives import Address
+from sql.engine.postgres.postgres_database import PostgresDatabase
+from sql.engine.postgres.statement_text import number_parameters
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from tests.harness.parts.postgres_store import connect_store
 
 Cells = tuple[object, ...]
 

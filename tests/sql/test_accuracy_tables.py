@@ -4,11 +4,12 @@ age, and what one report explained another block's end takes back."""
 import msgspec
 import pytest
 
-from core.accuracy import PredictionFlag
-from core.primitives import Address, Hash32, HexBytes
-from core.report import PoolResultRow
-from harness.bare_reports import bare_report
-from sql.accuracy_counts import (
+from core.evm.primitives import Address, Hash32, HexBytes
+from core.report.accuracy import PredictionFlag
+from core.report.report import PoolResultRow
+from sql.engine.rows import TokenRow
+from sql.engine.store import Store
+from sql.reports.accuracy_counts import (
     DAY_S,
     AccuracyCount,
     AccuracySum,
@@ -17,7 +18,7 @@ from sql.accuracy_counts import (
     insert_counts,
     sum_counts,
 )
-from sql.disagreements import (
+from sql.reports.disagreements import (
     MOST_KEPT,
     Disagreement,
     delete_old_disagreements,
@@ -26,9 +27,8 @@ from sql.disagreements import (
     undo_disagreements_from,
     write_disagreements,
 )
-from sql.rows import TokenRow
-from sql.store import Store
-from sql.tokens import read_token, track_tokens
+from sql.tokens.tokens import read_token, track_tokens
+from tests.harness.bare_reports import bare_report
 from tests.sql.stored import read_rows
 
 TOKEN = Address("0x" + "ab" * 20)

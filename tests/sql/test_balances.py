@@ -10,15 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
-from sql import balances
-from sql.balances import Holding, Holdings, holders_of
-from sql.columns import blob
-from sql.finalization import finalize_rows
-from sql.rows import TransferRow
-from sql.store import Store
-from sql.tokens import track_tokens
-from sql.transfer_tables import insert_transfers
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
+from sql.chain import balances
+from sql.chain.balances import Holding, Holdings, holders_of
+from sql.chain.finalization import finalize_rows
+from sql.chain.transfer_tables import insert_transfers
+from sql.engine.columns import blob
+from sql.engine.rows import TransferRow
+from sql.engine.store import Store
+from sql.tokens.tokens import track_tokens
 from tests.examples import one_in
 from tests.sql.empty_files import NewStore
 from tests.sql.samples import address

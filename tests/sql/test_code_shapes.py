@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
-from core.code_shape import BANDS, PART_BYTES, PARTS, CodeShape, likeness
-from core.report import Report
-from harness.bare_reports import bare_report
-from sql import code_shapes, kin
-from sql.code_shapes import KEPT_PLACES, delete_old_shapes
-from sql.kin import CodeKin, find_kin
-from sql.reports import read_report, write_refusal, write_report
-from sql.rows import RefusalRow
-from sql.store import Store
+from core.evm.code_shape import BANDS, PART_BYTES, PARTS, CodeShape, likeness
+from core.report.report import Report
+from sql.engine.rows import RefusalRow
+from sql.engine.store import Store
+from sql.reports.report_tables import read_report, write_refusal, write_report
+from sql.tokens import code_shapes, kin
+from sql.tokens.code_shapes import KEPT_PLACES, delete_old_shapes
+from sql.tokens.kin import CodeKin, find_kin
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, bare_judgement
 from tests.sql.stored import read_rows
 

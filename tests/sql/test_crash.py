@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from core.errors import StoreError
-from sql.blocks import list_blocks, list_checkpoints
-from sql.sqlite_file import SqliteReader
-from sql.store import FileStore, Store
+from sql.chain.blocks import list_blocks, list_checkpoints
+from sql.engine.sqlite_file import SqliteReader
+from sql.engine.store import FileStore, Store
 from tests.sql.children import ROWS
 from tests.sql.processes import read_line, start
 from tests.sql.samples import block

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sql import due_counts
-from sql.due_counts import DueCounts, count_due
-from sql.store import Store
-from sql.task_queue import put_task, take_tasks
-from sql.tokens import track_tokens
+from sql.engine.store import Store
+from sql.tokens import due_counts
+from sql.tokens.due_counts import DueCounts, count_due
+from sql.tokens.task_queue import put_task, take_tasks
+from sql.tokens.tokens import track_tokens
 from tests.examples import one_in
 from tests.sql.empty_files import NewStore
 from tests.sql.samples import address

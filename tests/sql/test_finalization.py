@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import StoreError
-from core.primitives import Address, HexBytes, RawAmount
-from sql.blocks import FINAL, read_checkpoint
-from sql.columns import blob
-from sql.database import Transaction
-from sql.finalization import finalize_rows
-from sql.pool_tables import insert_pools
-from sql.postgres.postgres_database import PostgresTransaction
-from sql.rows import SwapRow, TransferRow, UndecodedRow
-from sql.sqlite_file import SqliteTransaction
-from sql.store import FileStore, Store
-from sql.tokens import track_tokens
-from sql.trade_tables import insert_trades, newest_trades
-from sql.transfer_tables import insert_transfers, insert_undecoded
+from core.evm.primitives import Address, HexBytes, RawAmount
+from sql.chain.blocks import FINAL, read_checkpoint
+from sql.chain.finalization import finalize_rows
+from sql.chain.pool_tables import insert_pools
+from sql.chain.trade_tables import insert_trades, newest_trades
+from sql.chain.transfer_tables import insert_transfers, insert_undecoded
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.engine.postgres.postgres_database import PostgresTransaction
+from sql.engine.rows import SwapRow, TransferRow, UndecodedRow
+from sql.engine.sqlite_file import SqliteTransaction
+from sql.engine.store import FileStore, Store
+from sql.tokens.tokens import track_tokens
 from tests.examples import one_in
 from tests.sql.empty_files import NewStore
 from tests.sql.samples import address, hash32, pool

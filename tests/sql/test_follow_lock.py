@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreError
-from sql.follow_lock import following
-from sql.store_files import StoreFiles
+from sql.chain.follow_lock import following
+from sql.engine.store_files import StoreFiles
 
 
 def test_a_chain_has_one_follower_at_a_time(tmp_path: Path) -> None:
@@ -28,8 +28,8 @@ def test_a_chain_has_one_follower_at_a_time(tmp_path: Path) -> None:
 def test_a_follower_that_was_killed_holds_nothing(tmp_path: Path) -> None:
     files = StoreFiles(prefix=tmp_path / "store")
     hold = (
-        "import sys; from pathlib import Path; from sql.follow_lock import following;"
-        "from sql.store_files import StoreFiles;"
+        "import sys; from pathlib import Path; from sql.chain.follow_lock import following;"
+        "from sql.engine.store_files import StoreFiles;"
         "files = StoreFiles(prefix=Path(sys.argv[1]));"
         "lock = following(files, 1); lock.__enter__(); print('held', flush=True); sys.stdin.read()"
     )

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from config.job_definition import JobDefinition, JobStateError, JobToken
-from core.primitives import Address
-from sql.database import Transaction
-from sql.job_runs import (
+from core.evm.primitives import Address
+from sql.engine.database import Transaction
+from sql.engine.store import Store
+from sql.jobs.job_runs import (
     MOST_CUTS,
     RUNS_KEPT,
     JobRun,
@@ -27,7 +28,7 @@ from sql.job_runs import (
     take_up_run,
     write_tokens,
 )
-from sql.job_table import (
+from sql.jobs.job_table import (
     Job,
     add_job,
     find_job,
@@ -38,7 +39,6 @@ from sql.job_table import (
     request_run,
     write_configured_jobs,
 )
-from sql.store import Store
 from tests.examples import one_in
 from tests.sql.empty_files import new_store, temporary_store
 

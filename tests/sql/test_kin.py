@@ -5,18 +5,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.look_alikes import skeleton
-from core.primitives import Address
-from core.report import Report
-from harness.bare_reports import bare_report
-from sql import kin
-from sql.funder_tables import write_funder
-from sql.kin import Kin, find_kin
-from sql.reports import write_refusal, write_report
-from sql.rows import FunderRow, RefusalRow
-from sql.store import Store
-from sql.task_queue import take_tasks
+from core.evm.primitives import Address
+from core.report.report import Report
+from core.text.look_alikes import skeleton
+from sql.engine.rows import FunderRow, RefusalRow
+from sql.engine.store import Store
+from sql.reports.report_tables import write_refusal, write_report
+from sql.tokens import kin
+from sql.tokens.funder_tables import write_funder
+from sql.tokens.kin import Kin, find_kin
+from sql.tokens.task_queue import take_tasks
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, bare_judgement, hash32, pool_result
 
 CYRILLIC = "\u0420\u0415\u0420\u0415"

@@ -12,7 +12,7 @@ import pytest
 
 from config.plans import Plan, load_plans
 from core.errors import StoreError
-from sql.ledger import (
+from sql.accounts.ledger import (
     LEDGER_LAYOUT,
     AlreadyIssued,
     Calls,
@@ -22,8 +22,8 @@ from sql.ledger import (
     Usage,
     digest_of,
 )
-from sql.sqlite_file import SqliteFile
-from sql.statements import LEDGER_SCHEMA, load_migrations
+from sql.engine.sqlite_file import SqliteFile
+from sql.engine.statements import LEDGER_SCHEMA, load_migrations
 from tests.sql.empty_files import ledger_at
 from tests.sql.processes import read_line, start
 

@@ -9,21 +9,21 @@ import pytest
 
 from analysis.liquidity.withdrawal_risk import YOUNG_S
 from config.chains import Anchor, Chain, Dex, Oracle
-from core.primitives import Address, BlockRef, HexBytes
+from core.evm.primitives import Address, BlockRef, HexBytes
 from indexer.coverage import extend_all
-from sql import liquidity_events
-from sql.blocks import insert_blocks
-from sql.database import Transaction
-from sql.liquidity_events import (
+from sql.chain import liquidity_events
+from sql.chain.blocks import insert_blocks
+from sql.chain.liquidity_events import (
     KEPT_S,
     StoredEvents,
     delete_old_liquidity,
     events_of_pools,
     insert_liquidity,
 )
-from sql.pool_tables import insert_pools
-from sql.rows import LiquidityLogRow
-from sql.store import Store
+from sql.chain.pool_tables import insert_pools
+from sql.engine.database import Transaction
+from sql.engine.rows import LiquidityLogRow
+from sql.engine.store import Store
 from sql.unwind import unwind_from
 from tests.sql.samples import address, block, pool
 from tests.sql.stored import Cells, read_rows

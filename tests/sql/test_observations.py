@@ -8,11 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.primitives import BlockRef
-from core.report import Report
-from harness.bare_reports import bare_report
-from sql.blocks import insert_blocks
-from sql.observations import (
+from core.evm.primitives import BlockRef
+from core.report.report import Report
+from sql.chain.blocks import insert_blocks
+from sql.engine.rows import RefusalRow
+from sql.engine.store import MEMORY, Store
+from sql.reports.report_tables import write_refusal, write_report
+from sql.tokens.observations import (
     Observation,
     ObservationPace,
     causes_of,
@@ -21,20 +23,18 @@ from sql.observations import (
     write_gap,
     write_observations,
 )
-from sql.reports import write_refusal, write_report
-from sql.rows import RefusalRow
-from sql.store import MEMORY, Store
-from sql.task_queue import has_due, take_tasks
-from sql.tokens import read_token, track_tokens
-from sql.unwind import unwind_from
-from sql.watched_tokens import (
+from sql.tokens.task_queue import has_due, take_tasks
+from sql.tokens.tokens import read_token, track_tokens
+from sql.tokens.watched_tokens import (
     list_watched_pools,
     list_watched_tokens,
     read_reserves,
     read_revision,
     write_reserves,
 )
+from sql.unwind import unwind_from
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, block, hash32
 from tests.sql.stored import read_rows, write_rows
 

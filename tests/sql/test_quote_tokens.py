@@ -3,8 +3,8 @@
 import msgspec
 
 from config.load import load_chains
-from sql.quote_tokens import write_quote_tokens
-from sql.store import Store
+from sql.chain.quote_tokens import write_quote_tokens
+from sql.engine.store import Store
 from tests.sql.stored import Cells, read_rows
 
 CHAINS = load_chains(None)

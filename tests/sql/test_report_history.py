@@ -10,19 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.judgement import JudgedCheck, Judgement
-from core.primitives import Address
-from core.report import Report
-from harness.bare_reports import bare_report
-from sql import report_history
-from sql.blocks import insert_blocks
-from sql.report_history import delete_old_history
-from sql.reports import NextRefresh, write_refusal, write_report
-from sql.rows import RefusalRow
-from sql.store import MEMORY, Store
-from sql.tokens import track_tokens
+from core.evm.primitives import Address
+from core.report.judgement import JudgedCheck, Judgement
+from core.report.report import Report
+from sql.chain.blocks import insert_blocks
+from sql.engine.rows import RefusalRow
+from sql.engine.store import MEMORY, Store
+from sql.reports import report_history
+from sql.reports.report_history import delete_old_history
+from sql.reports.report_tables import NextRefresh, write_refusal, write_report
+from sql.tokens.tokens import track_tokens
 from sql.unwind import unwind_from
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, block
 from tests.sql.stored import read_rows
 

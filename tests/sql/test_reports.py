@@ -6,16 +6,16 @@ from typing import TypeVar
 import msgspec
 from hypothesis import HealthCheck, given, settings
 
-from core import zstd
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address, RawAmount
-from core.report import HolderRow, PoolResultRow, Report, ReportRow
-from harness.bare_reports import bare_report
-from sql.columns import decode
-from sql.creator_tables import write_creator
-from sql.finding_rows import from_rows
-from sql.reports import (
+from core.evm.primitives import Address, RawAmount
+from core.process import zstd
+from core.report.fields.scan_findings import ScanFindings
+from core.report.fields.static_findings import StaticFindings
+from core.report.report import HolderRow, PoolResultRow, Report, ReportRow
+from sql.engine.columns import decode
+from sql.engine.rows import CreatorRow, FindingRow, RefusalRow
+from sql.engine.store import FileStore, Store
+from sql.reports.finding_rows import from_rows
+from sql.reports.report_tables import (
     MOST_POOLS_IN_TABLE,
     NextRefresh,
     read_refusal,
@@ -24,11 +24,11 @@ from sql.reports import (
     write_refusal,
     write_report,
 )
-from sql.rows import CreatorRow, FindingRow, RefusalRow
-from sql.store import FileStore, Store
-from sql.task_queue import NEW_WORTH
-from sql.tokens import read_token, track_tokens
+from sql.tokens.creator_tables import write_creator
+from sql.tokens.task_queue import NEW_WORTH
+from sql.tokens.tokens import read_token, track_tokens
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import (
     LATER,
     address,

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from core import report
 from core.errors import StoreError
-from sql import rows
-from sql.blocks import list_blocks
-from sql.columns import columns_of
-from sql.statements import load_migrations
-from sql.store import Store
-from sql.store_files import StoreFiles
+from core.report import report
+from sql.chain.blocks import list_blocks
+from sql.engine import rows
+from sql.engine.columns import columns_of
+from sql.engine.statements import load_migrations
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from tests.sql.samples import block
 from tests.sql.stored import described_table, read_rows
 
@@ -118,7 +118,7 @@ def test_an_older_file_is_brought_up_with_what_it_holds(
 ) -> None:
     steps = load_migrations()
     with monkeypatch.context() as older:
-        older.setattr("sql.sqlite_file.load_migrations", lambda _: steps[:1])
+        older.setattr("sql.engine.sqlite_file.load_migrations", lambda _: steps[:1])
         old = Store.open(path)
         with old.transaction() as tx:
             tx.insert("block", [block(1)])
@@ -134,7 +134,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
 ) -> None:
     steps = load_migrations()
     bad = structs.replace(steps[1], text="create table half (a int);\ncreate tabl broken (a int);")
-    monkeypatch.setattr("sql.sqlite_file.load_migrations", lambda _: (steps[0], bad))
+    monkeypatch.setattr("sql.engine.sqlite_file.load_migrations", lambda _: (steps[0], bad))
     with pytest.raises(StoreError, match="tabl"):
         Store.open(path)
     with closing(sqlite3.connect(StoreFiles(prefix=path).serving)) as file:
@@ -168,7 +168,7 @@ def test_files_that_are_no_store_are_refused(path: Path, tmp_path: Path) -> None
 def test_two_processes_write_one_store(path: Path) -> None:
     """Each adds every second block; both see all of them in the end."""
     work = (
-        "import sys; from pathlib import Path; from sql.store import Store;"
+        "import sys; from pathlib import Path; from sql.engine.store import Store;"
         "from tests.sql.samples import block; store = Store.open(Path(sys.argv[1]));\n"
         "for number in range(int(sys.argv[2]), 61, 2):\n"
         "    with store.transaction() as tx: tx.insert('block', [block(number)])\n"

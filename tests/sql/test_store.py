@@ -7,15 +7,15 @@ import pytest
 from msgspec import structs
 
 from core.errors import StoreError
-from core.primitives import Address, Hash32, HexBytes
-from sql.blocks import list_blocks, list_checkpoints, write_checkpoint
-from sql.codes import delete_other_versions, read_found, write_found
-from sql.pool_tables import insert_pools, pools_of
-from sql.rows import BlockRow, CheckpointRow, PoolRow
-from sql.sqlite_file import SqliteFile
-from sql.store import MEMORY, SERVING_LAYOUT, FileStore, Store
-from sql.store_files import StoreFiles
-from sql.tokens import Because, read_token, track_tokens, tracked
+from core.evm.primitives import Address, Hash32, HexBytes
+from sql.chain.blocks import list_blocks, list_checkpoints, write_checkpoint
+from sql.chain.pool_tables import insert_pools, pools_of
+from sql.engine.rows import BlockRow, CheckpointRow, PoolRow
+from sql.engine.sqlite_file import SqliteFile
+from sql.engine.store import MEMORY, SERVING_LAYOUT, FileStore, Store
+from sql.engine.store_files import StoreFiles
+from sql.tokens.codes import delete_other_versions, read_found, write_found
+from sql.tokens.tokens import Because, read_token, track_tokens, tracked
 from tests.sql.samples import address, block, hash32, pool
 from tests.sql.stored import read_rows, reopened
 
@@ -196,7 +196,7 @@ def test_what_a_code_tells_is_kept_per_version(store: Store) -> None:
 def test_codes_that_share_a_key_are_told_apart(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sql.codes._key_of", lambda code_hash, version: 7)
+    monkeypatch.setattr("sql.tokens.codes._key_of", lambda code_hash, version: 7)
     write_found(store, code_hash=hash32(1), version="1", size=10, found="first")
     assert read_found(store, code_hash=hash32(2), version="1") is None
     assert read_found(store, code_hash=hash32(1), version="2") is None

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sql import task_queue
-from sql.rows import TokenRow
-from sql.sqlite_file import SqliteTransaction
-from sql.store import FileStore, Store
-from sql.task_queue import Task, TaskKind, add_task, drop_task, put_task, take_tasks
-from sql.tokens import track_tokens
+from sql.engine.rows import TokenRow
+from sql.engine.sqlite_file import SqliteTransaction
+from sql.engine.store import FileStore, Store
+from sql.tokens import task_queue
+from sql.tokens.task_queue import Task, TaskKind, add_task, drop_task, put_task, take_tasks
+from sql.tokens.tokens import track_tokens
 from tests.examples import one_in
 from tests.sql.empty_files import NewStore
 from tests.sql.samples import address

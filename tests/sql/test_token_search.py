@@ -9,15 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import StoreError
-from core.look_alikes import skeleton, skeleton_words
-from core.report import Report
-from harness.bare_reports import bare_report
-from sql import search_entries
-from sql.reports import write_refusal, write_report
-from sql.rows import RefusalRow
-from sql.search_entries import enter_stored_reports
-from sql.store import Store
-from sql.token_search import (
+from core.report.report import Report
+from core.text.look_alikes import skeleton, skeleton_words
+from sql.engine.rows import RefusalRow
+from sql.engine.store import Store
+from sql.reports.report_tables import write_refusal, write_report
+from sql.tokens import search_entries
+from sql.tokens.search_entries import enter_stored_reports
+from sql.tokens.token_search import (
     FoundToken,
     find_richest_namesakes,
     find_tokens,
@@ -25,6 +24,7 @@ from sql.token_search import (
     list_richest,
 )
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, pool_result
 from tests.sql.stored import Cells, read_rows, write_rows
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from core.errors import StoreError
-from core.primitives import Address, RawAmount
-from sql.balances import Holdings, holders_of
-from sql.columns import blob
-from sql.rows import TransferRow
-from sql.store import MEMORY, Store
-from sql.tokens import complete_transfers, set_transfers_from, track_tokens, tracked
-from sql.transfer_tables import insert_transfers
+from core.evm.primitives import Address, RawAmount
+from sql.chain.balances import Holdings, holders_of
+from sql.chain.transfer_tables import insert_transfers
+from sql.engine.columns import blob
+from sql.engine.rows import TransferRow
+from sql.engine.store import MEMORY, Store
+from sql.tokens.tokens import complete_transfers, set_transfers_from, track_tokens, tracked
 from tests.examples import one_in
 from tests.sql.samples import address, addresses, amounts
 from tests.sql.stored import Transfer, transfers_of

@@ -4,10 +4,9 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.primitives import HexBytes, RawAmount
-from harness.bare_reports import bare_report
+from core.evm.primitives import HexBytes, RawAmount
 from indexer.coverage import extend_all
-from sql.blocks import (
+from sql.chain.blocks import (
     insert_blocks,
     list_blocks,
     list_checkpoints,
@@ -15,18 +14,19 @@ from sql.blocks import (
     read_checkpoint,
     write_checkpoint,
 )
-from sql.columns import blob
-from sql.database import Transaction
-from sql.history_tables import read_history, write_history
-from sql.launch_tables import insert_launches, launches_of
-from sql.pool_tables import coverage_of, insert_pools, pools_of
-from sql.reports import read_report, write_report
-from sql.rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
-from sql.store import MEMORY, Store
-from sql.tokens import Because, read_token, track_tokens, tracked
-from sql.transfer_tables import insert_transfers
+from sql.chain.history_tables import read_history, write_history
+from sql.chain.launch_tables import insert_launches, launches_of
+from sql.chain.pool_tables import coverage_of, insert_pools, pools_of
+from sql.chain.transfer_tables import insert_transfers
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.engine.rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
+from sql.engine.store import MEMORY, Store
+from sql.reports.report_tables import read_report, write_report
+from sql.tokens.tokens import Because, read_token, track_tokens, tracked
 from sql.unwind import unwind_from
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, block, hash32, launch, pool
 from tests.sql.stored import transfers_of, undecoded_in
 

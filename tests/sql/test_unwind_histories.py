@@ -9,17 +9,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.errors import StoreError
-from core.primitives import Address
-from harness.bare_reports import bare_report
-from sql.balances import holders_of
-from sql.blocks import FINAL, list_checkpoints, read_checkpoint
-from sql.finalization import finalize_rows
-from sql.launch_tables import launches_of
-from sql.pool_tables import coverage_of, pools_of
-from sql.reports import write_report
-from sql.rows import TokenRow
-from sql.store import Store
-from sql.tokens import (
+from core.evm.primitives import Address
+from sql.chain.balances import holders_of
+from sql.chain.blocks import FINAL, list_checkpoints, read_checkpoint
+from sql.chain.finalization import finalize_rows
+from sql.chain.launch_tables import launches_of
+from sql.chain.pool_tables import coverage_of, pools_of
+from sql.chain.transfer_tables import insert_transfers
+from sql.engine.rows import TokenRow
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from sql.tokens.tokens import (
     TokenChange,
     list_changes,
     read_token,
@@ -27,9 +27,9 @@ from sql.tokens import (
     track_tokens,
     tracked,
 )
-from sql.transfer_tables import insert_transfers
 from sql.unwind import unwind_from
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.empty_files import NewStore
 from tests.sql.samples import LATER
 from tests.sql.stored import read_rows, reopened, transfers_of, undecoded_in

@@ -9,20 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.judgement import JudgedCheck, Judgement
-from core.primitives import Address
-from core.secret import Secret
-from harness.bare_reports import bare_report
-from sql import watch_events
-from sql.blocks import insert_blocks
-from sql.report_changes import Change
-from sql.reports import NextRefresh, write_refusal, write_report
-from sql.rows import RefusalRow
-from sql.store import MEMORY, Store
-from sql.task_queue import take_tasks
+from core.evm.primitives import Address
+from core.process.secret import Secret
+from core.report.judgement import JudgedCheck, Judgement
+from core.report.report_changes import Change
+from sql.chain.blocks import insert_blocks
+from sql.engine.rows import RefusalRow
+from sql.engine.store import MEMORY, Store
+from sql.reports.report_tables import NextRefresh, write_refusal, write_report
+from sql.tokens.task_queue import take_tasks
 from sql.unwind import unwind_from
-from sql.watch_changes import ALL_KINDS, kind_of, state_told, told_changes
-from sql.watch_messages import (
+from sql.watches import watch_events
+from sql.watches.watch_changes import ALL_KINDS, kind_of, state_told, told_changes
+from sql.watches.watch_messages import (
     WatchMessage,
     delete_old_messages,
     find_next,
@@ -30,7 +29,7 @@ from sql.watch_messages import (
     list_due,
     note_delivered,
 )
-from sql.watches import (
+from sql.watches.watches import (
     NewWatch,
     add_tokens,
     create_watch,
@@ -42,6 +41,7 @@ from sql.watches import (
     resume_watch,
 )
 from tests.examples import one_in
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, block
 from tests.sql.stored import read_rows
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.secret import Secret
-from harness.webhook_receiver import Received, read_log, set_mode
-from sql.store import Store
+from api.watches.delivery.webhook_signature import new_secret
+from core.process.secret import Secret
+from sql.engine.store import Store
+from tests.harness.webhook_receiver import Received, read_log, set_mode
 from tests.house.sources import ROOT
 from tests.sql.empty_files import new_store
-from watching.webhook_signature import new_secret
 
 
 class Receiver:
@@ -39,7 +39,7 @@ class Receiver:
     def start(self) -> None:
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "harness.webhook_receiver"),
+                *(sys.executable, "-m", "tests.harness.webhook_receiver"),
                 *(str(self._port), self.secret.value, str(self.log)),
             ],
             cwd=ROOT,

@@ -8,12 +8,12 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from api.watches.delivery.keep_delivering import keep_delivering
 from api.watches.message_body import MessageRenderer
 from config.watch_settings import WatchSettings
-from core.stop_signals import stop_on_signals
-from harness.api.world import CHAINS
-from sql.store import Store
-from watching.keep_delivering import keep_delivering
+from core.process.stop_signals import stop_on_signals
+from sql.engine.store import Store
+from tests.harness.api.world import CHAINS
 
 SETTINGS = WatchSettings(allow_http=True, allow_private=True, timeout_s=2.0)
 

@@ -4,14 +4,14 @@ import time
 
 import msgspec
 
-from core.judgement import Judgement
-from core.primitives import Address
-from core.secret import Secret
-from harness.bare_reports import bare_report
-from sql.reports import write_report
-from sql.store import Store
-from sql.watch_changes import ALL_KINDS
-from sql.watches import NewWatch, add_tokens, create_watch
+from core.evm.primitives import Address
+from core.process.secret import Secret
+from core.report.judgement import Judgement
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from sql.watches.watch_changes import ALL_KINDS
+from sql.watches.watches import NewWatch, add_tokens, create_watch
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address
 
 TOKEN = address(7)

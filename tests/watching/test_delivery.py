@@ -14,24 +14,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from api.watches.delivery.delivery_worker import DeliveryWorker
+from api.watches.delivery.webhook_address import WebhookRules
+from api.watches.delivery.webhook_sender import Attempt, WebhookSender
+from api.watches.delivery.webhook_signature import new_secret
 from api.watches.message_body import MessageRenderer
-from core.secret import Secret
-from harness.api.world import CHAINS
-from harness.clock import HandClock
-from harness.webhook_receiver import Received
-from sql.store import MEMORY, Store
-from sql.watch_messages import list_deliveries
-from sql.watches import Watch, find_watch, pause_watch, resume_watch
+from core.process.secret import Secret
+from sql.engine.store import MEMORY, Store
+from sql.watches.watch_messages import list_deliveries
+from sql.watches.watches import Watch, find_watch, pause_watch, resume_watch
 from tests.examples import one_in
+from tests.harness.api.world import CHAINS
+from tests.harness.clock import HandClock
+from tests.harness.webhook_receiver import Received
 from tests.house.sources import ROOT
 from tests.sql.samples import address
 from tests.watching.conftest import Receiver
 from tests.watching.delivering import deliver
 from tests.watching.telling import TOKEN, tell, watch
-from watching.delivery_worker import DeliveryWorker
-from watching.webhook_address import WebhookRules
-from watching.webhook_sender import Attempt, WebhookSender
-from watching.webhook_signature import new_secret
 
 MakeReceiver = Callable[[], Receiver]
 

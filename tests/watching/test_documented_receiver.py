@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from api.watches.delivery.webhook_address import WebhookRules
+from api.watches.delivery.webhook_sender import WebhookSender
+from api.watches.delivery.webhook_signature import new_secret
 from api.watches.message_body import MessageRenderer
-from harness.api.world import CHAINS
-from sql.store import Store
-from sql.watch_messages import find_next
+from sql.engine.store import Store
+from sql.watches.watch_messages import find_next
+from tests.harness.api.world import CHAINS
 from tests.house.sources import ROOT
 from tests.watching.telling import tell, watch
-from watching.webhook_address import WebhookRules
-from watching.webhook_sender import WebhookSender
-from watching.webhook_signature import new_secret
 
 
 def documented() -> str:

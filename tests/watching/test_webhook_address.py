@@ -6,15 +6,15 @@ import socket
 import pytest
 from aiohttp.abc import ResolveResult
 
-from watching.webhook_address import (
+from api.watches.delivery.webhook_address import (
     MOST_URL_CHARS,
     PublicResolver,
     WebhookRefusedError,
     WebhookRules,
     is_public,
 )
-from watching.webhook_sender import WebhookSender
-from watching.webhook_signature import new_secret
+from api.watches.delivery.webhook_sender import WebhookSender
+from api.watches.delivery.webhook_signature import new_secret
 
 STRICT = WebhookRules(allow_http=False, allow_private=False)
 LOOSE = WebhookRules(allow_http=True, allow_private=True)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from core.secret import Secret
-from watching.webhook_signature import new_secret, signature_headers
+from api.watches.delivery.webhook_signature import new_secret, signature_headers
+from core.process.secret import Secret
 
 
 def test_the_published_example_comes_out() -> None:

@@ -9,7 +9,7 @@ from analysis.launchpads.registries import RegistryRecord
 from analysis.reads.chain_reads import CallRead
 from analysis.reads.eth_reads import Reply, decode_uint
 from config.launchpads import CurveKind
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 
 class CurveState(msgspec.Struct, frozen=True, kw_only=True):

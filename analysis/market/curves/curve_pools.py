@@ -16,8 +16,8 @@ from analysis.market.curves.curve import Curve, CurveState, Standing
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import CurveKind
-from core.primitives import Address
-from core.report import EvidenceRow, PoolResultRow
+from core.evm.primitives import Address
+from core.report.report import EvidenceRow, PoolResultRow
 
 CURVES: Mapping[CurveKind, Curve] = {
     module.CURVE.key: module.CURVE for module in (four_meme, flap, pons_v2, virtuals, printr)

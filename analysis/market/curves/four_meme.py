@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls, share_of
 from analysis.reads.eth_reads import Reply
-from core.primitives import Address, RawAmount, address_of
+from core.evm.primitives import Address, RawAmount, address_of
 
 _MANAGERS_WORDS = 13
 """Length of the manager's record. The helper's record, recognised by its manager field, has one

@@ -10,7 +10,7 @@ from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, share_of, word_of
 from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import Reply
-from core.primitives import RawAmount, address_of
+from core.evm.primitives import RawAmount, address_of
 
 _CURVE, _QUOTE, _TARGET, _PHASE = 1, 4, 5, 10
 _SELLING = 0

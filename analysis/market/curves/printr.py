@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
 from analysis.reads.eth_reads import Reply
-from core.primitives import RawAmount, address_of
+from core.evm.primitives import RawAmount, address_of
 
 
 def _decode(record: RegistryRecord, _replies: Sequence[Reply]) -> Standing:

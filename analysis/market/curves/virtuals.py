@@ -11,7 +11,7 @@ from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
 from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import Reply, decode_address
-from core.primitives import RawAmount, address_of
+from core.evm.primitives import RawAmount, address_of
 
 _PAIR, _TRADING, _ON_UNISWAP = 2, 11, 12
 

@@ -15,8 +15,8 @@ from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import WORD
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import call_data, topic_of
-from core.primitives import Address, RawAmount
+from core.evm.abi import call_data, topic_of
+from core.evm.primitives import Address, RawAmount
 
 _GAS = RawAmount(500_000)
 """The vault asks the pool, and some pools ask a rate provider for each token."""

@@ -14,7 +14,7 @@ from analysis.market.venues.vault_pools import VaultReads
 from analysis.market.venues.venue import Venue
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _ID_BYTES = 20
 

@@ -15,8 +15,8 @@ from analysis.reads.chain_reads import CallRead, Handle, call_of
 from analysis.reads.eth_reads import WORD, Reply
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.abi import topic_of
-from core.primitives import RawAmount, low_address
+from core.evm.abi import topic_of
+from core.evm.primitives import RawAmount, low_address
 
 _READER = low_address(int(topic_of("BinReader"), 16))
 """Where the probe stands: the same in every analysis, so that a recorded one can be replayed."""

@@ -9,8 +9,8 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import topic_of
-from core.primitives import Address, RawAmount
+from core.evm.abi import topic_of
+from core.evm.primitives import Address, RawAmount
 
 _SWAP = topic_of("Swap(address,address,uint24,bytes32,bytes32,uint24,bytes32,bytes32)")
 _WORDS = 6

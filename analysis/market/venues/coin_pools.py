@@ -22,8 +22,8 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex
 from config.pool_families import FAMILIES, DexKind
-from core.abi import call_data, selector_of, topic_of
-from core.primitives import Address, Hash32, RawAmount, low_address
+from core.evm.abi import call_data, selector_of, topic_of
+from core.evm.primitives import Address, Hash32, RawAmount, low_address
 
 IndexType = Literal["int128", "uint256"]
 """ABI type of a coin's number."""

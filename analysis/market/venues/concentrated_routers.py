@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from analysis.market.venues.native_coin_forms import pool_forms
 from analysis.market.venues.trade_route import FOREVER_S, RouterForm, RouterFunction, Swap
-from core.primitives import ZERO_ADDRESS
+from core.evm.primitives import ZERO_ADDRESS
 
 _SINGLE = "exactInputSingle"
 _SINGLE_TAXED = "exactInputSingleSupportingFeeOnTransferTokens"

@@ -17,8 +17,8 @@ from analysis.market.venues.trade_route import (
 )
 from analysis.simulation.simulate_v1 import SimLog
 from config.pool_families import swap_topics
-from core.abi import call_data
-from core.primitives import RawAmount
+from core.evm.abi import call_data
+from core.evm.primitives import RawAmount
 
 _SWAPS = swap_topics(is_by_side=False)
 _AMOUNTS_BYTES = 64

@@ -25,7 +25,7 @@ from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 _Q96 = 2**96
 

@@ -2,7 +2,7 @@
 oracle of the coin tells."""
 
 from analysis.market.venues.coin_pools import coin_pool_venue
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 _GAS = RawAmount(500_000)
 """With eight coins, and the oracles of their rates."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from config.chains import Dex
-from core.abi import topic_of
-from core.keccak import keccak
-from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.evm.abi import topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 
 _SPACING_BIT = 16
 """First bit of the tick spacing, or the bin step, in Infinity's `parameters`, whose lowest 16 are

@@ -7,7 +7,7 @@ infinity-core ICLHooks, IBinHooks, Hooks. Pure.
 
 from typing import Final, Literal
 
-from core.primitives import Address
+from core.evm.primitives import Address
 
 HookPermission = Literal[
     "before_initialize",

@@ -17,7 +17,7 @@ from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_address, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 _STEPS = (1, 2, 5, 10, 15, 20, 25, 50, 80, 100)
 """Bin steps in basis points that the factories' presets have."""

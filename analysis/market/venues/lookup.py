@@ -9,7 +9,7 @@ from analysis.reads.chain_reads import Handle, call_of
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 
 
 class Lookup(msgspec.Struct, frozen=True, kw_only=True):

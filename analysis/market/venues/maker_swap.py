@@ -9,8 +9,8 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import topic_of
-from core.primitives import RawAmount
+from core.evm.abi import topic_of
+from core.evm.primitives import RawAmount
 
 _SWAP = topic_of("DODOSwap(address,address,uint256,uint256,address,address)")
 _WORDS = 6

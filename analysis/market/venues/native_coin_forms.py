@@ -13,8 +13,8 @@ import msgspec
 
 from analysis.market.venues.trade_route import CoinForm, RouterFunction, Swap
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import address_word, call_data, selector_of, topic_of
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.evm.abi import address_word, call_data, selector_of, topic_of
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COIN_NAMES = ("ETH", "AVAX", "BNB")
 """Forks name the functions after their chain's coin."""

@@ -6,7 +6,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved
 from analysis.simulation.simulate_v1 import SimLog
 from config.pool_families import swap_topics
-from core.primitives import RawAmount
+from core.evm.primitives import RawAmount
 
 _SWAPS = swap_topics(is_by_side=True)
 _SWAP_DATA_BYTES = 128

@@ -15,7 +15,7 @@ from analysis.reads.eth_reads import NoAnswer
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.primitives import Address, RawAmount
+from core.evm.primitives import Address, RawAmount
 
 _RESERVES_BYTES = 64
 

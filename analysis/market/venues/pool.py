@@ -3,8 +3,8 @@
 import msgspec
 
 from config.chains import Dex
-from core.coin_pairs import pair_id
-from core.primitives import Address, Hash32, RawAmount
+from core.evm.coin_pairs import pair_id
+from core.evm.primitives import Address, Hash32, RawAmount
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -23,8 +23,8 @@ from analysis.market.venues import (
 from analysis.market.venues.trade_route import Reach, ReadMoved, Swap, TradeRoute
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import call_data
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.evm.abi import call_data
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COMMON_FEES_BP = (30, 50, 100, 300, 1_000)
 """Fees tried in turn on pairs whose fee is not known: one that is too high costs the trader a

@@ -10,7 +10,7 @@ from analysis.market.venues.native_coin_forms import pair_forms
 from analysis.market.venues.pair_venue import pair_venue
 from analysis.market.venues.trade_route import FOREVER_S, RouterForm, RouterFunction, Swap
 from config.chains import Dex
-from core.primitives import Address
+from core.evm.primitives import Address
 
 _FUNCTION = "swapExactTokensForTokensSupportingFeeOnTransferTokens"
 

@@ -9,8 +9,8 @@ import msgspec
 
 from analysis.market.venues.pool import Candidate
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import call_data, selector_of
-from core.primitives import ADDRESS_MASK, Address, RawAmount
+from core.evm.abi import call_data, selector_of
+from core.evm.primitives import ADDRESS_MASK, Address, RawAmount
 
 _APPROVE = "approve(address,uint256)"
 _UNLIMITED = 2**256 - 1

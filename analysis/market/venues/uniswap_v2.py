@@ -9,7 +9,7 @@ from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.native_coin_forms import pair_forms
 from analysis.market.venues.pair_venue import pair_venue
 from analysis.market.venues.trade_route import FOREVER_S, RouterForm, RouterFunction, Swap
-from core.primitives import ZERO_ADDRESS
+from core.evm.primitives import ZERO_ADDRESS
 
 _FUNCTION = "swapExactTokensForTokensSupportingFeeOnTransferTokens"
 

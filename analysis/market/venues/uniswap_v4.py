@@ -22,7 +22,7 @@ from analysis.market.venues.venue import (
 )
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 
 _STANDARD_KEYS = ((100, 1), (500, 10), (2500, 50), (3000, 60), (10000, 200))
 """Fee and tick spacing of the usual pools without hooks: the pairs of V3 and of PancakeSwap V3."""

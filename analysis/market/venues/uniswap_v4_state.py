@@ -18,9 +18,9 @@ from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.reads.eth_reads import Log, NoAnswer, Reply, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.abi import address_word, topic_of
-from core.keccak import keccak
-from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+from core.evm.abi import address_word, topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from core.rpc.messages import RpcRequest
 
 MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")

@@ -12,9 +12,9 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved, signed
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import topic_of
-from core.keccak import keccak
-from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.evm.abi import topic_of
+from core.evm.keccak import keccak
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 KEY_TYPE = "(address,address,uint24,int24,address)"
 

@@ -12,7 +12,7 @@ from analysis.reads.chain_reads import CallRead
 from analysis.reads.eth_reads import WORD, Reply
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.abi import selector_of
+from core.evm.abi import selector_of
 
 _POOLS_A_CALL = 2_250
 """Two cold slots each (EIP-2929) and their calldata: below 14 million gas."""

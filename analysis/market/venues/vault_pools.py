@@ -17,9 +17,9 @@ from analysis.reads.chain_reads import AnswerAddress, call_of
 from analysis.reads.eth_reads import WORD, Reply, words_of
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import address_word, topic_of
-from core.coin_pairs import token_pair_id
-from core.primitives import Address, Hash32, RawAmount, low_address
+from core.evm.abi import address_word, topic_of
+from core.evm.coin_pairs import token_pair_id
+from core.evm.primitives import Address, Hash32, RawAmount, low_address
 
 _SWAP_TOPICS = 4
 _STATE_WORDS = 6

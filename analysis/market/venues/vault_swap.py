@@ -11,8 +11,8 @@ from analysis.market.venues.trade_route import Moved, Swap
 from analysis.market.venues.vault_pools import last_swap, pool_address
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from core.abi import address_word, topic_of
-from core.primitives import Hash32, RawAmount
+from core.evm.abi import address_word, topic_of
+from core.evm.primitives import Hash32, RawAmount
 
 ORDER_TYPE = "(uint8,address,address,address,uint256,uint256,bytes)"
 

@@ -16,7 +16,7 @@ from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.primitives import Address
+from core.evm.primitives import Address
 
 TierKey = Literal["fee", "tick_spacing"]
 

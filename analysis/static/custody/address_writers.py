@@ -13,7 +13,7 @@ from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from core.primitives import ADDRESS_MASK, Address, Hash32
+from core.evm.primitives import ADDRESS_MASK, Address, Hash32
 
 _MOST_PLACES = 24
 

@@ -25,7 +25,7 @@ from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.instruction_effects import ECRECOVER
 from analysis.static.token_model.contract_model import ContractModel
-from core.primitives import ADDRESS_BITS
+from core.evm.primitives import ADDRESS_BITS
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ENDLESS: Final = 2**95

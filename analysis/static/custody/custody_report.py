@@ -18,7 +18,7 @@ from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address, Hash32, low_address, to_hash32
+from core.evm.primitives import Address, Hash32, low_address, to_hash32
 
 _MOST_WRITES: Final = 16
 _MOST_CONDITIONS: Final = 4

@@ -16,7 +16,7 @@ from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.token_model.contract_model import ContractModel
-from core.primitives import to_hash32
+from core.evm.primitives import to_hash32
 
 _MOST_WRITES: Final = 16
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})

@@ -32,7 +32,7 @@ from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowes
 from analysis.static.evm.path_state import TRANSFER_FROM
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from core.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, low_address, to_hash32
+from core.evm.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, low_address, to_hash32
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _LOWEST_ADDRESS: Final = 2**64

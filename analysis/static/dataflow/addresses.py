@@ -4,7 +4,7 @@ from typing import Final
 
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.instruction_effects import ECRECOVER
-from core.primitives import ADDRESS_BITS
+from core.evm.primitives import ADDRESS_BITS
 
 _LEFT: Final = 256 - ADDRESS_BITS
 """Bits to the right of an address in the high bytes of a word."""

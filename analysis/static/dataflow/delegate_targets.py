@@ -13,7 +13,7 @@ from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, Value, address_in, subterms
 from analysis.static.evm.opcodes import NUMBER
 from analysis.static.evm.path_state import Note, Notes
-from core.primitives import ADDRESS_BITS, Address, Hash32, to_hash32
+from core.evm.primitives import ADDRESS_BITS, Address, Hash32, to_hash32
 
 _LAST_PRECOMPILE: Final = 0x11
 _P256_PRECOMPILE: Final = 0x100

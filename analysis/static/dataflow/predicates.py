@@ -20,7 +20,7 @@ from analysis.static.dataflow.storage_layout import (
 from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition
 from analysis.static.evm.path_state import TRANSFER, TRANSFER_FROM
-from core.primitives import ADDRESS_BITS
+from core.evm.primitives import ADDRESS_BITS
 
 FROM: Final = "from"
 TO: Final = "to"

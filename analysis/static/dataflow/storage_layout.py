@@ -13,8 +13,8 @@ import msgspec
 from analysis.static.dataflow.dependencies import DependencyAnalysis
 from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value, is_power_of_two, lowest_bit
 from config.burn import BURN_ADDRESSES
-from core.keccak import keccak
-from core.primitives import ADDRESS_MASK
+from core.evm.keccak import keccak
+from core.evm.primitives import ADDRESS_MASK
 
 VariableId = tuple["VariableId", ...] | int | str
 """Identifies one variable: a slot number, or a hash expression with its keys left out."""

@@ -77,7 +77,7 @@ class DetectorAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Detector(msgspec.Struct, frozen=True, kw_only=True):
-    """A detector, named after the field of `core.fields` that it answers."""
+    """A detector, named after the field of `core.report.fields` that it answers."""
 
     key: str
     look: Callable[[ContractModel], DetectorAnswer]

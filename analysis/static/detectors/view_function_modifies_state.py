@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel
-from core.abi import selector_of
+from core.evm.abi import selector_of
 
 _VIEWS = frozenset(
     int(selector_of(signature), 16)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from analysis.static.evm.opcodes import NUMBER, OPCODES
-from core.keccak import keccak
-from core.primitives import Hash32
+from core.evm.keccak import keccak
+from core.evm.primitives import Hash32
 
 JUMPDEST = NUMBER["JUMPDEST"]
 PUSH0 = NUMBER["PUSH0"]

@@ -8,8 +8,8 @@ cut: their large arguments become `top`. All of it is *inferred*: a path need no
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from core.keccak import keccak
-from core.primitives import ADDRESS_BITS, ADDRESS_MASK
+from core.evm.keccak import keccak
+from core.evm.primitives import ADDRESS_BITS, ADDRESS_MASK
 
 MASK: Final = 2**256 - 1
 _SIGN: Final = 2**255

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value
-from core.primitives import ADDRESS_BITS, ADDRESS_MASK
+from core.evm.primitives import ADDRESS_BITS, ADDRESS_MASK
 
 _WORD: Final = 32
 _SELECTOR: Final = 4

@@ -13,7 +13,7 @@ from analysis.static.evm.cfg import FunctionId
 from analysis.static.shape.event_graph import EventGraph
 from analysis.static.shape.normal_forms import NormalForms
 from analysis.static.token_model.contract_model import ContractModel
-from core.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape
+from core.evm.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape
 
 LEAST_FEATURES: Final = 16
 """Code with fewer is like too many others to be said to be like any."""

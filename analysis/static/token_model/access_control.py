@@ -21,7 +21,7 @@ from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
-from core.primitives import ADDRESS_MASK
+from core.evm.primitives import ADDRESS_MASK
 
 _SELVES: Final = frozenset({CALLER, FROM, ORIGIN})
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})

@@ -23,7 +23,7 @@ from analysis.static.token_model.cap_rules import (
 )
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
-from core.primitives import to_hash32
+from core.evm.primitives import to_hash32
 
 _MOST_CHOICES: Final = 400
 _MOST_STEPS: Final = 2_000

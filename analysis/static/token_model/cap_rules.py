@@ -6,7 +6,7 @@ the cap is in force (`analysis.token.cap_evaluation`).
 
 import msgspec
 
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 
 REFUSED = -1
 """Pseudo-choice at the end of a path: the cap reverts the transfer."""

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 
 ClockKind = Literal["block", "timestamp"]
 

@@ -36,7 +36,7 @@ from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
 from analysis.static.token_model.own_getters import own_answers
 from analysis.static.token_model.trade_conditions import Source
-from core.primitives import ADDRESS_MASK, to_hash32
+from core.evm.primitives import ADDRESS_MASK, to_hash32
 
 _MOST_STEPS: Final = 300
 _MOST_MEANINGS: Final = 4

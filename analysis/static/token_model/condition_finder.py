@@ -43,7 +43,7 @@ from analysis.static.token_model.trade_conditions import (
     TradeConditions,
 )
 from analysis.static.token_model.variable_writers import WrittenVariables
-from core.primitives import Selector
+from core.evm.primitives import Selector
 
 _MOST_CONDITIONS: Final = 240
 _VALUE_SOURCES: Final = frozenset[Source](

@@ -16,7 +16,7 @@ from analysis.static.token_model.clock_comparisons import ClockComparison, clock
 from analysis.static.token_model.clock_limits import ClockKind, ClockLimit
 from analysis.static.token_model.clock_stamps import is_stamp
 from analysis.static.token_model.contract_model import ContractModel
-from core.primitives import to_hash32
+from core.evm.primitives import to_hash32
 
 _DEEPEST: Final = 12
 _FIELD_OPERATIONS: Final = frozenset({"AND", "SHR", "DIV", "SLOAD"})

@@ -11,7 +11,7 @@ from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
 from analysis.static.token_model.write_index import StorageWrite
-from core.primitives import ADDRESS_BITS, Hash32, to_hash32
+from core.evm.primitives import ADDRESS_BITS, Hash32, to_hash32
 
 
 def is_owned(code: ContractModel, variable: Variable) -> bool:

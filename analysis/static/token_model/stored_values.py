@@ -17,7 +17,7 @@ from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.trade_conditions import StoredValues
 from analysis.static.token_model.write_index import StorageWrite
-from core.primitives import to_hash32
+from core.evm.primitives import to_hash32
 
 StoreKey = tuple[FunctionId, int, Value, Value]
 """Function, program counter, slot and value."""

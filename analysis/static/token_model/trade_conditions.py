@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from analysis.static.token_model.cap_rules import ComputationStep
-from core.primitives import Hash32, Selector
+from core.evm.primitives import Hash32, Selector
 
 ConditionEffect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
 """`refuses`: one side surely reverts, or moves no balance; `overruns`: one side of a compiler check

@@ -12,7 +12,7 @@ from api.formats.headline import RANKED
 from api.formats.null_reasons import unknowns
 from api.formats.rendered_report import RenderedReport
 from api.pages.views.proof_view import ProofShown, proofs_of
-from core.fields.static_findings import StaticFindings
+from core.report.fields.static_findings import StaticFindings
 
 Group = Literal["wrong", "known", "unknown", "fine"]
 

@@ -9,8 +9,8 @@ from api.formats.native import holders_of
 from api.formats.prose import percent
 from api.formats.rendered_report import RenderedReport
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address, checksum
-from core.report import Report
+from core.evm.primitives import Address, checksum
+from core.report.report import Report
 
 HolderKind = Literal[
     "pool",

@@ -9,8 +9,8 @@ from api.formats.prose import percent, usd
 from api.formats.rendered_report import RenderedReport
 from api.formats.shapes import Pool
 from config.chains import Chain
-from core.primitives import ZERO_ADDRESS, Address, checksum
-from core.report import PoolResultRow
+from core.evm.primitives import ZERO_ADDRESS, Address, checksum
+from core.report.report import PoolResultRow
 
 MOST_ROWS: Final = 20
 """Pools shown, the deepest ones."""

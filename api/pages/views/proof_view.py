@@ -9,7 +9,7 @@ from api.formats.function_names import FALLBACK, function_name
 from api.formats.proofs import CallProof, CodeProof, SimulatedProof
 from api.formats.prose import quoted
 from api.formats.rendered_report import RenderedReport
-from core.primitives import Address, Hash32, Selector, checksum
+from core.evm.primitives import Address, Hash32, Selector, checksum
 
 _MOST_CALLS: Final = 6
 _MOST_PLACES: Final = 12

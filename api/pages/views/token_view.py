@@ -18,7 +18,7 @@ from api.pages.views.holder_view import HolderPart, view_holders
 from api.pages.views.pool_view import Chart, PoolLine, view_charts, view_pools
 from api.pages.views.timeline_view import DateShown, view_dates
 from config.chains import Chain
-from core.primitives import Address, checksum
+from core.evm.primitives import Address, checksum
 
 VERDICT_WORDS: Final[dict[Verdict, str]] = {
     "danger": "Danger",

@@ -11,7 +11,7 @@ from analysis.external.market_data import MarketData
 from config.chains import Chain
 from config.external_settings import MarketDataSettings
 from config.load import load_chains
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from tests.analysis.external.service import Service
 
 ETHEREUM = next(chain for chain in load_chains(None) if chain.slug == "ethereum")

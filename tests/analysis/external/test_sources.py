@@ -7,8 +7,8 @@ from aiohttp import web
 
 from analysis.external.verified_sources import Sources
 from config.external_settings import SourceSettings
-from core.primitives import Address
-from core.secret import Secret
+from core.evm.primitives import Address
+from core.process.secret import Secret
 from tests.analysis.external.service import Service
 
 CONTRACT = Address("0x" + "ab" * 20)

@@ -5,22 +5,22 @@ from collections.abc import AsyncIterator, Sized
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
-from analysis.fleet.asked_analysis import AskedAnalysis
-from analysis.fleet.asked_work import AskedWork
-from analysis.fleet.guarded_shelf import GuardedShelf
-from analysis.fleet.held_runs import HeldRuns
-from analysis.fleet.run_poller import RunPoller
-from analysis.fleet.shared_analyser import SharedAnalyser
 from analysis.pipeline.analyser import Analyser
-from analysis.pipeline.store_adapter import ReportStore
+from assay.service.fleet.asked_analysis import AskedAnalysis
+from assay.service.fleet.asked_work import AskedWork
+from assay.service.fleet.guarded_shelf import GuardedShelf
+from assay.service.fleet.held_runs import HeldRuns
+from assay.service.fleet.run_poller import RunPoller
+from assay.service.fleet.shared_analyser import SharedAnalyser
+from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
-from core.primitives import Address
-from core.report import Report
-from harness.bare_reports import bare_report
-from harness.clock import HandClock
-from harness.parts.postgres_store import connect_store
-from sql.postgres.analysis_runs import AnalysisRuns
-from sql.postgres.single_statements import SingleStatements
+from core.evm.primitives import Address
+from core.report.report import Report
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.fleet.analysis_runs import AnalysisRuns
+from tests.harness.bare_reports import bare_report
+from tests.harness.clock import HandClock
+from tests.harness.parts.postgres_store import connect_store
 
 SLUG, CHAIN_ID = "ethereum", 1
 CHAINS = {SLUG: CHAIN_ID}

@@ -7,22 +7,28 @@ from contextlib import AsyncExitStack, closing
 import psycopg
 import pytest
 
-from analysis.fleet.fleet_quotes import FleetQuotes
-from analysis.fleet.inquiry_poller import InquiryPoller
-from analysis.fleet.inquiry_work import InquiryWork
-from analysis.fleet.run_outcome import FailedElsewhereError
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
 from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
 from analysis.replay.evidence_pack import EvidencePackError
+from assay.service.fleet.fleet_quotes import FleetQuotes
+from assay.service.fleet.inquiry_poller import InquiryPoller
+from assay.service.fleet.inquiry_work import InquiryWork
+from assay.service.fleet.run_outcome import FailedElsewhereError
 from core.errors import TokenRefusedError, UpstreamError
-from core.primitives import RawAmount
-from core.report import Report
-from harness.api.quotes import ScriptedQuotes, make_check, make_hooks, make_liquidity, make_quote
-from harness.api.samples import OWNER, TOKEN, make_report
-from harness.parts.empty_databases import EmptyDatabases
-from sql.postgres import inquiries
-from sql.postgres.inquiries import Inquiries
-from sql.postgres.single_statements import SingleStatements
+from core.evm.primitives import RawAmount
+from core.report.report import Report
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.fleet import inquiries
+from sql.fleet.inquiries import Inquiries
+from tests.harness.api.quotes import (
+    ScriptedQuotes,
+    make_check,
+    make_hooks,
+    make_liquidity,
+    make_quote,
+)
+from tests.harness.api.samples import OWNER, TOKEN, make_report
+from tests.harness.parts.empty_databases import EmptyDatabases
 
 CHAINS = {"ethereum": 1, "bsc": 56}
 ASK = ExitAsk(usd=5.0)
@@ -204,7 +210,7 @@ async def test_a_process_that_is_killed_costs_the_lease_and_nothing_else(
 async def test_a_process_that_ends_in_order_hands_over(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.fleet.inquiry_work._END_WITHIN_S", 0.1)
+    monkeypatch.setattr("assay.service.fleet.inquiry_work._END_WITHIN_S", 0.1)
     leaving = fleet.analysing()
     leaving.quotes.gate.clear()
     waiting = asyncio.create_task(fleet.api().quote_exit("ethereum", make_report(), ASK))

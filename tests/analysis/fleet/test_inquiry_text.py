@@ -3,7 +3,10 @@
 import msgspec
 import pytest
 
-from analysis.fleet.inquiry_text import (
+from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
+from analysis.replay.evidence_pack import EvidencePackError, PackFile
+from assay.service.fleet.inquiry_text import (
     INQUIRY_KINDS,
     ExitQuestion,
     HooksQuestion,
@@ -19,14 +22,11 @@ from analysis.fleet.inquiry_text import (
     kind_of,
     token_of,
 )
-from analysis.fleet.run_outcome import FailedElsewhereError
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote
-from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
-from analysis.replay.evidence_pack import EvidencePackError, PackFile
+from assay.service.fleet.run_outcome import FailedElsewhereError
 from core.errors import TokenRefusedError, UpstreamError
-from core.primitives import RawAmount
-from harness.api.quotes import make_check, make_hooks, make_liquidity, make_quote
-from harness.api.samples import OWNER, TOKEN, make_holder, make_report
+from core.evm.primitives import RawAmount
+from tests.harness.api.quotes import make_check, make_hooks, make_liquidity, make_quote
+from tests.harness.api.samples import OWNER, TOKEN, make_holder, make_report
 
 LARGEST = RawAmount(2**256 - 1)
 REPORT = make_report(holders=(make_holder(OWNER, LARGEST),), supply_raw=LARGEST)

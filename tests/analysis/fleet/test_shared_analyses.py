@@ -8,13 +8,10 @@ import msgspec
 import psycopg
 import pytest
 
-from analysis.fleet.run_outcome import FailedElsewhereError
 from analysis.pipeline.analyser import KnownReport
+from assay.service.fleet.run_outcome import FailedElsewhereError
 from core.errors import TokenRefusedError, UpstreamError
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer
-from harness.parts.tcp_proxy import proxied
-from sql.postgres.analysis_runs import TokenRun
+from sql.fleet.analysis_runs import TokenRun
 from tests.analysis.fleet.fleet_process import (
     CHAIN_ID,
     SETTINGS,
@@ -27,6 +24,9 @@ from tests.analysis.fleet.fleet_process import (
     until_asked,
     until_begun,
 )
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.tcp_proxy import proxied
 
 
 @pytest.fixture

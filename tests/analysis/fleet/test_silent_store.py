@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from analysis.fleet import asked_analysis
-from analysis.fleet.asked_analysis import AskedAnalysis
-from analysis.fleet.run_poller import RunPoller
-from analysis.pipeline.store_adapter import ReportStore
+from assay.service.fleet import asked_analysis
+from assay.service.fleet.asked_analysis import AskedAnalysis
+from assay.service.fleet.run_poller import RunPoller
+from assay.service.store_adapter import ReportStore
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError, UpstreamError
-from core.primitives import Address
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer
-from harness.parts.postgres_store import address_of, connect_store
-from harness.parts.tcp_proxy import TcpProxy, proxied
-from sql.ledger import Ledger
-from sql.postgres.analysis_runs import AnalysisRuns
-from sql.postgres.single_statements import SingleStatements
+from core.evm.primitives import Address
+from sql.accounts.ledger import Ledger
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.fleet.analysis_runs import AnalysisRuns
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.postgres_store import address_of, connect_store
+from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 
 SETTINGS = AnalysisSettings()
 

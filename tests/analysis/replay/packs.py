@@ -4,8 +4,8 @@ import msgspec
 
 from analysis.replay.evidence_pack import EvidencePack, Given, RecordedCall
 from config.settings_model import AnalysisSettings
-from core.primitives import BlockRef, Hash32
-from harness.api.samples import make_report
+from core.evm.primitives import BlockRef, Hash32
+from tests.harness.api.samples import make_report
 
 REPORT = make_report()
 _TOKEN = REPORT.token

@@ -15,7 +15,7 @@ from analysis.replay.evidence_pack import (
     encode_pack,
 )
 from analysis.replay.replay_pack import check_pack
-from core import zstd
+from core.process import zstd
 from tests.analysis.replay.packs import PACK
 
 TEXT = encode_pack(PACK)

@@ -14,9 +14,9 @@ from analysis.replay.evidence_pack import (
 )
 from analysis.replay.pack_signature import find_signer, sign_pack
 from core.errors import ConfigError
-from core.keccak import keccak
-from core.primitives import Address
-from core.secret import Secret
+from core.evm.keccak import keccak
+from core.evm.primitives import Address
+from core.process.secret import Secret
 from tests.analysis.replay.packs import PACK
 
 KEYS = tuple(f"0x{number:064x}" for number in (1, 2, 7**80))

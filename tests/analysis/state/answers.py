@@ -7,7 +7,7 @@ import msgspec
 from eth_abi.abi import encode
 
 from analysis.reads.read_batch import ReadBatch
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.analysis.state.scripted import AnsweringNode
 

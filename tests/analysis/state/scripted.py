@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from core.primitives import BlockRef
+from core.evm.primitives import BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
 
 Answerer = Callable[[RpcRequest], RpcAnswer]

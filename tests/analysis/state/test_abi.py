@@ -21,7 +21,7 @@ from analysis.reads.eth_reads import (
 )
 from analysis.reads.rpc_reads import read_request
 from core.errors import UpstreamError
-from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.rpc.messages import RpcFault
 
 TOKEN = Address("0x" + "11" * 20)

@@ -14,8 +14,8 @@ from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clo
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
-from core.report import ClockLimitRow
+from core.evm.primitives import Address, Hash32
+from core.report.report import ClockLimitRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.analysis.state.answers import (
     BLOCK,

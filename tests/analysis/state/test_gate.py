@@ -7,7 +7,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import AdmissionReads, Admitted, admit_address
 from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError, UpstreamError
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault
 from tests.analysis.state.answers import (
     BLOCK,

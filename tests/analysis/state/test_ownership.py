@@ -7,7 +7,7 @@ from analysis.token import ownership
 from analysis.token.owner_slots import OwnerSlotReads
 from analysis.token.ownership import OwnerReads, Ownership
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.analysis.state.answers import (
     BLOCK,

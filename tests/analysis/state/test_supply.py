@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.burned_supply import Burned, BurnReads
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address
+from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer
 from tests.analysis.state.answers import (
     BLOCK,

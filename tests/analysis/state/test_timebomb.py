@@ -18,8 +18,8 @@ from analysis.token.timebomb_status import (
     place,
     storage_can_change,
 )
-from core.primitives import Hash32
-from core.report import ClockLimitRow
+from core.evm.primitives import Hash32
+from core.report.report import ClockLimitRow
 
 NOW_S = 1_790_000_000
 BLOCK = 20_000_000

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from analysis.static.analyse_code import analyse_code
-from demo.compile import compile_runtime
+from assay.demo.compile import compile_runtime
 
 SOURCE: Final = """// SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.24;

@@ -10,7 +10,7 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.evm.opcodes import NUMBER, OPCODES
-from core.primitives import Hash32
+from core.evm.primitives import Hash32
 from tests.analysis.static.assembler import assemble, functions
 
 TRANSFER, BALANCE_OF, MINT, SET_OWNER = 0xA9059CBB, 0x70A08231, 0x40C10F19, 0x13AF4035

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analysis.static.evm.expressions import FOLDED, Expr, ExprPool, Value
 from analysis.static.evm.symbolic_memory import SymbolicMemory
-from core.keccak import keccak
+from core.evm.keccak import keccak
 
 _SIZE: Final = 512
 _INPUT: Final = bytes(range(1, 129))

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.static.printers import PRINTERS
-from assay import cli
+from assay.cli import cli
 from tests.analysis.cases import load_cases
 from tests.analysis.cases_compile import BUILDS, runtime_of
 

@@ -13,7 +13,7 @@ import pytest
 
 from analysis.static import analyse_stream
 from analysis.static.analyse_stream import analyse_line, analyse_lines
-from demo.npm_packages import PROJECT_ROOT
+from assay.demo.npm_packages import PROJECT_ROOT
 from tests.analysis.static.assembler import assemble
 
 CODE = "0x" + assemble("CALLER SELFDESTRUCT").hex()
@@ -28,7 +28,7 @@ def line(number: int) -> bytes:
 RUN = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
-from assay import main
+from assay.cli import main
 main()
 """
 

@@ -9,10 +9,10 @@ import pytest
 
 from sql.analyst.bounds import Bounds, QueryResult
 from sql.analyst.query_runner import run_sql
+from sql.engine.store_files import StoreFiles
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import close_batch, move_closed
-from sql.store_files import StoreFiles
 from tests.sql.lake.serving_files import many_events, new_serving, write_batch, write_hot
 
 Ask = Callable[..., QueryResult]

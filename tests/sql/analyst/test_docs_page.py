@@ -11,9 +11,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sql.analyst.open_store import write_open_script
-from sql.store import Store
-from sql.store_files import StoreFiles
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from sql.lake.open_store import write_open_script
 from tests.house.sources import ROOT
 from tests.sql.analyst.conftest import fill
 from tests.sql.lake.serving_files import new_serving

@@ -20,12 +20,12 @@ from core.errors import StoreError
 from sql.analyst import export
 from sql.analyst.export import export_views
 from sql.analyst.export_manifest import from_ranges, to_ranges
-from sql.analyst.open_store import load_views, open_to_read
+from sql.engine.process_lock import held_alone
+from sql.engine.store_files import StoreFiles
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import close_batch, move_closed
-from sql.process_lock import held_alone
-from sql.store_files import StoreFiles
+from sql.lake.open_store import load_views, open_to_read
 from tests.house.sources import ROOT
 from tests.sql.lake.crashes import CrashError
 from tests.sql.lake.serving_files import many_events, new_serving, write_batch, write_hot
@@ -179,7 +179,7 @@ def test_a_killed_export_goes_on(files: StoreFiles, tmp_path: Path) -> None:
     target = tmp_path / "out"
     program = (
         "import sys; from pathlib import Path; from sql.analyst.export import export_views;"
-        "from sql.store_files import StoreFiles;"
+        "from sql.engine.store_files import StoreFiles;"
         "export_views(StoreFiles(prefix=Path(sys.argv[1])), Path(sys.argv[2]),"
         " ['v_transfers'], rows_at_once=1)"
     )

@@ -7,7 +7,7 @@ import pytest
 from core.errors import QueryError, StoreError
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
-from sql.store_files import StoreFiles
+from sql.engine.store_files import StoreFiles
 from tests.sql.analyst.conftest import Ask
 
 REFUSED = [

@@ -15,10 +15,10 @@ from core.errors import QueryError, StoreError
 from sql.analyst import query_turns
 from sql.analyst.answer_lines import QueryRequest
 from sql.analyst.query_turns import AT_ONCE, query_turn
-from sql.child_process import child_of, read_some
+from sql.engine.child_process import child_of, read_some
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import StoreMessage
-from sql.store import Store
-from sql.store_files import StoreFiles
 from tests.house.sources import ROOT
 
 
@@ -98,7 +98,7 @@ def test_a_statement_runs_at_the_priority_it_was_given(files: StoreFiles) -> Non
 def test_only_the_first_of_a_session_lowers_all_of_it() -> None:
     """A command is one of many in the session of whoever typed it."""
     script = (
-        "from pathlib import Path; from core.low_priority import lower_priority; "
+        "from pathlib import Path; from core.process.low_priority import lower_priority; "
         "lower_priority(7); print(Path('/proc/self/autogroup').read_text())"
     )
     if not Path("/proc/self/autogroup").exists():
@@ -172,7 +172,7 @@ def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
 
 def test_only_the_process_of_a_statement_loads_duckdb() -> None:
     """A quarter of a second of the processor, ten times over where ten commands start at once."""
-    script = "import sys, commands.run_sql; print('duckdb' in sys.modules)"
+    script = "import sys, assay.commands.run_sql; print('duckdb' in sys.modules)"
     told = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -12,10 +12,10 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-import assay
+from assay import cli as assay
 from core.errors import QueryError
-from sql.analyst.open_store import load_views
-from sql.store_files import StoreFiles
+from sql.engine.store_files import StoreFiles
+from sql.lake.open_store import load_views
 from tests.house.sources import ROOT
 
 MANY = "select range as n, 'a,' || range as text from range(23456)"
@@ -156,7 +156,7 @@ def test_a_long_result_is_not_held(store: StoreFiles, tmp_path: Path, output: st
     """Of 200 MB of text less than half is ever in memory."""
     program = (
         "import re, sys; from pathlib import Path;"
-        "from commands import sql_output; from commands.run_sql import run_sql;"
+        "from commands import sql_output; from assay.commands.run_sql import run_sql;"
         "told = lambda: Path('/proc/self/status').read_text();"
         "peak = lambda: int(re.search('VmHWM: *\\t *([0-9]+)', told())[1]);"
         "before = peak();"

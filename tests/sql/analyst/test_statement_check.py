@@ -4,9 +4,9 @@ import duckdb
 import pytest
 
 from core.errors import QueryError
-from sql.analyst.open_store import open_to_read
 from sql.analyst.statement_check import check_statement
-from sql.store_files import StoreFiles
+from sql.engine.store_files import StoreFiles
+from sql.lake.open_store import open_to_read
 
 REFUSED = [
     "delete from serving.block",

@@ -6,9 +6,9 @@ from contextlib import closing
 import duckdb
 import pytest
 
-from sql.analyst.open_store import load_views, open_to_read
+from sql.engine.store_files import StoreFiles
 from sql.lake.final_batches import FinalBatches
-from sql.store_files import StoreFiles
+from sql.lake.open_store import load_views, open_to_read
 from tests.sql.analyst.conftest import fill
 from tests.sql.lake.serving_files import many_events
 

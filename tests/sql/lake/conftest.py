@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from config.store_address import PostgresAddress
-from harness.parts.empty_databases import EmptyDatabases
+from sql.engine.store_files import StoreFiles
 from sql.lake.final_batches import FinalBatches
 from sql.lake.find_place import place_of
 from sql.lake.lake_file import Lake
 from sql.lake.lake_place import ALONE
-from sql.store_files import StoreFiles
+from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.sql.conftest import ENGINES
 from tests.sql.lake.serving_files import (
     Onlooker,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sql.engine.postgres.postgres_database import PostgresReader
+from sql.engine.sqlite_file import SqliteReader, SqliteTransaction
 from sql.lake.lake_file import LakeTransaction
-from sql.postgres.postgres_database import PostgresReader
-from sql.sqlite_file import SqliteReader, SqliteTransaction
 
 
 class CrashError(BaseException):

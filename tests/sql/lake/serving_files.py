@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from psycopg.raw_cursor import RawCursor
 
 from config.store_address import PostgresAddress
-from core.secret import Secret
+from core.process.secret import Secret
+from sql.engine.postgres.statement_text import number_parameters
+from sql.engine.statements import SCHEMA, load_migrations
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import place_of
 from sql.lake.lake_file import connect_duckdb
-from sql.postgres.statement_text import number_parameters
-from sql.statements import SCHEMA, load_migrations
-from sql.store import Store
-from sql.store_files import StoreFiles
 
 EDGE_AMOUNTS = (0, 1, 127, 128, 255, 2**64 - 1, 2**64, 2**128, 2**255, 2**256 - 1)
 TOKENS = 5

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import StoreError
+from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, append_transfers, list_bulks
 from sql.lake.bulk_deltas import BalanceDelta, iterate_deltas
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import close_batch, move_closed
-from sql.store_files import StoreFiles
 from tests.sql.lake.bulk_frames import tokens, transfers_of
 from tests.sql.lake.crashes import crash_before
 from tests.sql.lake.serving_files import (

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sql.balances import BalanceWriter
-from sql.exact_numbers import from_blob
+from sql.chain.balances import BalanceWriter
+from sql.engine.exact_numbers import from_blob
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, append_transfers
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.lake_file import Lake
-from sql.store import Store
-from sql.store_files import StoreFiles
 from tests.sql.lake.bulk_frames import tokens, transfers_of
 from tests.sql.lake.serving_files import Event, event_lists, new_serving
 

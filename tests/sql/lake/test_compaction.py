@@ -20,14 +20,14 @@ from core.errors import QueryError, StoreError
 from sql.analyst import query_runner
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
-from sql.child_process import child_of
+from sql.engine.child_process import child_of
+from sql.engine.store_files import StoreFiles
 from sql.lake import compaction_process
 from sql.lake.compaction import ChainBounds, CompactionProgress, CompactionRequest, compact
 from sql.lake.compaction_lock import without_compaction
 from sql.lake.compaction_runner import run_compaction
 from sql.lake.find_place import message_of, place_of
 from sql.lake.lake_file import Lake
-from sql.store_files import StoreFiles
 from tests.sql.lake.serving_files import (
     Onlooker,
     many_events,

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from sql.accounts.ledger import Ledger
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
-from sql.ledger import Ledger
-from sql.store import Store
-from sql.store_files import StoreFiles
-from sql.tokens import track_seen
+from sql.tokens.tokens import track_seen
 from tests.sql.lake.serving_files import TOKENS, many_events, write_batch
 from tests.sql.samples import address
 

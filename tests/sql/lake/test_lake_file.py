@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from core.errors import StoreError
-from sql.analyst.open_store import open_to_read
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake import lake_file
 from sql.lake.lake_file import Lake, connect_duckdb
 from sql.lake.lake_statements import LAKE_SCHEMA, load_lake_migrations
 from sql.lake.lake_upkeep import merge_small_files
-from sql.store import Store
-from sql.store_files import StoreFiles
+from sql.lake.open_store import open_to_read
 from tests.sql.lake.serving_files import new_serving
 
 ROOT = Path(__file__).parents[3]
@@ -86,7 +86,7 @@ WRITER = """
 import sqlite3, sys
 from pathlib import Path
 from sql.lake.lake_file import Lake
-from sql.store_files import StoreFiles
+from sql.engine.store_files import StoreFiles
 files = StoreFiles(prefix=Path(sys.argv[1]))
 serving = sqlite3.connect(files.serving, isolation_level=None)
 serving.execute("insert into coverage values (1, 'before', 0, 1)")

@@ -16,17 +16,14 @@ import pytest
 from config.object_store import ObjectStoreKeys
 from config.store_address import PostgresAddress
 from core.errors import QueryError, StoreError
-from core.secret import Secret
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.s3_server import S3Server, running_s3
-from harness.parts.tcp_proxy import proxied
+from core.process.secret import Secret
 from sql.analyst.bounds import Bounds
 from sql.analyst.descriptions import describe_view
 from sql.analyst.export import export_views
-from sql.analyst.open_store import load_views, open_to_read
 from sql.analyst.query_runner import run_sql
 from sql.analyst.statement_check import check_statement
-from sql.child_process import child_of
+from sql.engine.child_process import child_of
+from sql.engine.postgres.leases import Leases
 from sql.lake.bulk_append import BulkRange, append_transfers, list_bulks
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
 from sql.lake.compaction_process import CompactionOrder
@@ -35,7 +32,10 @@ from sql.lake.durable import put_on_disk
 from sql.lake.find_place import message_of, place_of
 from sql.lake.lake_file import Lake
 from sql.lake.lake_place import Turn
-from sql.postgres.leases import Leases
+from sql.lake.open_store import load_views, open_to_read
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.s3_server import S3Server, running_s3
+from tests.harness.parts.tcp_proxy import proxied
 from tests.sql.lake.bulk_frames import tokens, transfers_of
 from tests.sql.lake.serving_files import (
     Onlooker,
@@ -47,7 +47,7 @@ from tests.sql.lake.serving_files import (
 )
 
 CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
-PUT_ON_DISK = "sql.postgres.lake_in_postgres.put_on_disk"
+PUT_ON_DISK = "sql.lake.postgres.lake_in_postgres.put_on_disk"
 COUNT = "select count(*) from v_transfers"
 
 

@@ -12,11 +12,11 @@ import duckdb
 import msgspec
 import pytest
 
+from sql.engine.statements import list_statements, load_statement
 from sql.lake.extensions import sql_text
 from sql.lake.final_batches import SERVING_QUERIES
 from sql.lake.lake_file import connect_duckdb
 from sql.lake.lake_statements import LAKE_QUERIES, load_lake_migrations
-from sql.statements import list_statements, load_statement
 from tests.house.sources import module_name
 from tests.house.test_sql import CODE, READS, calls, named_in, names_in
 from tests.sql.lake.bulk_frames import tokens, transfers_of

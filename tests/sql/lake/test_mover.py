@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import StoreError
+from sql.engine.store_files import StoreFiles
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import CLOSE_AFTER_S, close_batch, move_closed
-from sql.store_files import StoreFiles
 from tests.sql.lake.crashes import crash_before
 from tests.sql.lake.serving_files import (
     EDGE_AMOUNTS,

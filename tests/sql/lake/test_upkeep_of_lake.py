@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, append_transfers
 from sql.lake.chain_facts import copy_facts
 from sql.lake.final_batches import FinalBatches
@@ -24,7 +25,6 @@ from sql.lake.retention import (
     last_block_to_drop,
     list_files,
 )
-from sql.store_files import StoreFiles
 from tests.sql.lake.bulk_frames import tokens, transfers_of
 from tests.sql.lake.serving_files import Event, Onlooker, many_events, write_batch
 

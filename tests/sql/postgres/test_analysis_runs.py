@@ -11,12 +11,12 @@ import psycopg
 import pytest
 
 from core.errors import StoreError
-from core.primitives import Address
-from harness.bare_reports import bare_report
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_store import connect_store
-from sql.postgres import analysis_runs
-from sql.postgres.analysis_runs import (
+from core.evm.primitives import Address
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.engine.postgres.write_guard import guarded_by
+from sql.engine.rows import RefusalRow
+from sql.fleet import analysis_runs
+from sql.fleet.analysis_runs import (
     MOST_DEATHS,
     AnalysisRuns,
     AskedRun,
@@ -24,11 +24,11 @@ from sql.postgres.analysis_runs import (
     TokenRun,
     TokenRunEnd,
 )
-from sql.postgres.report_change_feed import ReportChanges
-from sql.postgres.single_statements import SingleStatements
-from sql.postgres.write_guard import guarded_by
-from sql.reports import NextRefresh, read_report, write_refusal, write_report
-from sql.rows import RefusalRow
+from sql.fleet.report_change_feed import ReportChanges
+from sql.reports.report_tables import NextRefresh, read_report, write_refusal, write_report
+from tests.harness.bare_reports import bare_report
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_store import connect_store
 
 CHAIN = 1
 SETTLED = TokenRunEnd(outcome="settled")

@@ -15,22 +15,22 @@ from config.object_store import ObjectStoreKeys
 from config.plans import load_plans
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import StoreError
-from core.secret import Secret
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer
-from harness.parts.s3_server import running_s3
+from core.process.secret import Secret
+from sql.accounts.ledger import Ledger
 from sql.analyst.query_runner import run_sql
 from sql.backup.make_backup import make_backup
 from sql.backup.manifest import DUMP, LAKE_DATA, MANIFEST
+from sql.backup.postgres.dump_store import dump_store
+from sql.backup.postgres.load_dump import load_dump
 from sql.backup.restore import restore_backup
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
 from sql.lake.compaction_runner import run_compaction
 from sql.lake.lake_file import Lake
-from sql.ledger import Ledger
-from sql.postgres.backup.dump_store import dump_store
-from sql.postgres.backup.load_dump import load_dump
-from sql.store import Store
-from sql.store_files import StoreFiles
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.s3_server import running_s3
 from tests.sql.empty_files import new_store
 from tests.sql.lake.serving_files import (
     PostgresServing,

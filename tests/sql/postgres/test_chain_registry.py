@@ -6,9 +6,9 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from harness.parts.empty_databases import EmptyDatabases
-from sql.postgres.chain_registry import ChainRegistry, FleetChain
-from sql.postgres.single_statements import SingleStatements
+from sql.engine.postgres.chain_registry import ChainRegistry, FleetChain
+from sql.engine.postgres.single_statements import SingleStatements
+from tests.harness.parts.empty_databases import EmptyDatabases
 
 
 class Deployment:

@@ -5,10 +5,10 @@ import threading
 import psycopg
 import pytest
 
-from harness.parts.postgres_server import PostgresServer
-from harness.parts.tcp_proxy import proxied
-from sql.postgres.connection_limits import ConnectionLimits
-from sql.postgres.connection_pool import ConnectionPool
+from sql.engine.postgres.connection_limits import ConnectionLimits
+from sql.engine.postgres.connection_pool import ConnectionPool
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.tcp_proxy import proxied
 
 HASTY = ConnectionLimits(connect_s=2.0, statement_s=0.6, silence_s=0.3, turn_s=0.3)
 

@@ -8,10 +8,10 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from harness.parts.empty_databases import EmptyDatabases
-from sql.postgres import inquiries
-from sql.postgres.inquiries import Inquiries
-from sql.postgres.single_statements import SingleStatements
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.fleet import inquiries
+from sql.fleet.inquiries import Inquiries
+from tests.harness.parts.empty_databases import EmptyDatabases
 
 CHAIN, OTHER = 1, 56
 KINDS = ("exit", "hooks")

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import StoreError
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.tcp_proxy import proxied
-from sql.blocks import read_checkpoint, write_checkpoint
-from sql.postgres.fenced_database import FencedDatabase, LostLeaseError
-from sql.postgres.leases import Leases, LeaseTerm
-from sql.rows import CheckpointRow
-from sql.store import SERVING
+from sql.chain.blocks import read_checkpoint, write_checkpoint
+from sql.engine.postgres.fenced_database import FencedDatabase, LostLeaseError
+from sql.engine.postgres.leases import Leases, LeaseTerm
+from sql.engine.rows import CheckpointRow
+from sql.engine.store import SERVING
 from tests.examples import one_in
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.tcp_proxy import proxied
 
 NAME = "follow:1"
 SHORT_S = 0.2

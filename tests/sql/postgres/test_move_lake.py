@@ -15,20 +15,20 @@ import pytest
 from config.object_store import ObjectStoreKeys
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import StoreError
-from core.secret import Secret
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_store import address_of
-from harness.parts.s3_server import running_s3
+from core.process.secret import Secret
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, append_transfers, list_bulks
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
 from sql.lake.find_place import place_of
 from sql.lake.lake_file import Lake
-from sql.postgres.moving.move_store import move_store
-from sql.postgres.moving.target_catalogue import fill_catalogue
-from sql.store import Store
-from sql.store_files import StoreFiles
+from sql.move.move_store import move_store
+from sql.move.target_catalogue import fill_catalogue
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.s3_server import running_s3
 from tests.sql.lake.bulk_frames import tokens, transfers_of
 from tests.sql.lake.serving_files import (
     PostgresServing,
@@ -44,8 +44,8 @@ _MOVER = """
 import sys
 from pathlib import Path
 from config.store_address import FileAddress
-from harness.parts.postgres_store import address_of
-from sql.postgres.moving.move_store import move_store
+from tests.harness.parts.postgres_store import address_of
+from sql.move.move_store import move_store
 say = lambda *what: print(*what, flush=True)
 move_store(FileAddress(Path(sys.argv[1])), address_of(sys.argv[2], path=Path(sys.argv[3])), say)
 """
@@ -149,7 +149,7 @@ def test_a_file_that_is_lost_on_the_way_is_noticed(
             )
 
     with monkeypatch.context() as patched:
-        patched.setattr("sql.postgres.moving.move_lake.fill_catalogue", fill_short)
+        patched.setattr("sql.move.move_lake.fill_catalogue", fill_short)
         with pytest.raises(StoreError, match=r"transfer of the lake has 990 rows .* 1040 rows"):
             move_store(source, target, lambda *_: None)
     assert not opens(target)

@@ -13,13 +13,13 @@ import pytest
 from config.plans import load_plans
 from config.store_address import FileAddress
 from core.errors import StoreError
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_store import address_of
-from sql.ledger import Ledger
-from sql.postgres.moving.move_store import move_store
-from sql.postgres.moving.target_database import SINGLETONS
-from sql.store import Store
-from sql.store_files import StoreFiles
+from sql.accounts.ledger import Ledger
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from sql.move.move_store import move_store
+from sql.move.target_database import SINGLETONS
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_store import address_of
 from tests.sql.empty_files import new_store
 from tests.sql.processes import ROOT
 from tests.sql.stored import OF_ONE_ENGINE, read_stored, table_names
@@ -37,8 +37,8 @@ import sys
 from pathlib import Path
 from config.plans import load_plans
 from config.store_address import FileAddress
-from harness.parts.postgres_store import address_of
-from sql.postgres.moving.move_store import move_store
+from tests.harness.parts.postgres_store import address_of
+from sql.move.move_store import move_store
 say = lambda *what: print(*what, flush=True)
 move_store(FileAddress(Path(sys.argv[1])), address_of(sys.argv[2]), say, rows_at_once=2)
 """

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreError
-from harness.parts.empty_databases import EmptyDatabases
-from sql.blocks import list_blocks
-from sql.store import Store
+from sql.chain.blocks import list_blocks
+from sql.engine.store import Store
+from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.sql.samples import block
 
 

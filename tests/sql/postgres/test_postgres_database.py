@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from psycopg.conninfo import make_conninfo
 
 from core.errors import StoreError
-from harness.parts.empty_databases import EmptyDatabases
-from harness.parts.postgres_server import PostgresServer, running_postgres
-from harness.parts.postgres_store import address_of, connect_store
-from harness.parts.tcp_proxy import TcpProxy, proxied
-from sql.blocks import list_blocks
-from sql.database_layout import DatabaseLayout
-from sql.postgres.connection_limits import ConnectionLimits
-from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.postgres_url import shown_url
-from sql.statements import POSTGRES_SCHEMA, load_migrations
-from sql.store import SERVING, Store
+from sql.chain.blocks import list_blocks
+from sql.engine.database_layout import DatabaseLayout
+from sql.engine.postgres.connection_limits import ConnectionLimits
+from sql.engine.postgres.postgres_database import PostgresDatabase
+from sql.engine.postgres.postgres_url import shown_url
+from sql.engine.statements import POSTGRES_SCHEMA, load_migrations
+from sql.engine.store import SERVING, Store
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer, running_postgres
+from tests.harness.parts.postgres_store import address_of, connect_store
+from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 from tests.sql.samples import block
 from tests.sql.stored import read_rows, write_rows
 

@@ -4,13 +4,13 @@ import threading
 
 import msgspec
 
-from harness.bare_reports import bare_report
-from sql.reports import write_report
-from sql.store import Store
-from sql.tokens import newest_token_id, pack_places, track_tokens
-from sql.watch_changes import ALL_KINDS
-from sql.watch_messages import list_new
-from sql.watches import NewWatch, add_tokens, create_watch
+from sql.engine.store import Store
+from sql.reports.report_tables import write_report
+from sql.tokens.tokens import newest_token_id, pack_places, track_tokens
+from sql.watches.watch_changes import ALL_KINDS
+from sql.watches.watch_messages import list_new
+from sql.watches.watches import NewWatch, add_tokens, create_watch
+from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address, bare_judgement
 from tests.sql.stored import read_rows
 

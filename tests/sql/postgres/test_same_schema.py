@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from config.store_address import FileAddress
-from sql.ledger import LEDGER_LAYOUT
-from sql.sqlite_file import SqliteFile
-from sql.store import FileStore, Store
-from sql.store_files import StoreFiles
+from sql.accounts.ledger import LEDGER_LAYOUT
+from sql.engine.sqlite_file import SqliteFile
+from sql.engine.store import FileStore, Store
+from sql.engine.store_files import StoreFiles
 from tests.sql.stored import OF_LEDGER, OF_ONE_ENGINE, described_table, read_rows, table_names
 
 Key = tuple[str, ...]

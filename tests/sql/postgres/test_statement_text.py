@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sql.postgres.postgres_database import PostgresDatabase
-from sql.postgres.statement_text import load_numbered, number_parameters
-from sql.statements import LEDGER_QUERIES, QUERIES, list_postgres_statements, list_statements
-from sql.store import Store
+from sql.engine.postgres.postgres_database import PostgresDatabase
+from sql.engine.postgres.statement_text import load_numbered, number_parameters
+from sql.engine.statements import LEDGER_QUERIES, QUERIES, list_postgres_statements, list_statements
+from sql.engine.store import Store
 
 CASES = [
     ("select 1", "select 1", ()),

@@ -1,0 +1,186 @@
+"""Delivers messages to webhooks: in order for each watch, all watches beside one another.
+
+What is to be sent stands in the store until the receiver has taken it: a message is sent at least
+once, with the same id each time.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import Literal
+from urllib.parse import urlsplit
+
+import structlog
+
+from api.watches.delivery.retry_schedule import next_attempt_s
+from api.watches.delivery.webhook_sender import Attempt, WebhookSender
+from core.errors import StoreError
+from core.process.secret import mask_url
+from sql.engine.store import Store
+from sql.watches.watch_messages import (
+    WatchMessage,
+    WebhookTarget,
+    count_failure,
+    delete_old_messages,
+    find_next,
+    list_due,
+    note_delivered,
+    note_failed,
+    set_due,
+)
+from sql.watches.watches import keys_with_watches, pause_watches_of
+
+DeliveryResult = Literal["delivered", "failed", "given_up"]
+"""What became of an attempt. given_up: it failed, and was the last one."""
+
+_MOST_AT_ONCE = 256
+_MOST_PER_HOST = 8
+"""Attempts at one host at the same time: a slow one must not take the place of others."""
+
+_MOST_LOOKED_AT = 5_000
+"""Webhooks that are due, of which those are begun with that have room."""
+
+_LOOK_EVERY_S = 0.25
+_TIDY_EVERY_S = 60.0
+_END_WITHIN_S = 5.0
+_PAUSE_AFTER_FAULT_S = 2.0
+
+_LOG = structlog.get_logger(__name__)
+
+
+class DeliveryWorker:
+    """Sends what the store has to send. One for each store."""
+
+    def __init__(
+        self,
+        store: Store,
+        sender: WebhookSender,
+        *,
+        render: Callable[[WatchMessage], bytes],
+        ended_keys: Callable[[Iterable[int]], set[int]],
+        now_s: Callable[[], float],
+        kept_s: float,
+        observe: Callable[[DeliveryResult], None] = lambda _: None,
+    ) -> None:
+        """`render`: the body of a message. `ended_keys`: which of these keys are revoked or past
+        their end; blocks. `kept_s`: seconds for which sent messages are kept."""
+        self._store = store
+        self._sender = sender
+        self._render = render
+        self._ended_keys = ended_keys
+        self._now_s = now_s
+        self._kept_s = kept_s
+        self._observe = observe
+        self._busy: dict[int, asyncio.Task[None]] = {}
+        """By watch: at most one attempt at a time, so that messages stay in order."""
+        self._hosts = Counter[str]()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Deliver until the stop, then give running attempts a moment."""
+        tidying = asyncio.create_task(self._until(stop, self._tidy, every_s=_TIDY_EVERY_S))
+        await self._until(stop, self._begin_due, every_s=_LOOK_EVERY_S)
+        tidying.cancel()
+        running = {*self._busy.values(), tidying}
+        await asyncio.wait(running, timeout=_END_WITHIN_S)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _until(
+        self, stop: asyncio.Event, step: Callable[[], Awaitable[None]], *, every_s: float
+    ) -> None:
+        while not stop.is_set():
+            try:
+                await step()
+                pause_s = every_s
+            except StoreError as error:
+                _LOG.error("messages of watches cannot be read", why=str(error))
+                pause_s = max(every_s, _PAUSE_AFTER_FAULT_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), pause_s)
+
+    async def _begin_due(self) -> None:
+        """Begin with every webhook that is due, as far as there is room."""
+        due = await asyncio.to_thread(
+            list_due, self._store, now_s=self._now_s(), at_most=_MOST_LOOKED_AT
+        )
+        for target in due:
+            host = urlsplit(target.url).netloc
+            is_full = len(self._busy) >= _MOST_AT_ONCE or self._hosts[host] >= _MOST_PER_HOST
+            if target.watch_id in self._busy or is_full:
+                continue
+            self._hosts[host] += 1
+            self._busy[target.watch_id] = asyncio.create_task(self._deliver(target, host))
+
+    async def _deliver(self, target: WebhookTarget, host: str) -> None:
+        """Send what waits for one webhook, until it has all or an attempt fails."""
+        try:
+            is_taken = True
+            while is_taken:
+                message = await asyncio.to_thread(find_next, self._store, target.watch_id)
+                is_taken = message is not None and await self._send(target, message)
+        except StoreError as error:
+            # It stays due: the next look tries again, and may send a message twice.
+            _LOG.error("a delivery cannot be recorded", watch=target.watch_id, why=str(error))
+            await asyncio.sleep(_PAUSE_AFTER_FAULT_S)
+        except Exception as error:  # noqa: BLE001 - logged whole; the other watches go on
+            _LOG.error("a delivery broke off", watch=target.watch_id, exc_info=error)
+            await asyncio.sleep(_PAUSE_AFTER_FAULT_S)
+        finally:
+            del self._busy[target.watch_id]
+            self._hosts[host] -= 1
+
+    async def _send(self, target: WebhookTarget, message: WatchMessage) -> bool:
+        """Make one attempt and record it; return whether the message was taken."""
+        attempt = await self._sender.send(
+            target.url,
+            target.secret,
+            message_id=f"msg_{message.id}",
+            sent_at_s=int(self._now_s()),
+            body=self._render(message),
+        )
+        if attempt.error is None:
+            await asyncio.to_thread(note_delivered, self._store, message, now_s=self._now_s())
+            self._observe("delivered")
+            return True
+        is_over = await asyncio.to_thread(self._put_off, message, attempt)
+        if is_over:
+            url = mask_url(target.url)
+            _LOG.warning("a watch is failing", watch=target.watch_id, url=url, why=attempt.error)
+        self._observe("given_up" if is_over else "failed")
+        return False
+
+    def _put_off(self, message: WatchMessage, attempt: Attempt) -> bool:
+        """Record a failed attempt; return whether it was the last one."""
+        now_s = self._now_s()
+        with self._store.transaction() as tx:
+            note_failed(tx, message, str(attempt.error), now_s=now_s)
+            counted = count_failure(tx, message.watch_id, now_s=now_s)
+            if counted is None:
+                return False
+            due_s = None
+            if not attempt.is_gone:
+                due_s = next_attempt_s(
+                    failures=counted.failures,
+                    failed_first_at_s=counted.failed_first_at_s,
+                    now_s=now_s,
+                    chance=random.random(),  # noqa: S311 - spreads attempts, guards nothing
+                    retry_after_s=attempt.retry_after_s,
+                )
+            set_due(tx, message.watch_id, due_s=due_s, now_s=now_s)
+        return due_s is None
+
+    async def _tidy(self) -> None:
+        """Delete what is old, and pause the watches of keys that have ended."""
+        await asyncio.to_thread(
+            delete_old_messages, self._store, before_s=self._now_s() - self._kept_s
+        )
+        await asyncio.to_thread(self._pause_ended)
+
+    def _pause_ended(self) -> None:
+        for key_id in self._ended_keys(keys_with_watches(self._store)):
+            with self._store.transaction() as tx:
+                pause_watches_of(tx, key_id)
+            _LOG.info("watches paused, as their key has ended", key=key_id)

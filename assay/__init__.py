@@ -1,0 +1,1 @@
+"""The program: command line, service, doctor and demo."""

@@ -1,0 +1,190 @@
+"""The command line: loads the command that is run, and turns errors into exit codes.
+
+Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from core.errors import AssayError, TokenRefusedError
+from core.process.low_priority import ANALYST, lower_priority
+from core.process.terminal import printable, takes_colours
+
+if TYPE_CHECKING:
+    from config.log import LogFormat
+
+LOW_PRIORITY: Final = {"sql", "export"}
+"""Commands of analysts: many that start at once must not slow the service down."""
+
+EXIT_FAILURE = 1
+EXIT_REFUSED = 3
+EXIT_INTERRUPTED = 130
+
+COMMANDS: Final = {
+    "backtest": "Judge tokens as of the block before their first trade, and score what followed.",
+    "backup": "Copy the store to a new FOLDER, also while the service runs.",
+    "compact": "Move final rows to the lake now, and tidy it up.",
+    "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
+    "doctor": "Check nodes and configured facts against the chain.",
+    "export": "Parquet files of the views, of which each call adds what is new.",
+    "index": "Follow a chain, or back-fill a range of it and end.",
+    "jobs": "Scheduled jobs.",
+    "keys": "API keys.",
+    "move-store": "Move the store in files at PATH to the PostgreSQL database of ASSAY_STORE.",
+    "record": "Judge one token, and write its evidence pack to FILE.",
+    "replay": "Run the calls of an evidence pack again, and print what differs.",
+    "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
+    "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",
+    "serve": "Follow chains, judge tokens and answer requests, in one process.",
+    "sql": "Read-only SQL on the store, also while another process serves from it.",
+    "static": "Static analysis of runtime codes: JSON lines in, JSON lines out.",
+    "status": "Per chain: head, tip, lag, rows, queue.",
+    "watch": "Watches: who is told of changes of which tokens.",
+}
+"""First sentences of the commands' help. Help and completion show them without an import."""
+
+
+def _configure_log(ctx: click.Context, _: click.Parameter, form: "LogFormat | None") -> None:
+    """Configure the log for the command, or for all commands where `assay` itself is told how."""
+    if ctx.resilient_parsing or (form is None and ctx.parent is not None):
+        return
+    from assay.commands.loading import load_structlog, loading  # noqa: PLC0415 - as the next one
+
+    with loading():
+        load_structlog()
+        from config.log import configure_log  # noqa: PLC0415 - help and completion log nothing
+
+    tell_rest = configure_log(form or "text", coloured=takes_colours(sys.stderr, os.environ))
+    ctx.call_on_close(tell_rest)
+
+
+_LOG_FORMAT = click.Option(
+    ["--log-format"],
+    type=click.Choice(["text", "json"]),
+    expose_value=False,
+    callback=_configure_log,
+    help="How events are written to standard error, one a line.  [default: text]",
+)
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version  # noqa: PLC0415 - seldom needed
+
+    click.echo(f"assay {version('assay')}")
+    ctx.exit()
+
+
+class LazyCommands(click.Group):
+    """Imports a command's module when it is run: help and completion need none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in alphabetical order."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import `commands.<name>_command`. None: there is no such command."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = f"{cmd_name.replace('-', '_')}_command"
+        command: click.Command = getattr(import_module(f"assay.commands.{name}"), name)
+        if _LOG_FORMAT not in command.params:
+            command.params.append(_LOG_FORMAT)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve as click does, and tell a command of a similar name where there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            similar = get_close_matches(args[0], COMMANDS, n=1)
+            if not similar:
+                raise
+            message = f"{error.message} Did you mean {similar[0]!r}?"
+            raise click.UsageError(message, ctx=ctx) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command's name, or an option of the group."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, text in sorted(COMMANDS.items())
+            if name.startswith(incomplete)
+        ]
+
+
+@click.group(
+    cls=LazyCommands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    params=[
+        _LOG_FORMAT,
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Print the version and exit.",
+        ),
+    ],
+)
+def cli() -> None:
+    """Assay: can this token be bought, sold and kept?
+
+    Nodes come from ASSAY_RPC_<chain id>, the store from ASSAY_STORE, an overlay from ASSAY_CONFIG.
+
+    Example: assay scan eth 0xA0b8...eB48
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point: one command; our errors become one line and an exit code."""
+    if arguments is None and LOW_PRIORITY.intersection(sys.argv[1:2]):
+        lower_priority(ANALYST)  # of a process of its own; a caller's goes on as it is
+    # polars has system calls go on after Ctrl-C: who waits for input would not notice it
+    signal.siginterrupt(signal.SIGINT, True)
+    try:
+        sys.exit(cli.main(arguments, prog_name="assay", standalone_mode=False))
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        sys.exit(EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(_example_of(error.ctx.command), err=True)
+        sys.exit(error.exit_code)
+    except TokenRefusedError as error:
+        _tell(f"refused: {error.code}: {error.reason}", error)
+        sys.exit(EXIT_REFUSED)
+    except AssayError as error:
+        _tell(f"error: {error}", error)
+        sys.exit(EXIT_FAILURE)
+
+
+def _tell(text: str, error: AssayError) -> None:
+    from assay.commands.next_steps import next_step  # noqa: PLC0415 - help needs none
+
+    click.echo(printable(text), err=True)
+    if (step := next_step(error)) is not None:
+        click.echo(f"next: {step}", err=True)
+
+
+def _example_of(command: click.Command) -> str:
+    """Return the example in a command's help, which every command has."""
+    return " ".join("".join((command.help or "").partition("Example:")[1:]).split())

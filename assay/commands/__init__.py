@@ -1,0 +1,1 @@
+"""The commands of the command line, one a file; `assay/cli.py` loads the one that is run."""

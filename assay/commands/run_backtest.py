@@ -1,0 +1,216 @@
+"""The work of `assay backtest`: tokens judged as of a past block, and what became of buyers."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, closing
+from typing import Literal
+
+import click
+import msgspec
+from rich.table import Table
+
+from analysis.backtest.buyer_outcomes import (
+    SPANS_S,
+    LaunchedToken,
+    ReadSale,
+    ScoredToken,
+    confusion_of,
+    false_safe,
+    outcomes_of,
+)
+from analysis.backtest.past_verdicts import judge_as_of
+from analysis.backtest.pool_trades import attribute_trades
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import NoFactsIndex
+from api.formats.judging import make_judge
+from assay.commands.nodes import asking_nodes_of, connect, find_chain
+from assay.commands.progress import progress_steps
+from assay.commands.tables import OUT, cell_text
+from config.chains import Chain
+from config.settings import load_settings
+from config.settings_model import Settings
+from core.errors import TokenRefusedError, UpstreamError
+from core.evm.primitives import ZERO_ADDRESS, Address
+from core.report.judgement import Judge
+from core.rpc.client import RpcClient
+from indexer.reads import fetch_header
+from indexer.sale_attempts import BlockWindow, fetch_sale_attempts
+from sql.analyst.launch_trades import find_first_trades, indexed_until, read_launch_events
+from sql.lake.open_store import open_to_read
+
+BacktestOutput = Literal["table", "json"]
+ReadSpan = Literal["none", "hour", "day", "week"]
+
+_EXIT_FALSE_SAFE = 1
+
+
+def run_backtest(
+    name: str, *, first: int, last: int, receipts: ReadSpan, output: BacktestOutput
+) -> None:
+    """Score the tokens that first traded in these blocks, and print what came out. `receipts`: for
+    how long after its first trade a token's sales are read from the node.
+
+    Ends with 1 where one that was called safe trapped its buyers within an hour. Raises
+    BadParameter, ConfigError, StoreError, UpstreamError.
+    """
+    if first > last:
+        message = f"{first} is above --to {last}"
+        raise click.BadParameter(message, param_hint="--from")
+    settings = load_settings(os.environ)
+    chain = find_chain(settings, name)
+    launches, until_s = _read(chain, settings, first, last)
+    read_s = SPANS_S.get(receipts, 0)
+    with asking_nodes_of(chain):
+        scored = asyncio.run(_score_all(settings, chain, launches, until_s=until_s, read_s=read_s))
+    if output == "json":
+        for one in (*scored, *confusion_of(scored)):
+            click.echo(msgspec.json.encode(one).decode())
+    else:
+        _print_table(scored)
+    if false_safe(scored):
+        sys.exit(_EXIT_FALSE_SAFE)
+
+
+def _read(
+    chain: Chain, settings: Settings, first: int, last: int
+) -> tuple[list[LaunchedToken], int]:
+    anchors = {ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)}
+    with closing(open_to_read(settings.store, memory_mb=settings.sql.memory_mb)) as store:
+        found = find_first_trades(
+            store,
+            chain_id=chain.id,
+            first=first,
+            last=last,
+            anchors=anchors,
+            holders=_holders(chain),
+        )
+        events = read_launch_events(store, found, chain_id=chain.id, most_s=max(SPANS_S.values()))
+        launches = [
+            LaunchedToken(
+                token=one.token,
+                pool=one.pool,
+                first_block=one.first_block,
+                first_s=one.first_s,
+                trades=attribute_trades(one, events[one.token]),
+            )
+            for one in found
+        ]
+        return launches, indexed_until(store, chain_id=chain.id)
+
+
+def _holders(chain: Chain) -> dict[str, Address]:
+    """Return the contracts that hold the tokens of all pools of an exchange, by its name."""
+    return {
+        dex.name: dex.vault or dex.factory
+        for dex in chain.dexes
+        if dex.vault or dex.kind == "AmmV4"
+    }
+
+
+async def _score_all(
+    settings: Settings,
+    chain: Chain,
+    launches: Sequence[LaunchedToken],
+    *,
+    until_s: int,
+    read_s: int,
+) -> list[ScoredToken]:
+    with progress_steps(is_kept=False) as show:
+        scored = []
+        async for one in _score(settings, chain, launches, until_s=until_s, read_s=read_s):
+            scored.append(one)
+            show("judging tokens as of before their first trade", len(scored), len(launches))
+        return scored
+
+
+async def _score(
+    settings: Settings,
+    chain: Chain,
+    launches: Sequence[LaunchedToken],
+    *,
+    until_s: int,
+    read_s: int,
+) -> AsyncIterator[ScoredToken]:
+    judge = make_judge([chain], settings.analysis)
+    async with AsyncExitStack() as stack:
+        client = await connect(stack, chain, settings)
+        launches = await _with_read(client, launches, read_s=read_s)
+        context = ChainContext(
+            chain=chain,
+            node=client,
+            index=NoFactsIndex(),
+            settings=settings.analysis,
+            now_s=time.time,
+        )
+        for launch in launches:
+            verdict, reason = await _verdict(context, client, judge, launch)
+            yield ScoredToken(
+                token=launch.token,
+                block_number=launch.first_block - 1,
+                verdict=verdict,
+                reason=reason,
+                buyers=outcomes_of(launch, until_s=until_s),
+            )
+
+
+async def _with_read(
+    client: RpcClient, launches: Sequence[LaunchedToken], *, read_s: int
+) -> list[LaunchedToken]:
+    """Return the launches with the sales that were tried in their first `read_s` seconds."""
+    bought: dict[Address, set[Address]] = {}
+    for one in launches:
+        for trade in one.trades:
+            if trade.is_buy:
+                bought.setdefault(trade.trader, set()).add(one.token)
+    windows = [
+        BlockWindow(first=one.first_block, until_s=one.first_s + read_s)
+        for one in launches
+        if read_s and any(trade.is_buy for trade in one.trades)
+    ]
+    buyers = {trader: sorted(tokens) for trader, tokens in bought.items()}
+    read: dict[Address, list[ReadSale]] = {}
+    for attempt in await fetch_sale_attempts(client, windows, buyers):
+        sale = ReadSale(
+            block_number=attempt.block_number,
+            time_s=attempt.time_s,
+            trader=attempt.trader,
+            asked_raw=attempt.asked_raw,
+            has_failed=attempt.has_failed,
+        )
+        read.setdefault(attempt.token, []).append(sale)
+    return [msgspec.structs.replace(one, read=tuple(read.get(one.token, ()))) for one in launches]
+
+
+async def _verdict(
+    context: ChainContext, client: RpcClient, judge: Judge, launch: LaunchedToken
+) -> tuple[str, str]:
+    """Return the verdict of before the first trade, or why there is none."""
+    try:
+        header = await fetch_header(client, launch.first_block - 1)
+        if header is None:
+            return "not_judged", "the node lacks the block"
+        report = await judge_as_of(context, launch.token, header.ref)
+    except TokenRefusedError as error:
+        return "refused", error.reason
+    except UpstreamError as error:
+        return "not_judged", str(error)
+    judgement = judge(report)
+    if judgement is None:
+        return "not_judged", "the chain is not configured"
+    return judgement.verdict, ""
+
+
+def _print_table(scored: Sequence[ScoredToken]) -> None:
+    columns = ("verdict", "within", "trapped", "sold", "untried", "not over")
+    table = Table(*columns, title=f"{len(scored)} tokens")
+    for row in confusion_of(scored):
+        table.add_row(*map(cell_text, msgspec.structs.astuple(row)))
+    OUT.print(table)
+    for one in false_safe(scored):
+        OUT.print(cell_text(f"called safe, and trapped its buyers: {one.token}"))
+    reasons = sorted({one.reason for one in scored if one.verdict == "not_judged"})
+    for reason in reasons:
+        OUT.print(cell_text(f"not judged: {reason}"))

@@ -1,0 +1,127 @@
+"""The work of `assay index`: following of one chain, or a back-fill of a range of it."""
+
+import asyncio
+import gc
+import os
+from contextlib import AsyncExitStack, closing
+
+import click
+import structlog
+
+from assay.commands.nodes import asking_nodes_of, connect, find_chain
+from assay.commands.progress import progress_bars
+from assay.commands.stores import open_store
+from config.chains import Chain
+from config.settings import load_settings
+from config.settings_model import Settings
+from core.process.allocator import share_one_arena
+from core.process.stop_signals import stop_on_signals
+from core.rpc.client import RpcClient
+from indexer.backfill import BackfillProgress, BackfillResult, backfill
+from sql.chain.follow_lock import following
+from sql.chain.quote_tokens import write_quote_tokens
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+
+_YOUNG_OBJECTS = 10_000
+"""Objects after which a back-fill looks for cycles."""
+
+_LOG = structlog.get_logger("assay")
+
+
+def run_index(name: str, from_block: int | None, to_block: int | None) -> None:
+    """Back-fill the range of the chain of that name; without a range, follow it until SIGINT or
+    SIGTERM.
+
+    Raises BadParameter, ConfigError, StoreError, UpstreamError.
+    """
+    if from_block is not None and to_block is not None:
+        _check_range(from_block, to_block)
+    share_one_arena()
+    settings = load_settings(os.environ)
+    chain = find_chain(settings, name)
+    with asking_nodes_of(chain):
+        asyncio.run(_index(settings, chain, from_block, to_block))
+
+
+def _check_range(first: int, last: int) -> None:
+    """Raise BadParameter for a range that ends before it begins."""
+    if first > last:
+        reason = f"the range ends at block {last}, before its first block {first}"
+        raise click.BadParameter(reason, param_hint="--from and --to")
+
+
+async def _index(
+    settings: Settings, chain: Chain, from_block: int | None, to_block: int | None
+) -> None:
+    is_follower = from_block is None and to_block is None
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    async with AsyncExitStack() as stack:
+        store = stack.enter_context(closing(open_store(settings.store)))
+        write_quote_tokens(store, [chain])
+        client = await connect(stack, chain, settings)
+        if is_follower:
+            await _follow(chain, client, store, settings, stop)
+            return
+        head = await client.fetch_head()
+        last = max(0, head.number - chain.finality_blocks) if to_block is None else to_block
+        first = _start_of(chain) if from_block is None else from_block
+        _check_range(first, last)
+        result = await _backfill(chain, client, store, settings, first=first, last=last)
+        click.echo(
+            f"blocks {first} to {result.done_to}: {result.rows} rows of {result.logs} logs in "
+            f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
+        )
+        if result.done_to < last:
+            _tell_rest(chain, result.done_to + 1, last)
+
+
+def _tell_rest(chain: Chain, first: int, last: int) -> None:
+    """Say what is not stored yet, and end with 1. Raises ClickException."""
+    wait_s = (last - first + 1) * chain.block_time_s
+    message = (
+        f"blocks {first} to {last} are not final yet, and following does not hold them. Run the "
+        f"same again in about {wait_s:.0f} s, or follow {chain.slug}"
+    )
+    raise click.ClickException(message)
+
+
+async def _follow(
+    chain: Chain, client: RpcClient, store: Store, settings: Settings, stop: asyncio.Event
+) -> None:
+    from indexer.follow import follow  # noqa: PLC0415 - a back-fill starts without it
+
+    with following(StoreFiles(prefix=settings.store.prefix), chain.id):
+        _LOG.info("following", chain=chain.slug, store=str(settings.store))
+        await follow(chain, client, store, settings.indexer, stop=stop)
+
+
+async def _backfill(
+    chain: Chain, client: RpcClient, store: Store, settings: Settings, *, first: int, last: int
+) -> BackfillResult:
+    # Rows of a piece live and die together, ten thousands at once: looking through them for cycles
+    # at each 700 finds nothing.
+    gc.set_threshold(_YOUNG_OBJECTS)
+    with progress_bars() as show:
+
+        def report(progress: BackfillProgress) -> None:
+            show(
+                f"back-filling {chain.display_name}", progress.done_to - first + 1, last - first + 1
+            )
+
+        return await backfill(
+            chain,
+            client,
+            store,
+            settings.indexer,
+            from_block=first,
+            to_block=last,
+            progress=report,
+        )
+
+
+def _start_of(chain: Chain) -> int:
+    """Where a chain's exchanges begin, as far as the chain file knows."""
+    known = [dex.from_block for dex in chain.dexes if dex.from_block is not None]
+    return min(known, default=chain.start_block or 0)

@@ -1,0 +1,107 @@
+"""The work of `assay scan`: one analysis, printed as a card, as JSON or as CSV."""
+
+import asyncio
+import os
+import sys
+import time
+from contextlib import AsyncExitStack
+from typing import Literal
+
+import click
+
+from analysis.external.connect import connect_services
+from analysis.market.token_price import find_price
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.scan import scan
+from analysis.reads.indexed_facts import NoFactsIndex
+from analysis.token.admission import admit_address
+from api.formats.rendering import Format, render_refusal, render_report
+from api.formats.token_snapshot import TokenSnapshot, take_snapshot
+from assay.commands.csv_row import csv_of
+from assay.commands.nodes import asking_nodes_of, connect, find_chain
+from assay.commands.progress import progress_steps
+from config.chains import Chain
+from config.settings import load_settings
+from config.settings_model import Settings
+from core.errors import TokenRefusedError
+from core.process.terminal import printable
+
+Output = Literal["card", "json", "csv"]
+
+
+def choose_output(*, is_format_chosen: bool) -> Output:
+    """Return how to print where it was not said: a card to people, JSON to programs and to who
+    names a format."""
+    return "card" if sys.stdout.isatty() and not is_format_chosen else "json"
+
+
+def run_scan(name: str, address: str, *, form: Format, output: Output, is_priced: bool) -> None:
+    """Analyse one token on the chain of that name and print the answer.
+
+    Raises BadParameter, ConfigError, UpstreamError, InternalError; TokenRefusedError after the
+    refusal is printed.
+    """
+    settings = load_settings(os.environ)
+    chain = find_chain(settings, name)
+    try:
+        with asking_nodes_of(chain), progress_steps(is_kept=False) as show:
+            show("reading the chain, simulating trades", 0, None)
+            snapshot = asyncio.run(_scan(settings, chain, address, is_priced=is_priced))
+    except TokenRefusedError as error:
+        if output != "card":
+            _print(render_refusal(chain, address, form, error), output)
+        raise
+    if output == "card":
+        _print_card(snapshot)
+    else:
+        _print(render_report(snapshot, form), output)
+
+
+def _print(body: bytes, output: Literal["json", "csv"]) -> None:
+    if output == "csv":
+        click.echo(csv_of(body), nl=False)
+    else:
+        click.echo(printable(body.decode()))
+
+
+def _print_card(snapshot: TokenSnapshot) -> None:
+    from api.pages.views.token_view import view_token  # noqa: PLC0415 - JSON is printed without
+    from assay.commands.tables import make_console  # noqa: PLC0415 - as above
+    from assay.commands.token_card import CARD_WIDTH, make_card, more_of  # noqa: PLC0415 - as above
+
+    console = make_console(soft_wrap=False)
+    console.width = min(console.width, CARD_WIDTH)
+    view = view_token(snapshot, now_s=time.time())
+    console.print(make_card(view))
+    console.print(more_of(view), soft_wrap=True)
+
+
+async def _scan(
+    settings: Settings, chain: Chain, address: str, *, is_priced: bool
+) -> TokenSnapshot:
+    token = admit_address(address)
+    async with AsyncExitStack() as stack:
+        client = await connect(stack, chain, settings)
+        outside = await stack.enter_async_context(connect_services(settings))
+        context = ChainContext(
+            chain=chain,
+            node=client,
+            index=NoFactsIndex(),
+            settings=settings.analysis,
+            now_s=time.time,
+            external=outside,
+        )
+        *_, report = [one async for one in scan(context, token)]
+        price = None
+        if is_priced:
+            price = await find_price(
+                chain, report, market_data=outside.market_data, now_s=time.time()
+            )
+        return take_snapshot(
+            report,
+            chain,
+            now_s=time.time(),
+            liquid_above_usd=settings.analysis.min_liquidity_usd,
+            has_owner_simulation=settings.analysis.owner_simulation,
+            price=price,
+        )

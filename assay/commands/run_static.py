@@ -1,0 +1,64 @@
+"""The work of `assay static`: static analysis of runtime codes, one line an answer."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+import click
+import msgspec
+
+from analysis.static.analyse_stream import analyse_lines, lines_of
+from analysis.static.printers import PRINTERS
+from assay.commands.progress import Show, progress_bars
+
+
+def run_static(file: IO[bytes]) -> None:
+    """Write an answer to each line of the file as soon as it is made."""
+    if sys.stdout.isatty():  # the answers themselves show how far it is
+        _write(analyse_lines(lines_of(file)))
+        return
+    with progress_bars() as show:
+        _write(analyse_lines(_noted(lines_of(file), show, _size_of(file))))
+
+
+def _write(answers: Iterable[bytes]) -> None:
+    for line in answers:
+        sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def run_printer(file: IO[bytes], printer: str) -> None:
+    """Print one view of the code in the first line. Raises BadParameter where it is none."""
+    click.echo(PRINTERS[printer](_one_code(file)), nl=False)
+
+
+def _noted(lines: Iterator[bytes], show: Show, size: int | None) -> Iterator[bytes]:
+    """Yield the lines, and show how many bytes of them have been taken."""
+    taken = 0
+    for line in lines:
+        yield line
+        taken += len(line) + 1
+        show("bytes of codes", taken if size is None else min(taken, size), size)
+
+
+def _size_of(file: IO[bytes]) -> int | None:
+    """Bytes of the file. None: it has no size, as a pipe has none."""
+    try:
+        about = os.fstat(file.fileno())
+    except OSError:
+        return None
+    return about.st_size if stat.S_ISREG(about.st_mode) else None
+
+
+def _one_code(file: IO[bytes]) -> bytes:
+    line = file.readline().strip()
+    try:
+        text = line.decode()
+        if text.startswith("{"):
+            text = str(msgspec.json.decode(line)["runtime"])
+        return bytes.fromhex(text.removeprefix("0x"))
+    except (ValueError, KeyError, msgspec.DecodeError) as error:
+        reason = "neither hex nor a JSON line with `runtime`"
+        raise click.BadParameter(reason, param_hint="FILE") from error

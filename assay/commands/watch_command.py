@@ -1,0 +1,115 @@
+"""assay watch: make, list, pause and remove watches of tokens."""
+
+import click
+
+from assay.commands.chain_argument import CHAIN
+from assay.commands.loading import loading
+
+KINDS = ("verdict", "trading", "tax", "owner", "deadline", "liquidity", "flags", "identity")
+"""Those of `sql.watches.watch_changes`, which help and completion show without importing it."""
+
+
+@click.group("watch")
+def watch_command() -> None:
+    """Watches: who is told of changes of which tokens. A service on the store does the telling.
+
+    Example: assay watch add Listings eth 0x6B17...1d0F --webhook https://bot.example.com/assay
+    """
+
+
+@watch_command.command()
+@click.argument("name")
+@click.argument("chain", type=CHAIN)
+@click.argument("addresses", nargs=-1, required=True)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice((*KINDS, "baseline")),
+    help="What to tell of; may be given more than once.  [default: all but baseline]",
+)
+@click.option("--webhook", help="URL that messages are posted to. Without it they are read.")
+@click.option("--key", "key_id", type=int, help="Number of the API key that it is to belong to.")
+@click.option("--to", "watch_id", type=int, help="Add the tokens to this watch instead.")
+def add(
+    name: str,
+    chain: str,
+    addresses: tuple[str, ...],
+    kinds: tuple[str, ...],
+    webhook: str | None,
+    key_id: int | None,
+    watch_id: int | None,
+) -> None:
+    """Make a watch and print it with its secret, which is shown this once. Limits of plans do not
+    apply here.
+
+    Example: assay watch add Listings eth 0x6B17...1d0F --webhook https://bot.example.com/assay
+    """
+    with loading():
+        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+
+    if watch_id is None:
+        run_watch.add_watch(
+            name, chain, addresses, kinds=kinds or KINDS, url=webhook, key_id=key_id
+        )
+    else:
+        run_watch.add_to_watch(watch_id, chain, addresses)
+
+
+@watch_command.command("list")
+def list_watches() -> None:
+    """All watches, one JSON object a line. Example: assay watch list"""
+    with loading():
+        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+
+    run_watch.list_all()
+
+
+@watch_command.command()
+@click.argument("watch_id", type=int)
+def show(watch_id: int) -> None:
+    """One watch, its tokens and its last messages. Example: assay watch show 3"""
+    with loading():
+        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+
+    run_watch.show_one(watch_id)
+
+
+@watch_command.command()
+@click.argument("watch_id", type=int)
+def pause(watch_id: int) -> None:
+    """Tell nothing until it is resumed. Example: assay watch pause 3"""
+    with loading():
+        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+
+    run_watch.pause(watch_id)
+
+
+@watch_command.command()
+@click.argument("watch_id", type=int)
+def resume(watch_id: int) -> None:
+    """Go on with one that is paused or failing. Example: assay watch resume 3"""
+    with loading():
+        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+
+    run_watch.resume(watch_id)
+
+
+@watch_command.command()
+@click.argument("watch_id", type=int)
+def remove(watch_id: int) -> None:
+    """Delete a watch with its messages. Example: assay watch remove 3"""
+    with loading():
+        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+
+    run_watch.remove(watch_id)
+
+
+@watch_command.command("test")
+@click.argument("watch_id", type=int)
+def send_test(watch_id: int) -> None:
+    """Send a message that tells nothing, once a service runs. Example: assay watch test 3"""
+    with loading():
+        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+
+    run_watch.send_test(watch_id)

@@ -1,0 +1,142 @@
+"""Opens and fills pools of concentrated liquidity, each with one position over the whole range."""
+
+from math import isqrt
+
+import msgspec
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from assay.demo.layout import FOR_EVER, Pool, Sides, VenueKey, Venues, positions_of
+from assay.demo.pipeline import Pipeline
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
+
+POOL_FEE = 3_000
+"""Of V3 and V4 pools, in hundredths of a basis point."""
+POOL_KEY = "(address,address,uint24,int24,address)"
+
+_DYNAMIC_FEE = 0x800000
+"""Stands in a V4 pool's key where a hook sets the fee. Source: v4-core, LPFeeLibrary."""
+_PANCAKE_FEE = 2_500
+_V4_SPACING = 60
+_SLIPSTREAM_SPACING = 200
+_OUTERMOST_TICK = {"v3": 887_220, "algebra": 887_220, "v4": 887_220} | {
+    "pancake": 887_250,
+    "slipstream": 887_200,
+}
+"""The last tick, a multiple of the venue's spacing, that pools allow."""
+
+
+def open_concentrated(
+    pipeline: Pipeline, venues: Venues, venue: VenueKey, sides: Sides, *, hooks: Address
+) -> Pool:
+    """Make and price the pool. Its tokens need not exist yet; hooks count on V4 only."""
+    pool = _plan(venues, venue, sides, hooks)
+    tokens, amounts = _sort_sides(sides, pool)
+    price = isqrt((amounts[1] << 192) // amounts[0])
+    opening: dict[str, tuple[Address, str, tuple[object, ...]]] = {
+        "v3": (
+            positions_of(venues.v3),
+            "createAndInitializePoolIfNecessary(address,address,uint24,uint160)",
+            (*tokens, pool.fee, price),
+        ),
+        "algebra": (
+            positions_of(venues.algebra),
+            "createAndInitializePoolIfNecessary(address,address,address,uint160,bytes)",
+            (*tokens, ZERO_ADDRESS, price, b""),
+        ),
+        "pancake": (
+            positions_of(venues.pancake),
+            "open(address,address,int24,uint160)",
+            (*tokens, pool.fee, price),
+        ),
+        "slipstream": (
+            positions_of(venues.slipstream),
+            "open(address,address,int24,uint160)",
+            (*tokens, pool.tick_spacing, price),
+        ),
+        "v4": (
+            venues.v4.factory,
+            f"initialize({POOL_KEY},uint160)",
+            (pool_key(pool, sides.token), price),
+        ),
+    }
+    to, signature, values = opening[venue]
+    pipeline.call(to, signature, *values, sender=sides.opener or sides.owner)
+    return pool
+
+
+def fill_concentrated(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
+    """Put the owner's sides into an open pool. The owner has approved who takes them."""
+    tokens, amounts = _sort_sides(sides, pool)
+    outermost = _OUTERMOST_TICK[pool.venue]
+    is_wrapped = sides.quote == venues.wrapped_native.address
+    value_wei = sides.quote_raw if is_wrapped or pool.quote == ZERO_ADDRESS else 0
+    liquidity = isqrt(amounts[0] * amounts[1])
+    if pool.venue in ("pancake", "slipstream"):
+        if is_wrapped:
+            pipeline.call(sides.quote, "deposit()", sender=sides.owner, value_wei=value_wei)
+        pipeline.call(
+            positions_of(venues.dex_of(pool.venue)),
+            "mint(address,address,int24,int24,uint128)",
+            *(*tokens, pool.fee or pool.tick_spacing, outermost, liquidity * 9_999 // 10_000),
+            sender=sides.owner,
+        )
+        return
+    if pool.venue == "v4":
+        pipeline.call(
+            venues.liquidity_v4,
+            f"modifyLiquidity({POOL_KEY},(int24,int24,int256,bytes32),bytes)",
+            *(pool_key(pool, sides.token), (-outermost, outermost, liquidity, bytes(32)), b""),
+            sender=sides.owner,
+            value_wei=value_wei + 1 if value_wei else 0,  # rounding; what is left comes back
+        )
+        return
+    key: tuple[object, ...] = (ZERO_ADDRESS,) if pool.venue == "algebra" else (pool.fee,)
+    key_type = "address" if pool.venue == "algebra" else "uint24"
+    receiver = sides.liquidity_to or sides.owner
+    pipeline.call(
+        positions_of(venues.dex_of(pool.venue)),
+        f"mint((address,address,{key_type},int24,int24,"
+        "uint256,uint256,uint256,uint256,address,uint256))",
+        (*tokens, *key, -outermost, outermost, *amounts, 0, 0, receiver, FOR_EVER),
+        sender=sides.owner,
+        value_wei=value_wei,
+    )
+
+
+def pool_key(pool: Pool, token: Address) -> tuple[str, str, int, int, str]:
+    """The key of a V4 pool."""
+    first, second = sorted((token, pool.quote))
+    return (first, second, pool.fee, pool.tick_spacing, pool.hooks)
+
+
+def _sort_sides(sides: Sides, pool: Pool) -> tuple[tuple[Address, Address], tuple[int, int]]:
+    """Tokens and amounts in the pool's order."""
+    if sides.token < pool.quote:
+        return (sides.token, pool.quote), (sides.token_raw, sides.quote_raw)
+    return (pool.quote, sides.token), (sides.quote_raw, sides.token_raw)
+
+
+def _plan(venues: Venues, venue: VenueKey, sides: Sides, hooks: Address) -> Pool:
+    pool = Pool(
+        venue=venue,
+        dex=venues.dex_of(venue).name,
+        kind=venues.dex_of(venue).kind,
+        address=ZERO_ADDRESS,
+        quote=sides.quote,
+        fee={"v3": POOL_FEE, "pancake": _PANCAKE_FEE}.get(venue, 0),
+        tick_spacing=_SLIPSTREAM_SPACING if venue == "slipstream" else 0,
+    )
+    if venue != "v4":
+        return pool
+    is_native = sides.quote == venues.wrapped_native.address
+    pool = msgspec.structs.replace(
+        pool,
+        address=venues.v4.factory,
+        quote=ZERO_ADDRESS if is_native else sides.quote,
+        fee=_DYNAMIC_FEE if hooks == venues.dynamic_hook else POOL_FEE,
+        tick_spacing=_V4_SPACING,
+        hooks=hooks,
+    )
+    digest = keccak(encode([POOL_KEY], [pool_key(pool, sides.token)])).hex()
+    return msgspec.structs.replace(pool, pool_id=Hash32("0x" + digest))

@@ -1,0 +1,82 @@
+"""All checks, in the order they are run. Identity and head come first: the rest is meaningless
+without them."""
+
+from assay.doctor.abilities import (
+    announced_heads,
+    batches,
+    block_logs,
+    block_receipts,
+    blocks_by_hash,
+    call_overrides,
+    call_traces,
+    chain_identity,
+    fee_history,
+    finality,
+    head_age,
+    latency,
+    log_gaps,
+    log_ranges,
+    logs_of_all,
+    message_sizes,
+    methods_answered,
+    old_states,
+    packed_reads,
+    pinned_state,
+    rate_limit,
+    simulated_base_fee,
+    simulated_blocks,
+    simulation,
+    simulation_validation,
+)
+from assay.doctor.check import Check
+from assay.doctor.facts import (
+    contract_code,
+    known_pool,
+    launches_announced,
+    named_factories,
+    pools_announced,
+    price_feed,
+    stable_coins,
+    start_blocks,
+    wrapped_coin,
+)
+
+IDENTITY: Check = chain_identity.CHECK
+"""Run before there is a head. Where it fails, no other is run."""
+
+CHECKS: tuple[Check, ...] = (
+    head_age.CHECK,
+    blocks_by_hash.CHECK,
+    finality.CHECK,
+    announced_heads.CHECK,
+    methods_answered.CHECK,
+    pinned_state.CHECK,
+    call_overrides.CHECK,
+    packed_reads.CHECK,
+    old_states.CHECK,
+    simulation.CHECK,
+    simulated_blocks.CHECK,
+    simulated_base_fee.CHECK,
+    simulation_validation.CHECK,
+    call_traces.CHECK,
+    fee_history.CHECK,
+    logs_of_all.CHECK,
+    block_logs.CHECK,
+    log_ranges.CHECK,
+    log_gaps.CHECK,
+    block_receipts.CHECK,
+    batches.CHECK,
+    message_sizes.CHECK,
+    latency.CHECK,
+    contract_code.CHECK,
+    named_factories.CHECK,
+    wrapped_coin.CHECK,
+    stable_coins.CHECK,
+    price_feed.CHECK,
+    known_pool.CHECK,
+    pools_announced.CHECK,
+    launches_announced.CHECK,
+    start_blocks.CHECK,
+    # last: what it provokes lasts for a while
+    rate_limit.CHECK,
+)

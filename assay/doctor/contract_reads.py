@@ -1,0 +1,56 @@
+"""Calls of contracts at the head, and what they return. No I/O."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.reads.eth_reads import decode_text
+from assay.doctor.check import Asking, ProbeAnswer, ask, is_result, word_of
+from assay.doctor.tracers import pinned
+from core.evm.abi import call_data
+from core.evm.primitives import Address, address_of
+from core.rpc.headers import Header
+from core.rpc.messages import RpcRequest
+
+
+class ContractGetter(msgspec.Struct, frozen=True):
+    """A call without effects."""
+
+    contract: Address
+    signature: str
+    arguments: tuple[object, ...] = ()
+
+    def request(self, head: Header) -> RpcRequest:
+        """Return the eth_call at the head."""
+        data = call_data(self.signature, *self.arguments)
+        return RpcRequest("eth_call", ({"to": self.contract, "data": data}, pinned(head)))
+
+
+def read_all(
+    head: Header, getters: Sequence[ContractGetter]
+) -> Asking[dict[ContractGetter, ProbeAnswer]]:
+    """Return the answer to each getter, each asked once."""
+    unique = list(dict.fromkeys(getters))
+    answers = yield ask(*(getter.request(head) for getter in unique))
+    return dict(zip(unique, answers.all, strict=True))
+
+
+def bytes_in(answer: ProbeAnswer) -> bytes:
+    """Return what a call returned; empty where it failed."""
+    if not is_result(answer):
+        return b""
+    try:
+        return bytes.fromhex(msgspec.json.decode(answer, type=str).removeprefix("0x"))
+    except ValueError:
+        return b""
+
+
+def address_in(answer: ProbeAnswer) -> Address | None:
+    """Return the address that a call returned. None: it failed, or returned none."""
+    word = word_of(answer)
+    return None if word is None else address_of(word)
+
+
+def text_in(answer: ProbeAnswer) -> str | None:
+    """Return the text that a call returned. None: it failed, or returned none."""
+    return decode_text(bytes_in(answer))

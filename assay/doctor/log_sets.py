@@ -1,0 +1,72 @@
+"""Logs as nodes send them, as sets to compare. No I/O."""
+
+import msgspec
+
+from assay.doctor.check import ProbeAnswer, result_of
+from core.evm.primitives import Hash32
+from core.rpc.headers import Header
+from core.rpc.messages import RpcRequest
+from indexer.answer_checks import bloom_mask
+
+
+class NodeLog(msgspec.Struct, frozen=True, rename="camel"):
+    """One log."""
+
+    address: str
+    topics: tuple[str, ...]
+    data: str
+    block_number: str
+    block_hash: str
+    log_index: str
+
+    @property
+    def height(self) -> int:
+        """Return the number of its block."""
+        return int(self.block_number, 16)
+
+
+class _Receipt(msgspec.Struct):
+    logs: list[NodeLog]
+
+
+def logs_of(answer: ProbeAnswer, *, asked: str) -> list[NodeLog]:
+    """Decode the answer to eth_getLogs. Raises NotHeldError, and msgspec's errors."""
+    return msgspec.json.decode(result_of(answer, asked=asked), type=list[NodeLog])
+
+
+def receipt_logs(answer: ProbeAnswer, *, asked: str) -> list[NodeLog] | None:
+    """Decode the logs in the answer to eth_getBlockReceipts. None: the node has no such block.
+
+    Raises NotHeldError, and msgspec's errors.
+    """
+    raw = result_of(answer, asked=asked)
+    receipts = msgspec.json.decode(raw, type=list[_Receipt] | None)
+    return None if receipts is None else [log for one in receipts for log in one.logs]
+
+
+def query(first: int, last: int, topics: tuple[Hash32, ...], address: object = None) -> RpcRequest:
+    """Return the request for logs of a range of blocks. `address` None: of all contracts."""
+    where: dict[str, object] = {
+        "fromBlock": hex(first),
+        "toBlock": hex(last),
+        "topics": [list(topics)],
+    }
+    if address is not None:
+        where["address"] = address
+    return RpcRequest("eth_getLogs", (where,))
+
+
+def query_block(header: Header, topics: tuple[Hash32, ...] = ()) -> RpcRequest:
+    """Return the request for logs of one block by its hash; without topics, for all."""
+    where: dict[str, object] = {"blockHash": header.ref.hash}
+    return RpcRequest("eth_getLogs", ({**where, "topics": [list(topics)]} if topics else where,))
+
+
+def untold(header: Header, logs: list[NodeLog]) -> bool:
+    """True if the block's bloom filter tells of an address or a topic that the logs lack."""
+    items = {bytes.fromhex(log.address[2:]) for log in logs}
+    items |= {bytes.fromhex(topic[2:]) for log in logs for topic in log.topics}
+    found = 0
+    for item in items:
+        found |= bloom_mask(item)
+    return bool(header.logs_bloom & ~found)

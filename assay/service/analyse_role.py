@@ -1,0 +1,100 @@
+"""The role `analyse`: tokens that are due, jobs, and messages of watches."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from api.watches.delivery.keep_delivering import keep_delivering
+from api.watches.message_body import MessageRenderer
+from assay.service.analysis_parts import AnalysisParts
+from assay.service.background.job_work import JobPlace
+from assay.service.background.round_share import RoundShare
+from assay.service.background.start_background import start_jobs, start_rounds
+from assay.service.metrics.delivery_metrics import DeliveryCollector
+from assay.service.metrics.job_metrics import JobCollector
+from assay.service.metrics.queue_metrics import QueueCollector
+from assay.service.report_tasks import report_steps, work_through_reports
+from assay.service.shared_parts import SharedParts
+from sql.engine.store import Store
+
+JOBS_LEASE: Final = "jobs"
+REPORTS_LEASE: Final = "reports"
+DELIVERY_LEASE: Final = "delivery"
+
+
+def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: AnalysisParts) -> None:
+    """Begin with the role, until the stop."""
+    parts.metrics.read_from(
+        QueueCollector(parts.store, parts.followed, now_s=time.time),
+        JobCollector(parts.store, parts.metrics.jobs, now_s=time.time),
+        DeliveryCollector(parts.store, now_s=time.time),
+    )
+    work = analysis.work
+    place = JobPlace(
+        store=parts.store,
+        share=RoundShare() if work is None else RoundShare(busy=work.busy),
+        chains=parts.chains,
+        served=analysis.chain_ids,
+        jobs=parts.settings.jobs,
+        sql=parts.settings.sql,
+        now_s=time.time,
+    )
+    group.create_task(_run_rounds(parts, analysis, place))
+    if work is not None and analysis.fleet is not None:
+        parts.metrics.read_from(analysis.fleet.collector(parts.followed))
+        group.create_task(analysis.fleet.keep_working(work, parts.stop))
+    if analysis.inquiry_work is not None:
+        group.create_task(analysis.inquiry_work.run(parts.stop))
+    for name, led in (
+        (JOBS_LEASE, partial(_run_jobs, parts, place)),
+        (REPORTS_LEASE, partial(_work_through, parts)),
+        (DELIVERY_LEASE, partial(_deliver, parts)),
+    ):
+        group.create_task(parts.leadership.lead(name, led, stop=parts.stop))
+
+
+async def _run_rounds(parts: SharedParts, analysis: AnalysisParts, place: JobPlace) -> None:
+    async with AsyncExitStack() as stack:
+        start_rounds(
+            stack,
+            place,
+            analysis.contexts,
+            analysis.refresher,
+            settings=parts.settings.analysis,
+            judge=parts.judge,
+            observe_change=parts.metrics.watches.observe,
+        )
+        await parts.stop.wait()
+
+
+async def _run_jobs(parts: SharedParts, place: JobPlace, store: Store, stop: asyncio.Event) -> None:
+    async with AsyncExitStack() as stack:
+        leased = msgspec.structs.replace(place, store=store)
+        start_jobs(stack, leased, observe_job=parts.metrics.jobs.observe)
+        await stop.wait()
+
+
+async def _work_through(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
+    """Do what stored reports need once, and then keep others from looking for it again."""
+    steps = report_steps(
+        store, parts.judge, parts.settings.analysis, [chain.id for chain in parts.followed]
+    )
+    async with asyncio.TaskGroup() as group:
+        for step in steps:
+            group.create_task(work_through_reports(step, stop))
+    await stop.wait()
+
+
+async def _deliver(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
+    await keep_delivering(
+        store,
+        parts.settings.watches,
+        render=MessageRenderer(parts.chains).encode,
+        ended_keys=parts.ledger.ended_of,
+        observe=parts.metrics.deliveries.observe,
+        stop=stop,
+    )

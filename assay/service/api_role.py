@@ -1,0 +1,85 @@
+"""The role `api`: answers requests."""
+
+import asyncio
+import time
+
+from analysis.market.last_trade_price import StoredTrades
+from analysis.market.native_price import anchor_prices
+from analysis.market.token_price import TokenPrice, find_price
+from analysis.token.contract_clock import ContractClock
+from api.app import create_app
+from api.deps import ApiDeps, Prefill, StatusDeps
+from api.serving.cached_answer_app import CachedAnswerApp
+from assay.service.analysis_parts import AnalysisParts
+from assay.service.followed_state import clock_of
+from assay.service.shared_parts import SharedParts
+from config.chains import Chain
+from config.plans import load_plans
+from core.report.report import Report
+
+
+def open_api(
+    parts: SharedParts,
+    analysis: AnalysisParts,
+    status: StatusDeps,
+    *,
+    prefill: Prefill | None,
+    closing: asyncio.Event,
+) -> CachedAnswerApp:
+    """Build the application. `closing`: set when the server ends."""
+    settings = parts.settings
+    by_slug = {chain.slug: chain for chain in parts.chains}
+
+    def native_usd(chain: Chain) -> float | None:
+        """Return what an analysis read last, here or in another process."""
+        context = analysis.contexts.get(chain.slug)
+        own = None if context is None else context.memory.recall_native_usd()
+        return parts.native_usd.get(chain.id) if own is None else own
+
+    trades = StoredTrades(parts.store, lambda chain: anchor_prices(chain, native_usd(chain)))
+
+    def read_clock(slug: str) -> ContractClock | None:
+        chain = by_slug[slug]
+        return clock_of(chain, parts.statuses.get(chain.id))
+
+    async def read_price(slug: str, report: Report) -> TokenPrice | None:
+        return await find_price(
+            by_slug[slug],
+            report,
+            market_data=analysis.outside.market_data,
+            now_s=time.time(),
+            trades=trades,
+        )
+
+    return create_app(
+        ApiDeps(
+            analysis=analysis.asked,
+            quotes=analysis.quotes,
+            ledger=parts.ledger,
+            chains=parts.chains,
+            served=parts.served,
+            plans=load_plans(),
+            settings=settings.api,
+            store=parts.store,
+            watches=settings.watches,
+            stop=closing,
+            public=settings.public,
+            liquid_above_usd=settings.analysis.min_liquidity_usd,
+            has_owner_simulation=settings.analysis.owner_simulation,
+            has_billing=settings.billing_secret is not None,
+            redis_url=settings.redis_url,
+            batch_wait_s=settings.analysis.wait_s,
+            oidc=settings.oidc,
+            sign_in=settings.sign_in,
+            read_clock=read_clock,
+            read_price=read_price,
+            prefill=prefill,
+            read_states=status.read_states,
+            read_store_state=status.read_store_state,
+            is_ending=status.is_ending,
+            must_follow=status.must_follow,
+            metrics=status.metrics,
+            metrics_token=settings.metrics_token,
+            jobs=parts.limits,
+        )
+    )

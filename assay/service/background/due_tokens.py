@@ -1,0 +1,105 @@
+"""Background job that analyses due tokens before they are requested."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Mapping
+
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from analysis.pipeline.refresher import Refresher
+from assay.service.background.refresh_budget import AnalysisCost, RefreshBudget
+from assay.service.background.round_share import AskedToken, RoundShare
+from assay.service.background.schedule import schedule_by_chain
+from config.settings_model import AnalysisSettings
+from core.errors import StoreError
+from core.rpc.request_meter import metered
+from sql.engine.store import Store
+from sql.tokens.task_queue import Task, take_tasks
+
+_LOG = structlog.get_logger(__name__)
+
+
+class DueTokenJob:
+    """Analyses the tokens that are due, a few at a time, on every chain."""
+
+    def __init__(
+        self,
+        *,
+        analyser: Refresher,
+        store: Store,
+        chains: Mapping[str, int],
+        settings: AnalysisSettings,
+        budgets: Mapping[str, RefreshBudget],
+        now_s: Callable[[], float],
+        share: RoundShare | None = None,
+    ) -> None:
+        """`chains`: slug to chain id, of the served chains. `budgets`: by slug. `share`: tokens
+        that are analysed in the same rounds. None: there are none."""
+        self._share = share or RoundShare()
+        self._analyser = analyser
+        self._store = store
+        self._chains = chains
+        self._settings = settings
+        self._now_s = now_s
+        self._budgets = budgets
+
+    def schedule(self, scheduler: AsyncIOScheduler) -> None:
+        """Add a job for each chain."""
+        every_s = self._settings.rounds_every_s
+        schedule_by_chain(
+            scheduler, self.go, self._chains, every_s=every_s, name="judge due tokens"
+        )
+
+    async def go(self, slug: str) -> None:
+        """Run one round of one chain: at most as many tokens as may be analysed at the same
+        time beside those that requests wait for, and none once the hour's budget is used up."""
+        budget = self._budgets[slug]
+        if not budget.is_left:
+            return
+        at_most = self._settings.concurrency - self._share.busy(slug)
+        if at_most <= 0:
+            return
+        waiting = min(max(1, at_most // 2), self._share.waiting(slug))
+        try:
+            due = await asyncio.to_thread(
+                self._take_due, self._chains[slug], max(1, at_most - waiting)
+            )
+        except StoreError as error:
+            _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
+            return
+        asked = self._share.take(slug, at_most=waiting)
+        if not due and not asked:
+            return
+        started_s = time.process_time()
+        with metered() as meter:
+            # The analyser logs errors; a round goes on with the other tokens.
+            await asyncio.gather(
+                *(self._analyser.refresh(slug, task.token.address) for task in due),
+                *(self._analyse_asked(slug, one) for one in asked),
+                return_exceptions=True,
+            )
+        budget.spend(AnalysisCost(requests=meter.requests, cpu_s=time.process_time() - started_s))
+
+    async def _analyse_asked(self, slug: str, asked: AskedToken) -> None:
+        """Analyse a token that somebody waits for, and tell the outcome."""
+        try:
+            asked.settle(
+                await self._analyser.refresh(slug, asked.address, redecompile=asked.is_anew)
+            )
+        except Exception as error:  # noqa: BLE001 - told to who waits; the analyser logs it
+            asked.settle(error)
+
+    def _take_due(self, chain_id: int, at_most: int) -> list[Task]:
+        """Take tokens that are due. One that is still due after its analysis (the node did not
+        answer, the outcome could not be stored) is not tried again for a while."""
+        now_s = int(self._now_s())
+        return take_tasks(
+            self._store,
+            "refresh",
+            chain_id=chain_id,
+            now_s=now_s,
+            again_s=now_s + math.ceil(self._settings.refresh_after_s),
+            at_most=at_most,
+        )

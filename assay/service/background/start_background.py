@@ -1,0 +1,79 @@
+"""Starts the background: rounds of changed and due tokens, searches for creators and for who funded
+them, and jobs, which share the rounds of due tokens."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.refresher import Refresher
+from assay.service.background.changed_tokens import ChangedTokenJob, NoticedChange
+from assay.service.background.creator_search import Creators
+from assay.service.background.due_tokens import DueTokenJob
+from assay.service.background.funder_search import Funders
+from assay.service.background.job_runner import JobRunner, RunEnd
+from assay.service.background.job_work import JobPlace
+from assay.service.background.refresh_budget import budgets_of
+from config.settings_model import AnalysisSettings
+from core.report.judgement import Judge
+
+
+def start_rounds(
+    stack: AsyncExitStack,
+    place: JobPlace,
+    contexts: Mapping[str, ChainContext],
+    analyser: Refresher,
+    *,
+    settings: AnalysisSettings,
+    judge: Judge,
+    observe_change: Callable[[NoticedChange], None],
+) -> None:
+    """Schedule what any number of processes may do on one store, until the stack is closed.
+
+    `observe_change`: told of each change of a watched token that a report accounts for.
+    """
+    budgets = budgets_of(place.served, settings, place.now_s)
+    scheduler = AsyncIOScheduler()
+    ChangedTokenJob(
+        analyser=analyser,
+        store=place.store,
+        chains=place.served,
+        budgets=budgets,
+        at_once=settings.concurrency,
+        now_s=place.now_s,
+        observe=observe_change,
+    ).schedule(scheduler)
+    DueTokenJob(
+        analyser=analyser,
+        store=place.store,
+        chains=place.served,
+        settings=settings,
+        budgets=budgets,
+        now_s=place.now_s,
+        share=place.share,
+    ).schedule(scheduler)
+    Creators(
+        contexts=contexts, store=place.store, settings=settings, now_s=place.now_s, judge=judge
+    ).schedule(scheduler)
+    Funders(contexts=contexts, store=place.store, settings=settings, now_s=place.now_s).schedule(
+        scheduler
+    )
+    scheduler.start()
+    stack.callback(scheduler.shutdown, wait=False)
+
+
+def start_jobs(
+    stack: AsyncExitStack, place: JobPlace, *, observe_job: Callable[[RunEnd], None]
+) -> None:
+    """Schedule the jobs, which one process runs at a time, until the stack is closed.
+
+    Their tokens share the rounds of this process. `observe_job`: told of every run that ends; in
+    any thread.
+    """
+    scheduler = AsyncIOScheduler()
+    jobs = JobRunner(place, observe=observe_job)
+    stack.push_async_callback(jobs.aclose)
+    jobs.schedule(scheduler)
+    scheduler.start()
+    stack.callback(scheduler.shutdown, wait=False)

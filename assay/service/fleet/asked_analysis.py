@@ -1,0 +1,152 @@
+"""What the API asks of analysis, in a process that analyses nothing: stored reports are served as
+they are, others are asked for, and whichever process judges the token answers."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from analysis.pipeline.analyser import KnownReport
+from analysis.pipeline.report_age import is_recent, is_servable
+from assay.service.fleet.run_outcome import error_of
+from assay.service.fleet.run_poller import RunPoller
+from config.settings_model import AnalysisSettings
+from core.errors import TokenRefusedError, UpstreamError
+from core.evm.primitives import Address
+from core.report.report import Report
+from sql.fleet.analysis_runs import AnalysisRuns, AskedRun, RunState
+from sql.reports.report_bodies import decode_body
+
+_REFUSAL_KEPT_S = 30.0
+"""For how long a refusal holds in every process without another analysis."""
+
+_READ_WITHIN_S = 8.0
+
+
+class StoredReports(Protocol):
+    """Reading stored reports."""
+
+    async def read(self, chain_id: int, token: Address) -> Report | None:
+        """Return the last report. None: there is none."""
+        ...
+
+
+class AskedAnalysis:
+    """Serves stored reports, and asks other processes for new ones, by chain slug and token."""
+
+    def __init__(
+        self,
+        runs: AnalysisRuns,
+        ends: RunPoller,
+        shelf: StoredReports,
+        *,
+        chains: Mapping[str, int],
+        settings: AnalysisSettings,
+        now_s: Callable[[], float],
+        announce: Callable[[int, Address], None] = lambda _chain_id, _address: None,
+    ) -> None:
+        """`chains`: slug to chain id, of those that the fleet analyses. `announce`: told of each
+        token that is asked for."""
+        self._runs = runs
+        self._ends = ends
+        self._shelf = shelf
+        self._chains = chains
+        self._settings = settings
+        self._now_s = now_s
+        self._announce = announce
+
+    async def report(
+        self, chain: str, token: Address, /, *, refresh: bool = False, redecompile: bool = False
+    ) -> Report:
+        """Return a recent report, or wait `wait_s` for a new one.
+
+        Checks that have not settled by then are pending or None. Raises TokenRefusedError for an
+        address that is not admitted, UpstreamError if there is no report and no result in time,
+        InternalError.
+        """
+        chain_id = self._chains[chain]
+        stored = await self._read(chain_id, token)
+        if not (refresh or redecompile):
+            if stored is not None and self._is_recent(stored):
+                return stored
+            await self._raise_known_refusal(chain_id, token)
+        asked = await asyncio.to_thread(self._runs.ask, chain_id, token, is_anew=redecompile)
+        if asked is None:
+            raise UpstreamError(service="analysis", reason="too many analyses are waiting")
+        self._announce(chain_id, token)
+        state = await self._end_in_time(asked)
+        if state is not None:
+            return await self._result(state, stored)
+        return await self._so_far(asked, stored)
+
+    async def recall(self, chain: str, token: Address, /) -> KnownReport:
+        """Return what is stored or under way; nothing is analysed. Raises StoreError."""
+        chain_id = self._chains[chain]
+        stored = await self._read(chain_id, token)
+        is_fresh = stored is not None and self._is_recent(stored)
+        states = (
+            [] if is_fresh else await asyncio.to_thread(self._runs.states_of, [(chain_id, token)])
+        )
+        return KnownReport(
+            report=stored,
+            is_recent=is_fresh,
+            is_running=any(state.is_running or state.is_wanted for state in states),
+        )
+
+    async def _raise_known_refusal(self, chain_id: int, token: Address) -> None:
+        """Raise TokenRefusedError for an address that another process was told of a moment ago.
+
+        Such refusals are nowhere stored, as callers can name any number of addresses; without this
+        each process of a balancer would have an analysis made, again and again.
+        """
+        for state in await asyncio.to_thread(self._runs.states_of, [(chain_id, token)]):
+            error = error_of(state)
+            if isinstance(error, TokenRefusedError) and error.age_s < _REFUSAL_KEPT_S:
+                raise error
+
+    async def _read(self, chain_id: int, token: Address) -> Report | None:
+        """Return the last report. None: there is none. A store that is silent is an
+        UpstreamError, long before its statement is given up."""
+        try:
+            return await asyncio.wait_for(self._shelf.read(chain_id, token), _READ_WITHIN_S)
+        except TimeoutError:
+            reason = f"the store does not answer within {_READ_WITHIN_S:g} s"
+            raise UpstreamError(service="analysis", reason=reason) from None
+
+    async def _end_in_time(self, asked: AskedRun) -> RunState | None:
+        def is_over(state: RunState | None) -> bool:
+            return state is not None and asked.is_answered_by(state)
+
+        ended = self._ends.wait(asked.chain_id, asked.address, is_over)
+        try:
+            return await asyncio.wait_for(ended, self._settings.wait_s)
+        except TimeoutError:
+            return None
+
+    async def _result(self, state: RunState, stored: Report | None) -> Report:
+        error = error_of(state)
+        if isinstance(error, UpstreamError) and stored is not None and self._is_servable(stored):
+            return stored
+        if error is not None:
+            raise error
+        report = await self._read(state.chain_id, state.address)
+        if report is None:
+            raise UpstreamError(service="analysis", reason="the new report was deleted at once")
+        return report
+
+    async def _so_far(self, asked: AskedRun, stored: Report | None) -> Report:
+        pending = await asyncio.to_thread(self._runs.pending_of, asked)
+        # None also where another release wrote it.
+        report = None if pending is None else decode_body(pending)
+        if report is not None:
+            return report
+        if stored is not None and self._is_servable(stored):
+            return stored
+        raise UpstreamError(
+            service="analysis", reason=f"nothing settled in {self._settings.wait_s:g} s"
+        )
+
+    def _is_recent(self, report: Report) -> bool:
+        return is_recent(report, self._settings, now_s=self._now_s())
+
+    def _is_servable(self, report: Report) -> bool:
+        return is_servable(report, self._settings, now_s=self._now_s())

@@ -1,0 +1,117 @@
+"""Messages between the processes of a fleet, through Valkey: that a token was asked for, that its
+run has ended, and the same of inquiries.
+
+They save waiting for the next look at the database and nothing else: one that is lost, or a server
+that is away, makes nothing wrong.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from core.evm.primitives import Address
+from core.process.secret import Secret, mask_url
+
+MessageKind = Literal["asked", "ended", "inquired", "answered"]
+"""asked: somebody waits for a report. ended: a run has ended, so the report may be another one.
+inquired: somebody waits for the answer to an inquiry. answered: there is one."""
+
+Hear = Callable[[int, Address], None]
+"""Told of the chain's id and the token."""
+
+_CHANNELS = {f"assay:{kind}".encode(): kind for kind in get_args(MessageKind)}
+_PATIENCE_S = 0.5
+_AGAIN_S = 1.0
+_ALIVE_EVERY_S = 5.0
+_MOST_UNSENT = 1_000
+
+_LOG = structlog.get_logger(__name__)
+
+
+class FleetMessages:
+    """One process's messages to and from the others. For one event loop."""
+
+    def __init__(self, url: Secret | None) -> None:
+        """`url` of a Redis or Valkey server. None: no messages are sent, and none come."""
+        self._client = (
+            None
+            if url is None
+            else Redis.from_url(
+                url.value,
+                socket_connect_timeout=_PATIENCE_S,
+                socket_timeout=_ALIVE_EVERY_S,
+                health_check_interval=_ALIVE_EVERY_S,
+            )
+        )
+        self._address = "" if url is None else mask_url(url.value)
+        self._hears: dict[MessageKind, list[Hear]] = {kind: [] for kind in get_args(MessageKind)}
+        self._unsent: asyncio.Queue[tuple[MessageKind, int, Address]] = asyncio.Queue(_MOST_UNSENT)
+
+    def hear(self, kind: MessageKind, hear: Hear) -> None:
+        """Have somebody told of the messages of a kind."""
+        self._hears[kind].append(hear)
+
+    def tell(self, kind: MessageKind, chain_id: int, address: Address) -> None:
+        """Send a message soon; one that cannot be sent is dropped."""
+        if self._client is not None and not self._unsent.full():
+            self._unsent.put_nowait((kind, chain_id, address))
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Send and receive until the stop."""
+        client = self._client
+        if client is None:
+            return
+        tasks = [
+            asyncio.create_task(self._send(client)),
+            asyncio.create_task(self._keep_listening(client)),
+        ]
+        try:
+            await stop.wait()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await client.aclose()
+
+    async def _send(self, client: Redis) -> None:
+        while True:
+            kind, chain_id, address = await self._unsent.get()
+            try:
+                async with asyncio.timeout(_PATIENCE_S):
+                    await client.publish(f"assay:{kind}", f"{chain_id} {address}")
+            except (RedisError, OSError, TimeoutError):
+                while not self._unsent.empty():  # they are of use at once or not at all
+                    self._unsent.get_nowait()
+                await asyncio.sleep(_AGAIN_S)
+
+    async def _keep_listening(self, client: Redis) -> None:
+        is_answering = True
+        while True:
+            try:
+                await self._listen(client)
+            except (RedisError, OSError, TimeoutError) as error:
+                if is_answering:
+                    reason = str(error) or type(error).__name__
+                    _LOG.warning("no messages for now", server=self._address, reason=reason)
+                is_answering = False
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _listen(self, client: Redis) -> None:
+        async with client.pubsub(ignore_subscribe_messages=True) as channel:
+            await channel.subscribe(*_CHANNELS)
+            while True:
+                message = await channel.get_message(timeout=_ALIVE_EVERY_S / 2)
+                if message is not None:
+                    self._receive(message["channel"], message["data"])
+
+    def _receive(self, channel: bytes, data: bytes) -> None:
+        kind = _CHANNELS.get(channel)
+        chain_id, _, address = data.decode(errors="replace").partition(" ")
+        if kind is None or not chain_id.isdecimal():
+            return
+        for hear in self._hears[kind]:
+            hear(int(chain_id), Address(address))

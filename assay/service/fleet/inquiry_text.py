@@ -1,0 +1,175 @@
+"""Questions that take a node, and their answers, as JSON between two processes of a fleet."""
+
+from typing import Final, TypeVar, get_args
+
+import msgspec
+
+from analysis.quotes.exit_quote import ExitAsk
+from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
+from analysis.replay.evidence_pack import EvidencePackError
+from assay.service.fleet.run_outcome import FailedElsewhereError
+from core.errors import RefusalCode, TokenRefusedError, UpstreamError
+from core.evm.primitives import Address
+from core.report.report import Report
+
+T = TypeVar("T")
+
+
+class ExitQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="exit"):
+    """What leaving brings."""
+
+    report: Report
+    ask: ExitAsk
+
+
+class LiquidityQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="liquidity"):
+    """Who holds the liquidity."""
+
+    report: Report
+
+
+class HooksQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="hooks"):
+    """What the hooks of its pools may do."""
+
+    report: Report
+
+
+class PackQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="pack"):
+    """An analysis made now, with every call."""
+
+    token: Address
+
+
+class TradeQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="trade"):
+    """What a trade would do."""
+
+    report: Report | None
+    ask: TradeAsk
+
+
+InquiryQuestion = ExitQuestion | LiquidityQuestion | HooksQuestion | PackQuestion | TradeQuestion
+
+INQUIRY_KINDS: Final = tuple(str(kind.__struct_config__.tag) for kind in get_args(InquiryQuestion))
+
+
+class InquiryAnswered(msgspec.Struct, frozen=True, kw_only=True, tag="answered"):
+    """There is an answer."""
+
+    answer: msgspec.Raw
+
+
+class TokenRefused(msgspec.Struct, frozen=True, kw_only=True, tag="token_refused"):
+    """The address is not a token that can be analysed."""
+
+    code: RefusalCode
+    reason: str
+
+
+class TradeRefused(msgspec.Struct, frozen=True, kw_only=True, tag="trade_refused"):
+    """The trade cannot be made a call."""
+
+    argument: str
+    reason: str
+
+
+class PackRefused(msgspec.Struct, frozen=True, kw_only=True, tag="pack_refused"):
+    """There is no pack."""
+
+    reason: str
+
+
+class ServiceFailed(msgspec.Struct, frozen=True, kw_only=True, tag="service_failed"):
+    """A node or another service did not answer, or not in time."""
+
+    service: str
+    reason: str
+
+
+class InquiryFailed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+    """A fault of ours."""
+
+    reason: str
+
+
+InquiryEnd = (
+    InquiryAnswered | TokenRefused | TradeRefused | PackRefused | ServiceFailed | InquiryFailed
+)
+
+
+def kind_of(question: InquiryQuestion) -> str:
+    """Return what kind a question is, of INQUIRY_KINDS."""
+    return str(type(question).__struct_config__.tag)
+
+
+def token_of(question: InquiryQuestion) -> Address:
+    """Return the token that a question is about."""
+    match question:
+        case PackQuestion(token=token):
+            return token
+        case TradeQuestion(ask=ask):
+            return ask.token
+        case _:
+            return question.report.token.address
+
+
+def encode_question(question: InquiryQuestion) -> bytes:
+    """Return a question as JSON."""
+    return msgspec.json.encode(question)
+
+
+def decode_question(text: bytes) -> InquiryQuestion:
+    """Return the question. Raises msgspec.DecodeError for one of another release."""
+    question: InquiryQuestion = msgspec.json.decode(text, type=InquiryQuestion)
+    return question
+
+
+def encode_answer(answer: msgspec.Struct) -> bytes:
+    """Return an answer as JSON."""
+    return msgspec.json.encode(InquiryAnswered(answer=msgspec.Raw(msgspec.json.encode(answer))))
+
+
+def encode_failure(error: Exception) -> bytes:
+    """Return why there is no answer, as JSON."""
+    return msgspec.json.encode(_failure_of(error))
+
+
+def decode_answer(text: bytes, kind: type[T]) -> T:
+    """Return the answer. Raises what the process raised that worked on it, and
+    FailedElsewhereError for a fault of ours, or for the answer of another release."""
+    try:
+        end = msgspec.json.decode(text, type=InquiryEnd)
+        if isinstance(end, InquiryAnswered):
+            return msgspec.json.decode(end.answer, type=kind)
+    except msgspec.DecodeError as error:
+        message = f"the answer is of another release: {error}"
+        raise FailedElsewhereError(message) from error
+    raise _error_of(end)
+
+
+def _failure_of(error: Exception) -> InquiryEnd:
+    match error:
+        case TokenRefusedError():
+            return TokenRefused(code=error.code, reason=error.reason)
+        case TradeRefusedError():
+            return TradeRefused(argument=error.argument, reason=error.reason)
+        case EvidencePackError():
+            return PackRefused(reason=error.reason)
+        case UpstreamError():
+            return ServiceFailed(service=error.service, reason=error.reason)
+        case _:
+            # Not its words: they may hold what callers must not see.
+            return InquiryFailed(reason=type(error).__name__)
+
+
+def _error_of(end: InquiryEnd) -> Exception:
+    match end:
+        case TokenRefused():
+            return TokenRefusedError(code=end.code, reason=end.reason)
+        case TradeRefused():
+            return TradeRefusedError(argument=end.argument, reason=end.reason)
+        case PackRefused():
+            return EvidencePackError(reason=end.reason)
+        case ServiceFailed():
+            return UpstreamError(service=end.service, reason=end.reason)
+        case _:
+            return FailedElsewhereError(f"an inquiry failed: {end}")

@@ -1,0 +1,114 @@
+"""Analyses of this process, each begun only if no other process judges the token."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from analysis.pipeline.analyser import Analyser, KnownReport
+from assay.service.fleet.held_runs import HeldRun, HeldRuns
+from assay.service.fleet.run_outcome import end_of, error_of
+from assay.service.fleet.run_poller import RunPoller
+from core.errors import UpstreamError
+from core.evm.primitives import Address
+from core.report.report import Report
+from sql.fleet.analysis_runs import AnalysisRuns, RunState, TokenRun, TokenRunEnd
+
+_SETTLED = TokenRunEnd(outcome="settled")
+_NOT_STORED = TokenRunEnd(outcome="failed", reason="the report could not be stored")
+
+
+class SharedAnalyser:
+    """A `Refresher` over the whole fleet: one token is judged once at a time."""
+
+    def __init__(
+        self,
+        analyser: Analyser,
+        runs: AnalysisRuns,
+        held: HeldRuns,
+        ends: RunPoller,
+        *,
+        chains: Mapping[str, int],
+        announce: Callable[[int, Address], None] = lambda _chain_id, _address: None,
+    ) -> None:
+        """`analyser`: shows its reports to `held`, and stores them on a `GuardedShelf`. `chains`:
+        slug to chain id. `announce`: told of each token whose run has ended."""
+        self._analyser = analyser
+        self._runs = runs
+        self._held = held
+        self._ends = ends
+        self._chains = chains
+        self._announce = announce
+
+    async def recall(self, chain: str, token: Address) -> KnownReport:
+        """Return what is stored, or under way in this process. Raises StoreError."""
+        return await self._analyser.recall(chain, token)
+
+    async def refresh(self, chain: str, token: Address, *, redecompile: bool = False) -> Report:
+        """Analyse the token now, or wait for the process that does; return the settled report.
+
+        Raises TokenRefusedError, UpstreamError, InternalError.
+        """
+        chain_id = self._chains[chain]
+        while True:
+            run = await asyncio.to_thread(self._runs.begin, chain_id, token, is_anew=redecompile)
+            if run is not None:
+                return await self.play(chain, run)
+            state = await self._end_elsewhere(chain_id, token)
+            if state is not None and (state.ended_anew or not redecompile):
+                return await self._result(state)
+
+    async def play(self, chain: str, run: TokenRun) -> Report:
+        """Analyse a token whose run has begun here, and tell the outcome. Raises as `refresh`."""
+        held = self._held.add(run)
+        try:
+            report = await self._analyse(chain, held)
+        except Exception as error:
+            await self._end(held, end_of(error))
+            raise
+        except BaseException:
+            self._held.drop(held)  # the process ends; it gives back what it has
+            raise
+        await self._end(held, _SETTLED if held.is_stored else _NOT_STORED)
+        return report
+
+    async def _analyse(self, chain: str, held: HeldRun) -> Report:
+        run = held.run
+        refreshing = asyncio.create_task(
+            self._analyser.refresh(chain, run.address, redecompile=run.is_anew)
+        )
+        losing = asyncio.create_task(held.lost.wait())
+        try:
+            await asyncio.wait({refreshing, losing}, return_when=asyncio.FIRST_COMPLETED)
+            if refreshing.done():
+                return refreshing.result()
+            self._analyser.cancel(chain, run.address, redecompile=run.is_anew)
+            raise UpstreamError(service="analysis", reason="another process has taken it over")
+        finally:
+            losing.cancel()
+            refreshing.cancel()
+            await asyncio.gather(losing, refreshing, return_exceptions=True)
+
+    async def _end(self, held: HeldRun, end: TokenRunEnd) -> None:
+        await self._held.end(held, end)
+        self._announce(held.run.chain_id, held.run.address)
+
+    async def _end_elsewhere(self, chain_id: int, token: Address) -> RunState | None:
+        """Wait for the end of the run of another process. None: it did not come to an end."""
+        begun = await self._ends.wait(chain_id, token, lambda _: True)
+        if begun is None or not begun.is_running:
+            return None
+
+        def is_over(state: RunState | None) -> bool:
+            return state is None or not state.is_running or state.run != begun.run
+
+        ended = await self._ends.wait(chain_id, token, is_over)
+        return ended if ended is not None and ended.ended_run >= begun.run else None
+
+    async def _result(self, state: RunState) -> Report:
+        error = error_of(state)
+        if error is not None:
+            raise error
+        chain = next(slug for slug, chain_id in self._chains.items() if chain_id == state.chain_id)
+        known = await self._analyser.recall(chain, state.address)
+        if known.report is None:
+            raise UpstreamError(service="analysis", reason="the new report was deleted at once")
+        return known.report

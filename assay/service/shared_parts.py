@@ -1,0 +1,162 @@
+"""What all roles of one process share: store, nodes, metrics, and what is known of the chains."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack, closing
+from typing import TYPE_CHECKING
+
+import msgspec
+import structlog
+from prometheus_client.registry import Collector
+
+from api.formats.judging import make_judge
+from assay.service.background.state_watch import StateWatch
+from assay.service.fleet.leadership import Leadership, LeasedLeadership, OnlyProcess
+from assay.service.metrics.lease_metrics import LeaseCollector
+from assay.service.metrics.service_metrics import ServiceMetrics
+from assay.service.metrics.store_metrics import StoreFilesCollector
+from assay.service.roles import Role
+from config.chains import Chain
+from config.job_check import JobLimits
+from config.load import choose_enabled, load_chains
+from config.settings_model import Settings
+from config.store_address import PostgresAddress, StoreAddress
+from core.errors import ConfigError, UpstreamError
+from core.report.judgement import Judge
+from core.rpc.client import RpcClient
+from indexer.follower_status import FollowStatus
+from sql.accounts.ledger import Ledger
+from sql.analyst.query_runner import check_opens
+from sql.chain.follow_lock import following
+from sql.chain.quote_tokens import write_quote_tokens
+from sql.engine.fleet_database import opened_registry
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from sql.jobs.configured_jobs import job_limits, store_configured_jobs
+
+if TYPE_CHECKING:
+    from sql.engine.postgres.chain_registry import ChainRegistry
+
+_LOG = structlog.get_logger("assay")
+
+
+class SharedParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What all roles of one process are given."""
+
+    roles: frozenset[Role]
+    settings: Settings
+    chains: tuple[Chain, ...]
+    """Every supported chain."""
+    clients: tuple[tuple[Chain, RpcClient], ...]
+    """The chains that this process has a node for."""
+    limits: JobLimits
+    store: Store
+    ledger: Ledger
+    judge: Judge
+    metrics: ServiceMetrics
+    leadership: Leadership
+    stop: asyncio.Event
+    """Set when the process is to end: no work is begun any more."""
+    statuses: dict[int, FollowStatus]
+    """What is known of the following of each chain, here or by another process; by chain id."""
+    comparisons: dict[int, StateWatch]
+    """Comparisons of watched tokens, of the chains that are followed here; by chain id."""
+    served: set[str]
+    """Slugs of the chains that requests may be about: those that this process has a node for, and
+    with the role `api` those of the fleet. Changes meanwhile."""
+    native_usd: dict[int, float]
+    """US dollars of the native coin of the fleet's chains, by chain id, as far as known."""
+    registry: "ChainRegistry | None"
+    """The chains of the fleet. None: the store is not shared."""
+
+    @property
+    def followed(self) -> list[Chain]:
+        """Return the chains that this process has a node for."""
+        return [chain for chain, _ in self.clients]
+
+    @property
+    def served_chains(self) -> list[Chain]:
+        """Return the chains that requests may be about."""
+        return [chain for chain in self.chains if chain.slug in self.served]
+
+
+async def open_parts(
+    stack: AsyncExitStack, settings: Settings, roles: frozenset[Role], stop: asyncio.Event
+) -> SharedParts:
+    """Open what all roles share, until the stack is closed. Raises ConfigError, StoreError."""
+    chains = load_chains(settings.overlay)
+    limits = job_limits(settings.jobs, chains)
+    store = stack.enter_context(closing(Store.open(settings.store)))
+    await asyncio.to_thread(check_opens, settings.store)
+    write_quote_tokens(store, chains)
+    store_configured_jobs(store, settings, limits, now_s=time.time())
+    ledger = stack.enter_context(closing(Ledger.of_store(settings.store)))
+    registry = None
+    if isinstance(settings.store, PostgresAddress):
+        registry = stack.enter_context(opened_registry(settings.store))
+    metrics = ServiceMetrics(chains)
+    clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
+    if not clients and (registry is None or roles != {"api"}):
+        reason = "no chain can be served; set ASSAY_RPC_<chain id> to a node of that chain"
+        raise ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=reason)
+    leadership = _leadership_of(stack, settings.store, store, [chain for chain, _ in clients])
+    for chain, _ in clients:
+        metrics.analyses.begin(chain.slug)
+        metrics.watches.begin(chain.slug)
+    metrics.read_from(LeaseCollector(leadership), *_file_metrics(settings.store))
+    return SharedParts(
+        roles=roles,
+        settings=settings,
+        chains=chains,
+        clients=clients,
+        limits=limits,
+        store=store,
+        ledger=ledger,
+        judge=make_judge(chains, settings.analysis),
+        metrics=metrics,
+        leadership=leadership,
+        stop=stop,
+        statuses={},
+        comparisons={},
+        served={chain.slug for chain, _ in clients},
+        native_usd={},
+        registry=registry,
+    )
+
+
+def _leadership_of(
+    stack: AsyncExitStack, address: StoreAddress, store: Store, chains: list[Chain]
+) -> Leadership:
+    if isinstance(address, PostgresAddress):
+        return LeasedLeadership(address)
+    for chain in chains:
+        stack.enter_context(following(StoreFiles(prefix=address.path), chain.id))
+    return OnlyProcess(store)
+
+
+def _file_metrics(address: StoreAddress) -> list[Collector]:
+    """Measures files where the store has any: those of a database are its server's business."""
+    if isinstance(address, PostgresAddress):
+        return []
+    return [StoreFilesCollector(StoreFiles(prefix=address.path), address.ledger)]
+
+
+async def _connect_all(
+    stack: AsyncExitStack, chains: tuple[Chain, ...], settings: Settings, metrics: ServiceMetrics
+) -> tuple[tuple[Chain, RpcClient], ...]:
+    """Connect the clients of all chains whose nodes serve them."""
+    clients = []
+    for chain in chains:
+        try:
+            client = await RpcClient.connect(
+                settings.rpc_urls[chain.id],
+                chain.id,
+                settings.rpc,
+                observe=metrics.node_observer(chain.slug),
+            )
+        except UpstreamError as error:
+            _LOG.error("chain left out", chain=chain.slug, why=str(error))
+            continue
+        stack.push_async_callback(client.aclose)
+        clients.append((chain, client))
+    return tuple(clients)

@@ -1,0 +1,218 @@
+"""Adapter from the analysis to the store: indexed facts, static results and reports."""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+
+from analysis.market.venues.pool_bounds import MOST_SWEPT
+from analysis.reads.indexed_facts import (
+    IndexedEvent,
+    IndexedFacts,
+    PoolEvents,
+    TransferHistory,
+)
+from assay.service.refresh_policy import next_refresh, refresh_of_refused
+from config.chains import Chain
+from config.settings_model import AnalysisSettings
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, HexBytes
+from core.report.judgement import Judge
+from core.report.report import Report
+from sql.chain.balances import holders_of, top_holders
+from sql.chain.history_tables import read_history
+from sql.chain.launch_tables import launches_of
+from sql.chain.liquidity_events import StoredEvent, events_of_pools
+from sql.chain.pool_tables import coverage_of, first_pools_beside, pools_of
+from sql.engine.database import Reader
+from sql.engine.rows import CoverageRow, RefusalRow
+from sql.engine.store import Store
+from sql.reports.report_tables import read_report, walletless_check_of, write_refusal, write_report
+from sql.tokens.codes import delete_other_versions, read_found, write_found
+from sql.tokens.creator_tables import read_creator
+from sql.tokens.tokens import read_token
+
+_HOLDERS_READ = 25
+
+_OTHER_POOLS_READ = 20
+"""Pools against tokens that are no anchors. The oldest are read, so later ones cannot displace
+them."""
+
+_TOPIC_BYTES = 32
+
+_LAG_S = 15
+"""Seconds. An index at most this far behind the pinned block counts as complete: the factories are
+not read again for the few pools that are younger."""
+
+
+class ReportStore:
+    """`FactsIndex`, `StoredResults` and `ReportStorage` over the store. Every call runs in a
+    thread of its own."""
+
+    def __init__(
+        self, store: Store, settings: AnalysisSettings, judge: Judge = lambda _: None
+    ) -> None:
+        """`judge` says what the summary says of a report, which is stored beside it."""
+        self._store = store
+        self._settings = settings
+        self._judge = judge
+
+    async def known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
+    ) -> IndexedFacts:
+        """Return indexed pools, against `quotes` and a few others, fully indexed factories, and
+        holders."""
+        return await asyncio.to_thread(self._known, chain, token, quotes, pin)
+
+    async def pool_events(
+        self, chain: Chain, pools: Sequence[str], pin: BlockRef
+    ) -> Mapping[str, PoolEvents]:
+        """Return the events of young pools that following has read since their creation."""
+        return await asyncio.to_thread(self._pool_events, chain, pools, pin)
+
+    async def find_code(self, code_hash: Hash32, version: str) -> str | None:
+        """Return the stored result of this version of the static analysis. None: nothing is
+        stored."""
+        return await asyncio.to_thread(
+            read_found, self._store, code_hash=code_hash, version=version
+        )
+
+    async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
+        """Store a result, in place of an earlier one."""
+        await asyncio.to_thread(
+            write_found,
+            self._store,
+            code_hash=code_hash,
+            version=version,
+            size=size,
+            found=found,
+        )
+
+    async def forget_codes(self, *, but_of_version: str) -> None:
+        """Delete the results of other versions of the static analysis."""
+        await asyncio.to_thread(delete_other_versions, self._store, version=but_of_version)
+
+    async def read(self, chain_id: int, token: Address) -> Report | None:
+        """Return the last report. None: there is none."""
+        return await asyncio.to_thread(read_report, self._store, chain_id=chain_id, address=token)
+
+    async def write(self, report: Report) -> None:
+        """Replace the token's report, in one transaction."""
+        await asyncio.to_thread(self._write, report)
+
+    async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
+        """Store that the token was not admitted."""
+        await asyncio.to_thread(
+            write_refusal,
+            self._store,
+            chain_id=chain_id,
+            address=token,
+            refusal=refusal,
+            refresh=refresh_of_refused(refusal.refused_at_s, self._settings),
+        )
+
+    def _write(self, report: Report) -> None:
+        refresh = next_refresh(report, self._settings)
+        write_report(self._store, report, refresh, self._judge(report))
+
+    def _pool_events(
+        self, chain: Chain, pools: Sequence[str], pin: BlockRef
+    ) -> dict[str, PoolEvents]:
+        with self._store.snapshot() as reader:
+            keys = [HexBytes(key) for key in pools]
+            stored = events_of_pools(reader, chain=chain, pool_keys=keys, pin=pin)
+        return {
+            key: PoolEvents(to_block=one.to_block, events=tuple(map(_as_answered, one.events)))
+            for key, one in stored.items()
+        }
+
+    def _known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
+    ) -> IndexedFacts:
+        with self._store.snapshot() as reader:
+            anchors = [*quotes, ZERO_ADDRESS]
+            pools = pools_of(
+                reader,
+                chain_id=chain.id,
+                token=token,
+                quotes=anchors,
+                at_most=MOST_SWEPT + 1,
+            )
+            others = (
+                []
+                if token in {one.address for one in chain.anchors}
+                else first_pools_beside(
+                    reader,
+                    chain_id=chain.id,
+                    token=token,
+                    quotes=anchors,
+                    at_most=_OTHER_POOLS_READ,
+                )
+            )
+            holders = top_holders(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
+            made = read_creator(reader, chain_id=chain.id, token=token)
+            coverage = _Coverage(reader, chain, pin)
+            return IndexedFacts(
+                pools=(*pools, *others),
+                covered_factories=frozenset(
+                    dex.factory
+                    for dex in chain.dexes
+                    if coverage.has(f"pools:{dex.factory}", since=dex.from_block)
+                ),
+                launches=tuple(launches_of(reader, chain_id=chain.id, token=token)),
+                covered_launches=frozenset(
+                    pad.subject
+                    for pad in chain.launchpads
+                    if coverage.has(pad.subject, since=pad.from_block)
+                ),
+                holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
+                past=_read_past(reader, chain.id, token),
+                creator=None if made is None else made.creator,
+                no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
+            )
+
+
+def _as_answered(event: StoredEvent) -> IndexedEvent:
+    """Return an event as a node answers it."""
+    return IndexedEvent(
+        address=event.emitter,
+        topics=tuple(
+            "0x" + event.topics[at : at + _TOPIC_BYTES].hex()
+            for at in range(0, len(event.topics), _TOPIC_BYTES)
+        ),
+        data="0x" + event.data.hex(),
+        block_number=hex(event.block_number),
+    )
+
+
+def _read_past(reader: Reader, chain_id: int, address: Address) -> TransferHistory:
+    token = read_token(reader, chain_id=chain_id, address=address)
+    if token is None or token.transfers_from_block is None:
+        return TransferHistory()
+    history = read_history(reader, token_id=token.token_id)
+    is_whole = token.transfers_from_block == 0 or (history is not None and history.is_whole)
+    if not is_whole:
+        return TransferHistory(from_block=token.transfers_from_block)
+    holdings = holders_of(reader, chain_id=chain_id, token=address, at_most=1)
+    return TransferHistory(
+        from_block=token.transfers_from_block, is_whole=True, held_raw=holdings.held_raw
+    )
+
+
+class _Coverage:
+    """Block ranges that the index has covered on one chain, by subject."""
+
+    def __init__(self, reader: Reader, chain: Chain, pin: BlockRef | None) -> None:
+        """`pin` None: the block to reach is not known, so nothing counts as covered."""
+        if pin is None:
+            self._needed = sys.maxsize
+        else:
+            self._needed = pin.number - chain.blocks_in(_LAG_S)
+        self._ranges: dict[str, list[CoverageRow]] = {}
+        for row in coverage_of(reader, chain_id=chain.id):
+            self._ranges.setdefault(row.subject, []).append(row)
+
+    def has(self, subject: str, *, since: int | None) -> bool:
+        """True if all of a subject from that block (None: from the first) to the pin is indexed."""
+        return any(
+            row.from_block <= (since or 0) and row.to_block >= self._needed
+            for row in self._ranges.get(subject, ())
+        )

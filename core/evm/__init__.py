@@ -1,0 +1,1 @@
+"""Values and encodings of the EVM: addresses, ABI, Keccak, code shapes."""

@@ -1,0 +1,1 @@
+"""Process-level concerns: allocator, priorities, signals, terminal, compression."""

@@ -1,0 +1,129 @@
+"""Fields of a whole scan, beyond those of one code: of simulations, custody and conditions.
+
+They are shown by a check of the summary; one whose `is_native` is true is a key of the native
+format too, at the end of its section. Definitions: DECISIONS.md, "Summary". None: not known.
+"""
+
+from functools import partial
+from typing import Annotated
+
+import msgspec
+
+from core.report.fields.field import Check, Field
+
+_field = partial(Field, section="simulation", source="decisions page, Summary", is_native=False)
+
+_NO_SALE = "no sale passes today, or the node did not play what would settle it"
+
+
+class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings of one scan."""
+
+    sell_blocked_later: Annotated[
+        bool | None,
+        _field(
+            meaning="In some traded pool, a sale that passes today reverts within 30 days.",
+            null=_NO_SALE,
+            check=Check(
+                severity="danger", label="Sales that work today are refused later", is_reason=True
+            ),
+        ),
+    ] = None
+    sell_tax_rises: Annotated[
+        bool | None,
+        _field(
+            meaning="The tax on a sale is below half today, and half or more within 30 days or "
+            "after trades.",
+            null=_NO_SALE,
+            check=Check(
+                severity="danger", label="Tax on sales rises to 50% or more", is_reason=True
+            ),
+        ),
+    ] = None
+    sell_depends_on_size: Annotated[
+        bool | None,
+        _field(
+            meaning="Some buyers can sell, or keep half of the proceeds, and others cannot.",
+            null=_NO_SALE,
+            check=Check(
+                severity="danger", label="Some buyers cannot sell what others can", is_reason=True
+            ),
+        ),
+    ] = None
+    sell_blocked_after_others: Annotated[
+        bool | None,
+        _field(
+            meaning="A sale that passes today reverts after others' trades, or a second buy.",
+            null=_NO_SALE,
+            check=Check(
+                severity="danger",
+                label="Sales are refused after other people have traded",
+                is_reason=True,
+            ),
+        ),
+    ] = None
+    sell_depends_on_conditions: Annotated[
+        bool | None,
+        _field(
+            meaning="Under ordinary values of inputs that the code reads (fees, gas, coins, "
+            "randomness), a sale reverts or loses half.",
+            null=_NO_SALE,
+            check=Check(
+                severity="danger",
+                label="Sales fail or lose half, depending on fees, gas, balances or luck",
+                is_reason=True,
+            ),
+        ),
+    ] = None
+    untested_conditions: Annotated[
+        bool | None,
+        _field(
+            meaning="The code can revert or tax a trade on a condition that was neither simulated "
+            "both ways nor proved harmless.",
+            null="the code's conditions are not all known, or nothing was traded",
+            check=Check(
+                severity="warning",
+                label="Code can refuse or tax trades on conditions that were not tested",
+                is_reason=True,
+            ),
+        ),
+    ] = None
+    hidden_owner_controls: Annotated[
+        bool | None,
+        _field(
+            meaning="Somebody sets on what trades revert or are taxed, unseen in other fields.",
+            check=Check(
+                severity="warning",
+                label="Somebody with powers can refuse or tax trades in a way that no other check "
+                "names",
+            ),
+        ),
+    ] = None
+    unproved_custody: Annotated[
+        bool | None,
+        _field(
+            meaning="A balance may fall or an allowance rise without proof of the holder's "
+            "consent.",
+            check=Check(
+                severity="warning",
+                label="Code can move or approve tokens and is not proved to ask their holder",
+            ),
+        ),
+    ] = None
+    creates_balances: Annotated[
+        bool | None,
+        _field(
+            meaning="Some function adds to a balance without lowering another, hidden from "
+            "totalSupply or open to anybody.",
+            check=Check(severity="warning", label="Balances can be created unseen"),
+        ),
+    ] = None
+    liquidity_risk: Annotated[
+        str | None,
+        _field(
+            meaning="Whether half of the liquidity can leave at one holder's will, or is young and "
+            "neither burnt nor locked: withdrawable, held or unknown.",
+            null="the deployment does not look into it (`analysis.liquidity_holders`), as by "
+            "default where much of it is in pools older than thirty days",
+        ),
+    ] = None

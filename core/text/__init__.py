@@ -1,0 +1,1 @@
+"""Text of unknown origin: visible form and look-alike characters."""

@@ -1,0 +1,201 @@
+"""A page a field and a page a flag, from the feature table, the detectors' test cases and a sample
+report."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from api.formats.field_table import FIELDS
+from api.formats.flags import CATALOGUE, COMBINED, SummaryCheck
+from api.formats.native import render_native
+from core.report.fields.field import SECTIONS, Field, Section
+from docs.site.field_facts import SECTION_TITLES, facts_of
+from docs.site.page import Page
+from tests.harness.api.samples import LIQUID_USD, make_report
+
+_CASES: Final = Path(__file__).parents[2] / "tests" / "cases"
+
+_METHODS: Final[Mapping[Section, str]] = {
+    "static": (
+        "Inferred from the runtime bytecode by symbolic execution; neither a source nor a node is "
+        "asked. See [Static analysis](../static-analysis.md)."
+    ),
+    "simulation": (
+        "Simulated on the node at one pinned block: nothing is sent, and nothing stays. "
+        "`/evidence` has the calls."
+    ),
+    "pools": (
+        "Read from the pools that the chain's exchanges name, at one pinned block; buys and sales "
+        "are simulated in the deepest of them."
+    ),
+    "supply": "Read from the token at one pinned block.",
+    "other": "Read from the token, its creation and its transfers at one pinned block.",
+}
+
+_SOUNDNESS: Final[Mapping[Section, str]] = {
+    "static": (
+        "True comes with proof: the functions, storage slots and places in the code are in "
+        "`/evidence`. False is said only where all code that could make it true was followed to "
+        "its end; else the value is null. What this rests on is listed under "
+        "[What is sound, and what is not](../static-analysis.md#what-is-sound-and-what-is-not)."
+    ),
+    "simulation": (
+        "What a simulation shows happens at that block to the accounts that took part. That "
+        "something did not happen does not prove that it cannot: see "
+        "[Blind spots](../blind-spots.md)."
+    ),
+    "pools": (
+        "Pools of exchanges that the chain file does not know are not seen. A trade that passed "
+        "passed at that block, for that amount, for those accounts: see "
+        "[Blind spots](../blind-spots.md)."
+    ),
+    "supply": "It is what the token itself says, which a dishonest one may answer as it likes.",
+    "other": (
+        "Balances are verified at the block; who has one is known from transfers, as far as they "
+        "are indexed. See [Blind spots](../blind-spots.md)."
+    ),
+}
+
+
+def field_pages() -> Iterator[Page]:
+    """Yield a page for every field, in the order of the native format."""
+    for section in SECTIONS:
+        for key, field in FIELDS.items():
+            if field.section == section:
+                text = "\n".join(_field_lines(key, field))
+                yield Page(
+                    path=f"field/{key}.md", title=key, text=text, group=SECTION_TITLES[section]
+                )
+
+
+def flag_pages() -> Iterator[Page]:
+    """Yield a page for every check of the summary, by severity."""
+    of_field = {
+        field.check.key or key: (key, field) for key, field in FIELDS.items() if field.check
+    }
+    for check in CATALOGUE:
+        text = "\n".join(_flag_lines(check, of_field.get(check.key)))
+        yield Page(
+            path=f"flag/{check.key}.md", title=check.key, text=text, group=check.severity.title()
+        )
+
+
+def _field_lines(key: str, field: Field) -> Iterator[str]:
+    yield from (f"# {key}", "", field.meaning, "", *facts_of(key, field), "")
+    if field.check:
+        name = field.check.key or key
+        yield from (f"In the summary it is the flag [`{name}`](../flag/{name}.md).", "")
+    yield from ("## Method", "", _METHODS[field.section], "")
+    yield from ("## Soundness", "", _SOUNDNESS[field.section], "")
+    yield from _example(key, field)
+
+
+def _example(key: str, field: Field) -> Iterator[str]:
+    sources = {
+        "Code for which it is found": _shortest(key, "found"),
+        "Code that resembles it, and for which it is not": _shortest(key, "absent"),
+    }
+    told = _told(key) if field.is_native else None
+    if told is None and not any(sources.values()):
+        return
+    yield from ("## Example", "")
+    if told is not None:
+        yield from ("As it is sent for an honest token:", "", "```json", told, "```", "")
+    for title, path in sources.items():
+        if path is not None:
+            source = path.read_text(encoding="utf-8").rstrip()
+            yield from (f"{title}, a test case of the detector:", "", "```solidity", source, "```")
+            yield ""
+
+
+def _flag_lines(check: SummaryCheck, declared: tuple[str, Field] | None) -> Iterator[str]:
+    yield from (f"# {check.key}", "", f"{check.label}.", "")
+    yield f"- Status if it finds something: `{check.severity}`. No answer: `unknown`."
+    yield f"- It finds something if its value is {str(check.finding).lower()}."
+    if check.is_reason:
+        yield "- It is also a reason of the verdict."
+    yield ""
+    if declared is not None:
+        key, field = declared
+        opposite = "the opposite of " if check.finding and _is_negated(field) else ""
+        yield from (f"Its value is {opposite}the field [`{key}`](../field/{key}.md).", "")
+        yield from ("## Meaning of the field", "", field.meaning, "")
+        yield from ("## Method", "", _METHODS[field.section], "")
+        yield from ("## Soundness", "", _SOUNDNESS[field.section], "")
+    else:
+        yield from ("## Method", "", _COMBINED[check.key], "")
+
+
+def _is_negated(field: Field) -> bool:
+    return field.check is not None and field.check.is_negated
+
+
+_TAX: Final = (
+    "The highest tax on a buy or a sale in any simulated pool, or on a plain transfer. It is not "
+    "known to be lower unless there is a figure for buys and one for sales."
+)
+
+_COMBINED: Final[Mapping[str, str]] = {
+    "high_tax": _TAX,
+    "elevated_tax": _TAX,
+    "dominant_pool_unsellable": (
+        "The simulated sale into the deepest pool failed, even if one into a shallower pool passed."
+    ),
+    "transfer_restrictions": (
+        "[`has_trading_cap_functionality`](../field/has_trading_cap_functionality.md) or "
+        "[`has_position_cap_functionality`](../field/has_position_cap_functionality.md) is true."
+    ),
+    "holder_concentration": (
+        "One of [`top_holders`](../field/top_holders.md), neither a burn address, a pool nor a "
+        "known locker (`[[locker]]` of the chain's file), has over a fifth of the supply. Unknown "
+        "while a holder that is not listed may have as much."
+    ),
+    "creator_holds_supply": (
+        "[`creator_percent`](../field/creator_percent.md) is over 5. Unknown where no creator is "
+        "known."
+    ),
+    "has_enough_liquidity": (
+        "A pool among [`dex`](../field/dex.md) holds more than `analysis.min_liquidity_usd`. The "
+        "flag fires where none does."
+    ),
+    "liquidity_can_leave": (
+        "Of the three deepest pools, who holds the LP tokens or positions. Of a pool younger than "
+        "thirty days, or of unknown age, all that is neither burnt nor locked for thirty days more "
+        "counts; of an older one, where `analysis.liquidity_holders` is `always`, what a single "
+        "holder can withdraw. It fires at half of the value of all pools, and is unknown where "
+        "what is not known may make it half; it is absent where older pools decide. See "
+        "[Who holds the liquidity](../liquidity.md)."
+    ),
+    "privileged_spenders": (
+        "[`privileged_spenders`](../field/privileged_spenders.md) names somebody. Unknown where "
+        "[`allowance_bypass`](../field/allowance_bypass.md) is."
+    ),
+}
+"""What checks of more than one field are decided by."""
+
+if missing := {check.key for check in COMBINED} ^ _COMBINED.keys():
+    message = f"say what these checks are decided by, and no others: {sorted(missing)}"
+    raise LookupError(message)
+
+
+@cache
+def _sample() -> dict[str, Any]:
+    """An honest token as the native format has it."""
+    sent = render_native(make_report(), clock=None, liquid_above_usd=LIQUID_USD)
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(sent))
+    return found
+
+
+def _told(key: str) -> str | None:
+    """The key with its value. None: the sample lacks it."""
+    if key not in _sample():
+        return None
+    return msgspec.json.format(msgspec.json.encode({key: _sample()[key]}), indent=2).decode()
+
+
+def _shortest(key: str, kind: str) -> Path | None:
+    sources = (_CASES / key / kind).glob("*.sol")
+    return min(sources, key=lambda path: (path.stat().st_size, path.name), default=None)

@@ -1,0 +1,1 @@
+"""API keys, usage and the ledger of calls."""

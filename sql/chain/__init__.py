@@ -1,0 +1,1 @@
+"""Followed chains: blocks, pools, transfers, trades, launches and their finalization."""

@@ -1,0 +1,314 @@
+"""Exact balances by all final transfers, and the largest holders of a token.
+
+A balance is what came minus what went, so it is negative where older transfers are missing. A token
+with many owners has a list of its largest balances and a bound that no other balance exceeds: its
+top holders are found without reading the others, and proved to be the top holders.
+"""
+
+import heapq
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
+from sql.chain.transfer_tables import recent_changes
+from sql.engine.columns import blob
+from sql.engine.database import Reader, Transaction
+from sql.engine.exact_numbers import from_blob, to_blob
+from sql.engine.store import Readable, Store
+from sql.tokens.tokens import read_token
+
+MANY_OWNERS = 5_000
+"""Owners above which the largest balances are listed; below, all are read in a few milliseconds."""
+
+_LISTED = 1_000
+_MOST_LISTED = 2_000
+_LEAST_LISTED = 100
+
+_NOBODY = blob(ZERO_ADDRESS)
+_OWNER_BYTES = 20
+
+
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
+    """Net balance of one address from the stored transfers."""
+
+    owner: Address
+    amount_raw: RawAmount
+
+
+class Holdings(msgspec.Struct, frozen=True, kw_only=True):
+    """Net balances from the stored transfers of one token."""
+
+    top: tuple[Holding, ...] = ()
+    """Balances above 0, largest first."""
+    held_raw: int = 0
+    """Sum of all positive balances but the zero address's. Exceeds 256 bits where a token emits
+    made-up amounts."""
+    is_overdrawn: bool = False
+    """True if some address sent more than it received: older transfers are missing, or never
+    existed."""
+
+
+class _Total(msgspec.Struct, kw_only=True):
+    """All balances of a token together."""
+
+    token_id: int
+    owners: int = 0
+    overdrawn: int = 0
+    held: bytes = b""
+    bound: bytes | None = None
+
+
+class _Stored(msgspec.Struct, frozen=True, kw_only=True):
+    value: bytes
+
+
+class BalanceWriter:
+    """Adds changes to the balances inside one transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def add(self, by_token: Mapping[int, Mapping[bytes, int]]) -> None:
+        """Add to the balances of tokens, by id and by the owner's 20 bytes. A balance of zero is
+        not kept.
+
+        All tokens at once: a database on another machine takes its time for each question.
+        """
+        token_ids = sorted(by_token)
+        owners = {
+            token_id: sorted(owner for owner, change in by_token[token_id].items() if change)
+            for token_id in token_ids
+        }
+        before = _balances_of(self._tx, owners)
+        totals = _totals(self._tx, token_ids)
+        changed = {
+            token_id: _add_to(totals[token_id], by_token[token_id], before[token_id])
+            for token_id in token_ids
+        }
+        self._put(changed)
+        for token_id, of_token in changed.items():
+            self._list_largest(totals[token_id], of_token)
+        self._tx.execute_many(
+            "balances/put_total",
+            (
+                (total.token_id, total.owners, total.overdrawn, total.held, total.bound)
+                for total in totals.values()
+            ),
+        )
+
+    def _put(self, changed: Mapping[int, Mapping[bytes, int]]) -> None:
+        rows = [
+            (_key(token_id, owner), value)
+            for token_id, of_token in changed.items()
+            for owner, value in of_token.items()
+        ]
+        self._tx.execute_many(
+            "balances/put_balance", ((key, to_blob(value)) for key, value in rows if value)
+        )
+        self._tx.execute_many(
+            "balances/delete_balance", ((key,) for key, value in rows if not value)
+        )
+
+    def _list_largest(self, total: _Total, changed: Mapping[bytes, int]) -> None:
+        """Keep the list of a token with many owners: who ranks before the bound, and the bound."""
+        token_id = total.token_id
+        if total.bound is None:
+            if total.owners > MANY_OWNERS:
+                self._list_anew(total, _balances(self._tx, token_id))
+            return
+        last = _rank(_read_bound(total.bound))
+        # A balance of zero is none, even where the bound is negative.
+        enter = [item for item in changed.items() if item[1] and _rank(item) <= last]
+        leave = [item[0] for item in changed.items() if not item[1] or _rank(item) > last]
+        self._tx.execute_many(
+            "balances/put_largest", ((token_id, owner, to_blob(value)) for owner, value in enter)
+        )
+        self._tx.execute_many("balances/delete_largest", ((token_id, owner) for owner in leave))
+        listed = _largest(self._tx, token_id)
+        if len(listed) > _MOST_LISTED:
+            self._list_anew(total, listed)
+        elif len(listed) < _LEAST_LISTED:
+            self._list_anew(total, _balances(self._tx, token_id))
+
+    def _list_anew(self, total: _Total, balances: Mapping[bytes, int]) -> None:
+        """List the largest of these balances, which contain all before the present bound."""
+        token_id = total.token_id
+        top = heapq.nsmallest(_LISTED, balances.items(), key=_rank)
+        self._tx.execute("balances/delete_all_largest", token_id=token_id)
+        if len(top) < _LISTED:
+            total.bound = None  # few owners are left: all are read
+            return
+        owner, value = top[-1]
+        total.bound = owner + to_blob(value)
+        self._tx.execute_many(
+            "balances/put_largest", ((token_id, owner, to_blob(value)) for owner, value in top)
+        )
+
+
+def top_holders(
+    store: Readable, *, chain_id: int, token: Address, at_most: int
+) -> tuple[Holding, ...]:
+    """Return the largest balances above 0 by the stored transfers, largest first; none when the
+    token is not tracked.
+
+    These are candidates to be verified on chain: stored transfers may start after the token did,
+    and a token may change balances without a transfer.
+    """
+    if isinstance(store, Store):
+        with store.snapshot() as reader:
+            return top_holders(reader, chain_id=chain_id, token=token, at_most=at_most)
+    tracked = read_token(store, chain_id=chain_id, address=token)
+    if tracked is None:
+        return ()
+    total = _total(store, tracked.token_id)
+    changes = recent_changes(store, token_id=tracked.token_id)
+    return tuple(
+        Holding(owner=Address("0x" + owner.hex()), amount_raw=RawAmount(value))
+        for owner, value in _top(store, total, changes, at_most)
+    )
+
+
+def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> Holdings:
+    """Return the largest holders, and what all balances add up to; nothing when the token is not
+    tracked.
+
+    Reads the balance of every owner that the transfers touched which are not final yet.
+    """
+    if isinstance(store, Store):
+        with store.snapshot() as reader:
+            return holders_of(reader, chain_id=chain_id, token=token, at_most=at_most)
+    tracked = read_token(store, chain_id=chain_id, address=token)
+    if tracked is None:
+        return Holdings()
+    token_id = tracked.token_id
+    total = _total(store, token_id)
+    held, overdrawn = from_blob(total.held), total.overdrawn
+    changes = recent_changes(store, token_id=token_id)
+    touched = [owner for owner, change in changes.items() if change and owner != _NOBODY]
+    for owner, before in _balances_of(store, {token_id: touched})[token_id].items():
+        after = before + changes[owner]
+        held += max(after, 0) - max(before, 0)
+        overdrawn += (after < 0) - (before < 0)
+    return Holdings(
+        top=top_holders(store, chain_id=chain_id, token=token, at_most=at_most),
+        held_raw=held,
+        is_overdrawn=overdrawn > 0,
+    )
+
+
+def _top(
+    store: Reader, total: _Total, changes: Mapping[bytes, int], at_most: int
+) -> list[tuple[bytes, int]]:
+    """Return the largest positive balances, largest first, owners of equal ones in order.
+
+    `changes`: what transfers that are not final yet add to owners' balances.
+    """
+    if total.bound is not None:
+        bound = _read_bound(total.bound)
+        # Who has no balance has more than a negative bound, and is not listed.
+        found = _top_of_listed(store, total.token_id, changes, at_most, max(bound[1], 0))
+        # Who is neither listed nor touched ranks after the bound.
+        if len(found) == at_most and _rank(found[-1]) <= _rank(bound):
+            return found
+    everybody = _balances(store, total.token_id)
+    for owner, change in changes.items():
+        everybody[owner] = everybody.get(owner, 0) + change
+    return _ranked(everybody, at_most)
+
+
+def _top_of_listed(
+    store: Reader, token_id: int, changes: Mapping[bytes, int], at_most: int, most: int
+) -> list[tuple[bytes, int]]:
+    """Return the largest of the listed balances and of those that may have come to exceed them.
+
+    `most`: no balance that is not listed was above it.
+    """
+    known = {
+        owner: value + changes.get(owner, 0) for owner, value in _largest(store, token_id).items()
+    }
+    best = heapq.nlargest(at_most, known.values())
+    least = best[-1] if len(best) == at_most else 0
+    risen = [
+        owner
+        for owner, change in changes.items()
+        if owner not in known and change > 0 and most + change >= least
+    ]
+    for owner, before in _balances_of(store, {token_id: risen})[token_id].items():
+        known[owner] = before + changes[owner]
+    return _ranked(known, at_most)
+
+
+def _total(reader: Reader, token_id: int) -> _Total:
+    return _totals(reader, [token_id])[token_id]
+
+
+def _totals(reader: Reader, token_ids: Sequence[int]) -> dict[int, _Total]:
+    found = reader.fetch_each("balances/find_total", [(token_id,) for token_id in token_ids])
+    totals = {token_id: _Total(token_id=token_id) for token_id in token_ids}
+    for ((token_id, owners, overdrawn, held, bound),) in filter(None, found):
+        totals[token_id] = _Total(
+            token_id=token_id, owners=owners, overdrawn=overdrawn, held=held, bound=bound
+        )
+    return totals
+
+
+def _rank(item: tuple[bytes, int]) -> tuple[int, bytes]:
+    """Return the key by which owners and their balances are ranked: no two have the same rank."""
+    owner, value = item
+    return -value, owner
+
+
+def _read_bound(stored: bytes) -> tuple[bytes, int]:
+    """Return owner and balance of a bound."""
+    return stored[:_OWNER_BYTES], from_blob(stored[_OWNER_BYTES:])
+
+
+def _ranked(balances: Mapping[bytes, int], at_most: int) -> list[tuple[bytes, int]]:
+    positive = ((owner, value) for owner, value in balances.items() if value > 0)
+    return heapq.nsmallest(at_most, positive, key=_rank)
+
+
+def _key(token_id: int, owner: bytes) -> bytes:
+    return token_id.to_bytes(4, "big") + owner
+
+
+def _add_to(
+    total: _Total, changes: Mapping[bytes, int], before: Mapping[bytes, int]
+) -> dict[bytes, int]:
+    """Return the new balances of the owners in `before`, and count them into the token's total."""
+    held = from_blob(total.held)
+    changed = {}
+    for owner, balance in before.items():
+        after = balance + changes[owner]
+        changed[owner] = after
+        total.owners += (after != 0) - (balance != 0)
+        if owner != _NOBODY:
+            held += max(after, 0) - max(balance, 0)
+            total.overdrawn += (after < 0) - (balance < 0)
+    total.held = to_blob(held)
+    return changed
+
+
+def _balances_of(
+    reader: Reader, owners: Mapping[int, Sequence[bytes]]
+) -> dict[int, dict[bytes, int]]:
+    """Return the balances of these owners of tokens, in the same order; 0 of who has none."""
+    places = [(token_id, owner) for token_id, own in owners.items() for owner in own]
+    found = reader.fetch_each("balances/find_balance", [(_key(*place),) for place in places])
+    balances: dict[int, dict[bytes, int]] = {token_id: {} for token_id in owners}
+    for (token_id, owner), rows in zip(places, found, strict=True):
+        balances[token_id][owner] = from_blob(rows[0][0]) if rows else 0
+    return balances
+
+
+def _balances(store: Readable, token_id: int) -> dict[bytes, int]:
+    rows = store.fetch_tuples(
+        "balances/list_of_token", first=_key(token_id, b""), end=_key(token_id + 1, b"")
+    )
+    return {key[4:]: from_blob(value) for key, value in rows}
+
+
+def _largest(store: Readable, token_id: int) -> dict[bytes, int]:
+    rows = store.fetch_tuples("balances/list_largest", token_id=token_id)
+    return {owner: from_blob(value) for owner, value in rows}

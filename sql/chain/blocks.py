@@ -1,0 +1,77 @@
+"""Recent blocks, and checkpoints of ingestion streams."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sql.engine.database import Transaction
+from sql.engine.rows import BlockRow, CheckpointRow
+from sql.engine.store import Readable
+
+_HIGHEST = 2**63 - 1
+
+BACKFILL = "backfill:"
+"""Begins the names of the streams of back-fills."""
+
+FINAL = "final"
+"""Stream of finalization: rows up to its checkpoint are in the balances, or will be, for good."""
+
+
+class _Floor(msgspec.Struct, frozen=True, kw_only=True):
+    number: int
+
+
+def read_checkpoint(store: Readable, *, chain_id: int, stream: str) -> CheckpointRow | None:
+    """Return the checkpoint of a stream; None before its first block."""
+    return store.fetch_one(
+        "blocks/find_checkpoint", CheckpointRow, chain_id=chain_id, stream=stream
+    )
+
+
+def list_checkpoints(store: Readable, *, chain_id: int) -> list[CheckpointRow]:
+    """Return the checkpoints of all streams of a chain, by name."""
+    return store.fetch("blocks/list_checkpoints", CheckpointRow, chain_id=chain_id)
+
+
+def has_backfill(store: Readable, *, chain_id: int) -> bool:
+    """True if a back-fill has stored blocks of a chain."""
+    streams = list_checkpoints(store, chain_id=chain_id)
+    return any(row.stream.startswith(BACKFILL) for row in streams)
+
+
+def write_checkpoint(tx: Transaction, checkpoint: CheckpointRow) -> None:
+    """Set a stream's checkpoint, in the same transaction as the rows it covers."""
+    tx.insert("checkpoint", [checkpoint], on_conflict="replace")
+
+
+def list_blocks(
+    store: Readable, *, chain_id: int, first: int = 0, last: int = _HIGHEST
+) -> list[BlockRow]:
+    """Return the stored window of recent blocks from `first` to `last`, lowest first."""
+    return store.fetch("blocks/list_window", BlockRow, chain_id=chain_id, first=first, last=last)
+
+
+def find_block_from(store: Readable, *, chain_id: int, number: int) -> BlockRow | None:
+    """Return the lowest block of the window from a number on. None: all that are held are lower."""
+    return store.fetch_one("blocks/find_from", BlockRow, chain_id=chain_id, number=number)
+
+
+def insert_blocks(tx: Transaction, blocks: Sequence[BlockRow]) -> None:
+    """Add blocks to the window, replacing any with the same number."""
+    tx.insert("block", blocks, on_conflict="replace")
+
+
+def prune_blocks(tx: Transaction, *, chain_id: int, below: int) -> None:
+    """Delete the blocks below a number: they are final."""
+    tx.execute("blocks/delete_below", chain_id=chain_id, number=below)
+
+
+def read_floor(store: Readable, *, chain_id: int) -> int | None:
+    """Return the lowest block that following may unwind. None: it has not stored any."""
+    found = store.fetch_one("blocks/find_floor", _Floor, chain_id=chain_id)
+    return None if found is None else found.number
+
+
+def raise_floor(tx: Transaction, *, chain_id: int, number: int) -> None:
+    """Record that following unwinds no block below a number; a higher one is kept."""
+    tx.execute("blocks/raise_floor", chain_id=chain_id, number=number)

@@ -1,0 +1,138 @@
+"""Events that name who may hold the liquidity of young pools, while they are followed.
+
+Stored of pools that were announced while following; all of these blocks are covered by the subject
+`Chain.liquidity_subject`. Kept for a month or so: nobody asks who holds the liquidity of a token's
+older pools by default, and a table of all events would grow with the chain.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from config.chains import Chain
+from core.evm.primitives import Address, BlockRef, HexBytes
+from sql.chain.pool_tables import PoolFacts, find_pools, newest_coverage
+from sql.engine.database import Reader, Transaction
+from sql.engine.rows import LiquidityLogRow
+from sql.engine.store import Store
+from sql.tokens.observations import has_block
+
+KEPT_S: Final = 32 * 86_400.0
+"""Age of a pool up to which its events are stored, and read: longer than it counts as young."""
+
+_DELETED_S: Final = KEPT_S + 86_400.0
+"""Later, so that what is read is not deleted meanwhile."""
+
+_REREAD: Final = 4
+"""Newest blocks whose events are not believed where the analysed block is not held: it may be on
+another branch. With one more, most nodes search as many in one query."""
+
+_MOST_EVENTS: Final = 20_000
+_MOST_BYTES: Final = 8_000_000
+"""Of topics and data of one pool's events. An answer of a node is twice as long, and most give no
+longer ones: whoever makes it longer gets what the node says."""
+
+_DELETED_AT_ONCE: Final = 1_000
+
+
+class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a pool."""
+
+    emitter: Address
+    block_number: int
+    topics: bytes
+    """32 bytes each, topic 0 included."""
+    data: bytes
+
+
+class StoredEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """All events of a pool since its creation."""
+
+    to_block: int
+    """Last block of which all are known."""
+    events: tuple[StoredEvent, ...]
+    """In chain order."""
+
+
+def kept_blocks(chain: Chain) -> int:
+    """Return how many blocks after a pool's creation its events are stored."""
+    return chain.blocks_in(KEPT_S)
+
+
+def insert_liquidity(
+    tx: Transaction, logs: Sequence[LiquidityLogRow], *, chain: Chain, first: int
+) -> int:
+    """Store the events of young pools that are not stored yet; return how many were new.
+
+    A log counts if its pool is stored, is of one of its kinds, young, the emitter, and announced
+    since the coverage began that block `first` continues or begins. Raises StoreError.
+    """
+    if not logs:
+        return 0
+    covered = newest_coverage(tx, chain_id=chain.id, subject=chain.liquidity_subject)
+    is_continued = covered is not None and covered.to_block >= first - 1
+    since = covered.from_block if covered is not None and is_continued else first
+    pools = find_pools(tx, chain_id=chain.id, pool_keys={log.pool_key for log in logs})
+    rows = [
+        (chain.id, log.block_number, log.log_index, pool.pool_no, log.topics, log.data)
+        for log in logs
+        if (pool := pools.get(log.pool_key)) is not None
+        and pool.block_number >= since
+        and _is_of(log, pool, chain)
+    ]
+    return tx.execute_many("liquidity/insert_event", rows) if rows else 0
+
+
+def events_of_pools(
+    reader: Reader, *, chain: Chain, pool_keys: Sequence[HexBytes], pin: BlockRef
+) -> dict[HexBytes, StoredEvents]:
+    """Return the events of the pools whose every event up to near a block is stored; none above
+    the block. Pools of other ages, and those of very many or very long events, are left out. Raises
+    StoreError."""
+    covered = newest_coverage(reader, chain_id=chain.id, subject=chain.liquidity_subject)
+    if covered is None:
+        return {}
+    is_held = has_block(reader, chain_id=chain.id, block=pin)
+    last = min(covered.to_block if is_held else covered.to_block - _REREAD, pin.number)
+    # Counted from the later of the two: what is covered by a subject of the past may be deleted.
+    oldest = max(covered.from_block, max(covered.to_block, pin.number) - kept_blocks(chain))
+    pools = find_pools(reader, chain_id=chain.id, pool_keys=pool_keys)
+    return {
+        key: StoredEvents(to_block=last, events=_read_events(reader, pool, last))
+        for key, pool in pools.items()
+        if oldest <= pool.block_number <= last and _is_readable(reader, pool)
+    }
+
+
+def delete_old_liquidity(store: Store, *, chain: Chain, final: int) -> None:
+    """Delete the events that are no longer read, in small steps. `final`: the newest block that
+    cannot be unwound. Raises StoreError."""
+    below = final - chain.blocks_in(_DELETED_S)
+    deleted = _DELETED_AT_ONCE
+    while deleted == _DELETED_AT_ONCE:
+        with store.transaction(chain_id=chain.id) as tx:
+            deleted = tx.execute(
+                "liquidity/delete_old", chain_id=chain.id, below=below, at_most=_DELETED_AT_ONCE
+            )
+
+
+def _is_of(log: LiquidityLogRow, pool: PoolFacts, chain: Chain) -> bool:
+    return (
+        pool.pool == log.emitter
+        and pool.kind in log.kinds
+        and 0 <= log.block_number - pool.block_number <= kept_blocks(chain)
+    )
+
+
+def _is_readable(reader: Reader, pool: PoolFacts) -> bool:
+    """Return whether a pool's events are few and short enough to be read."""
+    ((events, size),) = reader.fetch_tuples(
+        "liquidity/measure_pool", pool_no=pool.pool_no, at_most=_MOST_EVENTS + 1
+    )
+    return int(events) <= _MOST_EVENTS and int(size) <= _MOST_BYTES
+
+
+def _read_events(reader: Reader, pool: PoolFacts, last: int) -> tuple[StoredEvent, ...]:
+    found = reader.fetch("liquidity/list_of_pool", StoredEvent, pool_no=pool.pool_no, last=last)
+    return tuple(found)

@@ -1,0 +1,101 @@
+"""Swaps in pools with an anchor token (wrapped native or stable) on one side."""
+
+import heapq
+import itertools
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from core.evm.primitives import Address, HexBytes
+from sql.chain.pool_tables import PoolFacts, find_pools
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.engine.rows import SwapRow
+from sql.engine.store import Readable, Store
+
+_DELETED_AT_ONCE = 1_000
+
+
+class Trade(msgspec.Struct, frozen=True, kw_only=True):
+    """One swap, seen from one of its two tokens."""
+
+    chain_id: int
+    block_number: int
+    log_index: int
+    time_s: int
+    """Timestamp of its block, Unix seconds."""
+    pool_key: HexBytes
+    base: float
+    """Unsigned amount of the requested token, in smallest units."""
+    other: float
+    """Unsigned amount of the other token, in smallest units."""
+
+
+def insert_trades(
+    tx: Transaction, swaps: Sequence[SwapRow], *, chain_id: int, anchors: Collection[Address]
+) -> int:
+    """Store swaps of known pools that are not stored yet; return how many were new.
+
+    A swap counts if its pool is stored by an earlier event, is of one of its kinds and is the
+    emitter's, and if one of the pool's tokens is an anchor, not both.
+    """
+    if not swaps:
+        return 0
+    pools = find_pools(tx, chain_id=chain_id, pool_keys={swap.pool_key for swap in swaps})
+    rows = []
+    for swap in swaps:
+        pool = pools.get(swap.pool_key)
+        if pool is not None and _is_of(swap, pool, anchors):
+            place = (chain_id, swap.block_number, swap.log_index)
+            rows.append((*place, pool.pool_no, swap.time_s, swap.amount0, swap.amount1))
+    return tx.execute_many("trades/insert_trade", rows) if rows else 0
+
+
+def newest_trades(
+    store: Readable,
+    *,
+    chain_id: int,
+    token: Address,
+    pool_keys: Sequence[HexBytes],
+    from_block: int,
+    at_most: int,
+) -> list[Trade]:
+    """Return trades in these pools, which have the token on one side, newest first."""
+    by_pool = [
+        store.fetch(
+            "trades/list_newest",
+            Trade,
+            chain_id=chain_id,
+            token=blob(token),
+            pool_key=blob(pool_key),
+            from_block=from_block,
+            at_most=at_most,
+        )
+        for pool_key in pool_keys
+    ]
+    newest = heapq.merge(*by_pool, key=lambda trade: (-trade.block_number, -trade.log_index))
+    return list(itertools.islice(newest, at_most))
+
+
+def delete_old_trades(store: Store, *, chain_id: int, kept_s: float) -> None:
+    """Delete final trades older than the newest stored block by more than `kept_s` seconds, in
+    small steps. Raises StoreError."""
+    deleted = _DELETED_AT_ONCE
+    while deleted == _DELETED_AT_ONCE:
+        with store.transaction(chain_id=chain_id) as tx:
+            deleted = tx.execute(
+                "trades/delete_old",
+                chain_id=chain_id,
+                kept_s=int(kept_s),
+                at_most=_DELETED_AT_ONCE,
+            )
+
+
+def _is_of(swap: SwapRow, pool: PoolFacts, anchors: Collection[Address]) -> bool:
+    return (
+        pool.pool == swap.emitter
+        # A reorg that takes back the pool's event must not leave earlier swaps without a pool.
+        and (pool.block_number, pool.log_index) < (swap.block_number, swap.log_index)
+        and pool.kind in swap.kinds
+        and (pool.token0 in anchors) != (pool.token1 in anchors)
+    )

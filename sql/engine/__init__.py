@@ -1,0 +1,1 @@
+"""Store engine: connections, statements, schema and files of the serving state."""

@@ -1,0 +1,154 @@
+"""Leases: work that one process of a fleet does at a time, taken over when its holder is silent.
+
+A row holds the name of the work, its holder, and a token that rises with each holder. Times are
+those of the server's clock. Whoever writes under a lease has its token checked in the same
+transaction (`fenced_database.py` beside this file), so a holder that was paused writes nothing
+once another has taken over.
+
+That check is a `for key share` lock: a take-over, `for update`, waits for it, and a renewal, which
+changes no key, does not. So a long transaction of the holder does not cost it the lease.
+"""
+
+import os
+import secrets
+import socket
+from typing import Final
+
+import msgspec
+from psycopg.raw_cursor import RawCursor
+
+from sql.engine.postgres.connection_limits import ConnectionLimits, PostgresConnection
+from sql.engine.postgres.connection_pool import ConnectionPool
+from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_url import shown_url
+
+LEASE_S: Final = 3.0
+"""How long a holder may be silent."""
+
+CHECK: Final = "select 1 from lease where name = $1 and token = $2 for key share"
+"""Finds a row while the token is the newest, and keeps it so until the transaction ends."""
+
+_LIMITS = ConnectionLimits(
+    connect_s=2.0, statement_s=1.0, silence_s=0.5, turn_s=0.8, idle_s=1.0, connections=1
+)
+"""Shorter than a lease: what takes longer is tried again, not waited for."""
+
+_WRITE = "begin isolation level read committed, read write"
+_ADD = "insert into lease (name, token) values ($1, 0) on conflict do nothing"
+_IS_FREE = "(expires_at is null or expires_at <= clock_timestamp())"
+_FIND = f"select holder from lease where name = $1 and {_IS_FREE}"  # noqa: S608
+_IS_KNOWN = "select 1 from lease where name = $1"
+_LOCK = f"{_FIND} for update"
+_UNTIL = "clock_timestamp() + $2 * interval '1 second'"
+_TAKE = (
+    f"update lease set expires_at = {_UNTIL}, holder = $3, token = token + 1"  # noqa: S608
+    " where name = $1 returning token"
+)
+_RENEW = f"update lease set expires_at = {_UNTIL} where name = $1 and token = $3"  # noqa: S608
+_GIVE_UP = "update lease set expires_at = null, holder = null where name = $1 and token = $2"
+_END_SESSIONS = """
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = $1 and usename = current_user and datname = current_database()
+"""
+
+_LONGEST_HOST = 20
+_LONGEST_SESSION = 63
+"""What PostgreSQL keeps of the name of a session."""
+
+
+class LeaseTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """A lease as one holder has it, from the take-over to the next one."""
+
+    name: str
+    holder: str
+    token: int
+
+    @property
+    def session(self) -> str:
+        """Return how connections are called that write under it."""
+        return _session_of(self.name, self.holder)
+
+
+class Leases:
+    """The leases of a database. One thread at a time."""
+
+    def __init__(self, url: str, *, lease_s: float = LEASE_S) -> None:
+        """`lease_s`: how long a holder may be silent. Raises StoreError for what is no URL."""
+        self.lease_s = lease_s
+        self._name = shown_url(url)
+        self._pool = ConnectionPool(url, name=self._name, limits=_LIMITS)
+
+    def close(self) -> None:
+        """Close the connection. A second call does nothing."""
+        self._pool.close()
+
+    def take(self, name: str) -> LeaseTerm | None:
+        """Take a lease that nobody holds. None: somebody does.
+
+        What the last holder still has open under it is ended first: it may hold locks although it
+        has stopped, which no time limit of the server covers in the midst of a batch. Raises
+        StoreError.
+        """
+        with (
+            translated(self._name, doing=f"take {name}"),
+            self._pool.lent() as connection,
+            self._pool.watch.over(connection),
+        ):
+            cursor = RawCursor(connection)
+            free = cursor.execute(_FIND, (name,)).fetchone()
+            if free is None:
+                if cursor.execute(_IS_KNOWN, (name,)).fetchone() is not None:
+                    return None
+            elif free[0] is not None:
+                cursor.execute(_END_SESSIONS, (_session_of(name, str(free[0])),))
+            return self._take_free(connection, name)
+
+    def renew(self, term: LeaseTerm) -> bool:
+        """Hold a lease for longer. False: another has taken it. Raises StoreError."""
+        return self._change(term, _RENEW, (term.name, self.lease_s, term.token)) == 1
+
+    def give_up(self, term: LeaseTerm) -> None:
+        """Let another take a lease at once; its token stays the newest until then. Raises
+        StoreError."""
+        self._change(term, _GIVE_UP, (term.name, term.token))
+
+    def _take_free(self, connection: PostgresConnection, name: str) -> LeaseTerm | None:
+        holder = _new_holder()
+        cursor = RawCursor(connection)
+        try:
+            cursor.execute(_WRITE)
+            cursor.execute(_ADD, (name,))
+            if cursor.execute(_LOCK, (name,)).fetchone() is None:
+                return None
+            taken = cursor.execute(_TAKE, (name, self.lease_s, holder)).fetchone()
+            cursor.execute("commit")
+        finally:
+            # Of a connection that is lost nothing is left to end.
+            if not connection.closed:
+                connection.rollback()
+        return None if taken is None else LeaseTerm(name=name, holder=holder, token=int(taken[0]))
+
+    def _change(self, term: LeaseTerm, statement: str, values: tuple[object, ...]) -> int:
+        with (
+            translated(self._name, doing=f"hold {term.name}"),
+            self._pool.lent(begin=_WRITE) as connection,
+            self._pool.watch.over(connection),
+        ):
+            cursor = RawCursor(connection)
+            try:
+                changed = cursor.execute(statement, values).rowcount
+                cursor.execute("commit")
+            finally:
+                if not connection.closed:
+                    connection.rollback()
+        return changed
+
+
+def _new_holder() -> str:
+    """Return a name for this process that no other term has, and that people can find it by."""
+    host = socket.gethostname()[-_LONGEST_HOST:]
+    return f"{host}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+def _session_of(name: str, holder: str) -> str:
+    return f"assay {name} {holder}"[:_LONGEST_SESSION]

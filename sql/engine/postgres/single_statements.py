@@ -1,0 +1,56 @@
+"""Statements that are each a transaction of its own, and take no chain's turn: they write rows that
+no other transaction reads to decide what to write."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from psycopg.raw_cursor import RawCursor
+
+from sql.engine.columns import decode
+from sql.engine.postgres.connection_limits import ConnectionLimits
+from sql.engine.postgres.connection_pool import ConnectionPool
+from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_url import shown_url
+from sql.engine.postgres.statement_text import load_numbered
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+QUERIES = Path(__file__).parent / "queries"
+
+COORDINATION_LIMITS = ConnectionLimits(
+    connect_s=2.0, statement_s=3.0, silence_s=2.0, turn_s=2.0, idle_s=3.0, connections=8
+)
+"""Whoever coordinates must know soon that it cannot."""
+
+_WRITE = "begin isolation level read committed, read write"
+
+
+class SingleStatements:
+    """Runs statements of sql/engine/postgres/queries on one database. Thread-safe."""
+
+    def __init__(self, url: str, *, limits: ConnectionLimits = COORDINATION_LIMITS) -> None:
+        """`url` of a database that has been migrated. Raises StoreError for one that is none."""
+        self.name = shown_url(url)
+        self._pool = ConnectionPool(url, name=self.name, limits=limits)
+
+    def close(self) -> None:
+        """Close all connections that are not in use. A second call does nothing."""
+        self._pool.close()
+
+    def run(self, query: str, row: type[T], /, **params: object) -> list[T]:
+        """Run a statement and commit; return its rows as structs. Raises StoreError; then it may
+        have been committed all the same."""
+        statement = load_numbered(query, QUERIES)
+        values = [params[name] for name in statement.names]
+        with (
+            translated(self.name, doing=query),
+            self._pool.lent(begin=_WRITE) as connection,
+            self._pool.watch.over(connection),
+        ):
+            cursor = RawCursor(connection)
+            cursor.execute(statement.text, values, binary=True)
+            names = [column.name for column in cursor.description or ()]
+            rows = cursor.fetchall() if names else []
+            connection.execute("commit")
+        return decode(names, rows, row) if names else []

@@ -1,0 +1,46 @@
+"""Statements with named or plain parameters, as PostgreSQL numbers them."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from sql.engine.statements import load_postgres_statement
+
+_NAMED = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
+_PLAIN = re.compile(r"\?(\d*)")
+_ORDERED_JOIN = re.compile(r"\bcross join (\w+(?: (?:as )?\w+)?)(?=\s+on\b)")
+"""SQLite's way to fix the order of a join, which PostgreSQL chooses by itself."""
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+
+
+class NumberedStatement(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement with parameters $1, $2 and so on."""
+
+    text: str
+    names: tuple[str, ...]
+    """Of the parameters in order; none where they had no names."""
+
+
+@cache
+def load_numbered(query: str, folder: Path) -> NumberedStatement:
+    """Return the statement `area/verb_noun`. Raises FileNotFoundError."""
+    return number_parameters(load_postgres_statement(query, folder))
+
+
+def number_parameters(text: str) -> NumberedStatement:
+    """Return a statement without its comments, each `$name`, `:name`, `?` or `?2` as a number.
+
+    A name has one number however often it occurs. Texts in quotes must hold none of these.
+    """
+    code = _ORDERED_JOIN.sub(r"join \1", _COMMENT.sub("", text))
+    names = tuple(dict.fromkeys(_NAMED.findall(code)))
+    if names:
+        numbered = _NAMED.sub(lambda found: f"${names.index(found[1]) + 1}", code)
+        return NumberedStatement(text=numbered, names=names)
+    parts, last = [], 0
+    for at, found in enumerate(_PLAIN.finditer(code), start=1):
+        parts += [code[last : found.start()], f"${found[1] or at}"]
+        last = found.end()
+    return NumberedStatement(text="".join(parts) + code[last:], names=())

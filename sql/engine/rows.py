@@ -1,0 +1,271 @@
+"""Row types of the store and the ledger: one struct per table.
+
+Addresses and hashes are 0x text in structs and blobs in the tables.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from config.pool_families import DexKind
+from core.errors import RefusalCode
+from core.evm.primitives import Address, BlockRef, Hash32, HexBytes, RawAmount
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all rows."""
+
+
+# --- chain data -------------------------------------------------------------------------------
+
+
+class BlockRow(Row, frozen=True, kw_only=True):
+    """One block of the window that may still be reorganised away (and the last final one)."""
+
+    chain_id: int
+    number: int
+    hash: Hash32
+    parent_hash: Hash32
+    time_s: int
+
+    @property
+    def ref(self) -> BlockRef:
+        """Return the block without its chain."""
+        return BlockRef(
+            number=self.number, hash=self.hash, parent_hash=self.parent_hash, time_s=self.time_s
+        )
+
+
+class CheckpointRow(Row, frozen=True, kw_only=True):
+    """Progress of one ingestion stream of one chain: all up to and with `number` is stored."""
+
+    chain_id: int
+    stream: str
+    """`follow`, or `backfill:<from>:<to>`."""
+    number: int
+    hash: Hash32 | None
+    """None where the range was final and its hash was not needed."""
+
+
+class TokenRow(Row, frozen=True, kw_only=True):
+    """One tracked token: it has a pool, a launch platform issued it, or a caller requested it."""
+
+    token_id: int
+    chain_id: int
+    address: Address
+    tracked_because: Literal["pool", "launch", "request"]
+    """The first of these that holds."""
+    first_seen_block: int
+    transfers_from_block: int | None
+    """Transfers are complete from this block on. None: none stored yet."""
+    requested_at_block: int | None
+    """Head of the chain at the first request: the token stays tracked when its pools are
+    reorganised away. None: nobody requested it."""
+
+
+class PoolRow(Row, frozen=True, kw_only=True, gc=False):
+    """One pool, from its creation event."""
+
+    chain_id: int
+    pool_key: HexBytes
+    """`pool` address, or the 32-byte id where one contract holds all: unique within a chain."""
+    pool: Address
+    """The pool's contract, or the one that holds all pools."""
+    pool_id: Hash32 | None
+    """None: the pool is a contract of its own."""
+    dex: str
+    kind: DexKind
+    variant: str | None
+    factory: Address
+    token0: Address
+    """May be the zero address, the native coin, where one contract holds all pools."""
+    token1: Address
+    fee: int | None
+    """V3 kinds and V4: hundredths of a basis point. V2 kinds: as created, basis points.
+
+    None: not in the event.
+    """
+    tick_spacing: int | None
+    stable: bool | None
+    """None: the event does not say, or pools have one curve."""
+    hooks: Address | None
+    """None: the zero address, or pools have no hooks."""
+    block_number: int
+    log_index: int
+
+
+class TransferRow(Row, frozen=True, kw_only=True, gc=False):
+    """One ERC-20 transfer of a tracked token."""
+
+    block_number: int
+    log_index: int
+    token_id: int
+    sender: bytes
+    """20 bytes."""
+    recipient: bytes
+    amount_raw: RawAmount
+    time_s: int | None = None
+    """Time of the block, Unix seconds. None: the node did not tell it."""
+
+
+class SwapRow(Row, frozen=True, kw_only=True, gc=False):
+    """One swap, as its event tells it."""
+
+    block_number: int
+    log_index: int
+    time_s: int
+    """Timestamp of its block, Unix seconds."""
+    emitter: Address
+    pool_key: HexBytes
+    kinds: tuple[str, ...]
+    """Kinds of pools whose swap events have this form."""
+    amount0: float
+    """Amount of token0 in smallest units: positive came into the pool, negative went out."""
+    amount1: float
+
+
+class LiquidityLogRow(Row, frozen=True, kw_only=True, gc=False):
+    """One event that names who may hold a pool's liquidity, as its log is."""
+
+    block_number: int
+    log_index: int
+    emitter: Address
+    pool_key: HexBytes
+    kinds: tuple[str, ...]
+    """Kinds of pools that emit such events."""
+    topics: bytes
+    """32 bytes each, topic 0 included."""
+    data: bytes
+
+
+class LaunchRow(Row, frozen=True, kw_only=True):
+    """One token issued by a launch platform, from its creation event. A token announced by two
+    platforms (one wraps the other) has a row for each."""
+
+    chain_id: int
+    token: Address
+    slug: str
+    """The platform."""
+    emitter: Address
+    """The contract that emitted the event; the log was matched by it."""
+    creator: Address | None
+    """The wallet named by the event; None if it names none."""
+    tx_hash: Hash32 | None
+    """None: the node did not return it."""
+    block_number: int
+    log_index: int
+
+
+class CreatorRow(Row, frozen=True, kw_only=True):
+    """Creator of one token, read from a final block."""
+
+    chain_id: int
+    token: Address
+    creator: Address | None
+    """Sender of the creation transaction. None: the block does not show it, permanently."""
+    block_number: int
+    tx_hash: Hash32 | None
+    """None: the block does not show it."""
+
+
+class FunderRow(Row, frozen=True, kw_only=True):
+    """Who gave a creator its first coins, read from a final block."""
+
+    chain_id: int
+    account: Address
+    funder: Address | None
+    """Sender of the transaction that brought them. None: the block does not show it, for good."""
+    block_number: int
+    tx_hash: Hash32 | None
+    """None: the block does not show it."""
+
+
+class HistoryRow(Row, frozen=True, kw_only=True):
+    """Backward fetch progress of one token's transfer history."""
+
+    is_whole: bool
+    """There are no older transfers, or the stored ones account for the whole supply."""
+    requests: int
+    """Log queries spent."""
+    logs: int
+    """Transfer events processed."""
+
+
+class UndecodedRow(Row, frozen=True, kw_only=True):
+    """One log with a known topic 0 but not its event's shape. Counted and kept, never dropped."""
+
+    chain_id: int
+    block_number: int
+    log_index: int
+    address: Address
+    topic0: Hash32
+    topic_count: int
+    data: HexBytes
+    """At most the first 1,024 bytes."""
+
+
+class CoverageRow(Row, frozen=True, kw_only=True):
+    """A gapless block range in which all events of one subject have been ingested."""
+
+    chain_id: int
+    subject: str
+    """`pools:<factory address>`, `launches:<platform>:<digest of emitters and events>` or
+    `transfers`."""
+    from_block: int
+    to_block: int
+
+
+# --- code ------------------------------------------------------------------------------------
+
+
+class CodeAnswerRow(Row, frozen=True, kw_only=True):
+    """Result of one version of the static analysis for one distinct runtime code."""
+
+    code_key: int
+    """The first 64 bits of a hash of the next two fields."""
+    code_hash: Hash32
+    """keccak256 of the code without compiler metadata."""
+    version: str
+    """Version of everything that determines the result."""
+    size: int
+    """Bytes of the code as hashed."""
+    found: str
+    """JSON, in the shape written by the analysis of that version."""
+
+
+# --- reports ---------------------------------------------------------------------------------
+
+
+class FindingRow(Row, frozen=True, kw_only=True):
+    """One finding of a report: a field that `core.report.fields` declares."""
+
+    key: str
+    value: str | None
+    """Text as `finding_rows` writes it. None: unknown."""
+
+
+class RefusalRow(Row, frozen=True, kw_only=True):
+    """The latest admission refusal of one tracked token. A later report replaces it."""
+
+    code: RefusalCode
+    reason: str
+    refused_at_s: int
+
+
+# --- ledger (SQLite) -------------------------------------------------------------------------
+
+
+class KeyRow(Row, frozen=True, kw_only=True):
+    """One API key. Only its digest is kept."""
+
+    key_id: int
+    digest: str
+    """SHA-256 of the key, hex."""
+    plan: str
+    label: str
+    """Purpose or user of the key; for a trial key the recorded reason."""
+    created_at_s: int
+    expires_at_s: int | None
+    revoked_at_s: int | None
+    is_operator: bool = False
+    """True: it may manage the jobs of the service."""

@@ -1,0 +1,1 @@
+"""Tables that several processes coordinate through: analysis runs, inquiries, change feed."""

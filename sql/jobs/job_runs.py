@@ -1,0 +1,312 @@
+"""Runs of jobs in the serving state: each with its tokens, so that a run that was cut goes on.
+
+A job has one run at a time. What a run has still to do is in `job_token`; a token leaves it in the
+transaction in which it is counted.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from config.job_definition import JobToken
+from core.evm.primitives import Address
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.engine.store import Readable, Store
+from sql.jobs.job_table import Job, find_job
+
+RunOutcome = Literal["succeeded", "partly_failed", "failed", "cut"]
+"""succeeded: all was done. partly_failed: some tokens could not be analysed. failed: nothing was
+done. cut: the processes that were at it ended again and again."""
+
+RunCause = Literal["schedule", "request"]
+
+TokenOutcome = Literal["done", "young", "refused", "failed"]
+"""done: a new report. young: there was one already. refused: no token. failed: no answer of a node,
+or none in time."""
+
+RUNS_KEPT: Final = 50
+"""Runs of one job that are kept; older ones are forgotten."""
+
+MOST_CUTS: Final = 5
+"""Ends of processes in a row without a token done, after which a run is given up."""
+
+_AT_ONCE: Final = 2_000
+"""Rows of one transaction: it holds the write lock meanwhile."""
+
+_MOST_ERROR_CHARS: Final = 1_000
+
+
+class JobRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a job. Times are Unix seconds."""
+
+    run_id: int
+    job_id: int
+    cause: RunCause
+    """schedule: it was due. request: somebody asked for it."""
+    due_s: int
+    started_at_s: int
+    ended_at_s: int | None
+    """None: it is not over."""
+    outcome: RunOutcome | None
+    """None: it is not over."""
+    is_held: bool
+    """True: a process is at it, or was when it ended."""
+    cuts: int
+    """How often such a process ended since a token was done last."""
+    is_selected: bool
+    """True: its tokens are known."""
+    tokens: int
+    """Tokens selected, each counted once."""
+    done: int
+    young: int
+    refused: int
+    failed: int
+    rows_exported: int
+    """Rows that an export wrote."""
+    overlaps: int
+    """Due times that came meanwhile, and were left out."""
+    error: str | None
+    """What went wrong last. None: nothing."""
+
+
+class TokenTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """When a token was analysed last. Unix seconds."""
+
+    scanned_at_s: int | None
+    """None: there is no report."""
+    is_settled: bool | None
+    """None: there is no report."""
+    refused_at_s: int | None
+    """None: it is not refused."""
+
+
+def begin_run(store: Store, job: Job, *, now_s: float) -> JobRun | None:
+    """Begin a run of a job that is due, and set when it is due again; missed times count as one.
+
+    None: it is not due any more, it is paused or removed, or its last run is not over. Raises
+    StoreError.
+    """
+    with store.transaction() as tx:
+        current = find_job(tx, job.name)
+        if current is None or current.is_paused or current.due_s > now_s:
+            return None
+        tx.execute(
+            "jobs/set_due",
+            job_id=current.job_id,
+            due_s=current.next_due_s(now_s),
+            is_requested=0,
+        )
+        unfinished = tx.fetch_one("jobs/find_unfinished", JobRun, job_id=current.job_id)
+        if unfinished is not None:
+            put_run(tx, msgspec.structs.replace(unfinished, overlaps=unfinished.overlaps + 1))
+            return None
+        (run,) = tx.fetch(
+            "jobs/insert_run",
+            JobRun,
+            job_id=current.job_id,
+            cause="request" if current.is_requested else "schedule",
+            due_s=current.due_s,
+            started_at_s=int(now_s),
+        )
+        return run
+
+
+def take_up_run(store: Store, run_id: int, *, now_s: float) -> JobRun | None:
+    """Take up a run that no process is at any more. Only one process may take up runs at a time.
+
+    None: it is over, its job is removed, or it is given up here, as it was cut too often. Raises
+    StoreError.
+    """
+    with store.transaction() as tx:
+        run = tx.fetch_one("jobs/find_run", JobRun, run_id=run_id)
+        if run is None or run.ended_at_s is not None:
+            return None
+        cuts = run.cuts + int(run.is_held)
+        run = msgspec.structs.replace(run, is_held=True, cuts=cuts)
+        if cuts <= MOST_CUTS:
+            put_run(tx, run)
+            return run
+        error = f"the service ended {cuts} times during this run, without a token done in between"
+        _finish(tx, run, "cut", error=error, now_s=int(now_s))
+        return None
+
+
+def release_run(store: Store, run_id: int) -> None:
+    """Say that no process is at a run any more, though it is not over. Raises StoreError."""
+    _change(store, run_id, is_held=False)
+
+
+def write_tokens(
+    store: Store, run_id: int, tokens: Sequence[JobToken], *, failed: int, error: str | None
+) -> None:
+    """Write the tokens of a run, in place of those that a process wrote which was cut at it.
+
+    `failed`: selected tokens that cannot be analysed, which are counted as failed, and `error` why.
+    Raises StoreError.
+    """
+    _delete_tokens(store, run_id)
+    for some in _parts(tokens):
+        with store.transaction() as tx:
+            if _is_going_on(tx, run_id):
+                rows = [(run_id, token.chain_id, blob(token.address)) for token in some]
+                tx.execute_many("jobs/insert_token", rows)
+    _change(
+        store,
+        run_id,
+        is_selected=True,
+        tokens=len(tokens) + failed,
+        failed=failed,
+        error=error,
+    )
+
+
+def list_tokens(store: Readable, run_id: int, *, chain_id: int, at_most: int) -> list[JobToken]:
+    """Return tokens of one chain that a run has still to do. Raises StoreError."""
+    return store.fetch(
+        "jobs/list_tokens", JobToken, run_id=run_id, chain_id=chain_id, at_most=at_most
+    )
+
+
+def count_tokens(
+    store: Store,
+    run_id: int,
+    outcomes: Sequence[tuple[JobToken, TokenOutcome]],
+    *,
+    error: str | None,
+) -> None:
+    """Count tokens that a run is done with. `error`: of the last that failed. Raises StoreError."""
+    with store.transaction() as tx:
+        run = tx.fetch_one("jobs/find_run", JobRun, run_id=run_id)
+        if run is None:
+            return
+        rows = [(run_id, token.chain_id, blob(token.address)) for token, _ in outcomes]
+        tx.execute_many("jobs/delete_token", rows)
+        found = [outcome for _, outcome in outcomes]
+        put_run(
+            tx,
+            msgspec.structs.replace(
+                run,
+                cuts=0,
+                done=run.done + found.count("done"),
+                young=run.young + found.count("young"),
+                refused=run.refused + found.count("refused"),
+                failed=run.failed + found.count("failed"),
+                error=run.error if error is None else error[:_MOST_ERROR_CHARS],
+            ),
+        )
+
+
+def finish_run(
+    store: Store,
+    run_id: int,
+    *,
+    now_s: float,
+    error: str | None = None,
+    rows_exported: int = 0,
+) -> JobRun | None:
+    """End a run and forget old ones. `error`: why nothing of it could be done. None: it did what it
+    could.
+
+    Returns the run as it ended. None: its job is removed, or it is over already. Raises StoreError.
+    """
+    _delete_tokens(store, run_id)
+    with store.transaction() as tx:
+        run = tx.fetch_one("jobs/find_run", JobRun, run_id=run_id)
+        if run is None or run.ended_at_s is not None:
+            return None
+        run = msgspec.structs.replace(run, rows_exported=rows_exported)
+        return _finish(tx, run, _outcome(run, error), error=error, now_s=int(now_s))
+
+
+def list_unfinished_runs(store: Readable) -> list[JobRun]:
+    """Return the runs that are not over, of jobs that are not paused. Raises StoreError."""
+    return store.fetch("jobs/list_unfinished", JobRun)
+
+
+def find_unfinished_run(store: Readable, job_id: int) -> JobRun | None:
+    """Return the run of a job that is not over. None: there is none. Raises StoreError."""
+    return store.fetch_one("jobs/find_unfinished", JobRun, job_id=job_id)
+
+
+def list_runs(store: Readable, job_id: int, *, at_most: int) -> list[JobRun]:
+    """Return the newest runs of a job, the newest first. Raises StoreError."""
+    return store.fetch("jobs/list_runs", JobRun, job_id=job_id, at_most=at_most)
+
+
+def read_token_times(store: Readable, *, chain_id: int, address: Address) -> TokenTimes:
+    """Return when a token was analysed last. Raises StoreError."""
+    found = store.fetch_one(
+        "jobs/find_token_state", TokenTimes, chain_id=chain_id, address=blob(address)
+    )
+    return found or TokenTimes(scanned_at_s=None, is_settled=None, refused_at_s=None)
+
+
+def put_run(tx: Transaction, run: JobRun) -> None:
+    """Write what changes of a run."""
+    tx.execute(
+        "jobs/put_run",
+        run_id=run.run_id,
+        ended_at_s=run.ended_at_s,
+        outcome=run.outcome,
+        is_held=int(run.is_held),
+        cuts=run.cuts,
+        is_selected=int(run.is_selected),
+        tokens=run.tokens,
+        done=run.done,
+        young=run.young,
+        refused=run.refused,
+        failed=run.failed,
+        rows_exported=run.rows_exported,
+        overlaps=run.overlaps,
+        error=run.error,
+    )
+
+
+def _outcome(run: JobRun, error: str | None) -> RunOutcome:
+    if error is not None:
+        return "failed"
+    if not run.failed:
+        return "succeeded"
+    return "failed" if run.failed == run.tokens else "partly_failed"
+
+
+def _finish(
+    tx: Transaction, run: JobRun, outcome: RunOutcome, *, error: str | None, now_s: int
+) -> JobRun:
+    ended = msgspec.structs.replace(
+        run,
+        ended_at_s=now_s,
+        outcome=outcome,
+        is_held=False,
+        error=run.error if error is None else error[:_MOST_ERROR_CHARS],
+    )
+    put_run(tx, ended)
+    if outcome == "succeeded":
+        tx.execute("jobs/set_succeeded", job_id=run.job_id, succeeded_at_s=now_s)
+    tx.execute("jobs/delete_old_runs", job_id=run.job_id, kept=RUNS_KEPT)
+    return ended
+
+
+def _change(store: Store, run_id: int, **changes: object) -> None:
+    with store.transaction() as tx:
+        run = tx.fetch_one("jobs/find_run", JobRun, run_id=run_id)
+        if run is not None and run.ended_at_s is None:
+            put_run(tx, msgspec.structs.replace(run, **changes))
+
+
+def _is_going_on(tx: Transaction, run_id: int) -> bool:
+    run = tx.fetch_one("jobs/find_run", JobRun, run_id=run_id)
+    return run is not None and run.ended_at_s is None
+
+
+def _delete_tokens(store: Store, run_id: int) -> None:
+    deleted = _AT_ONCE
+    while deleted == _AT_ONCE:
+        with store.transaction() as tx:
+            deleted = tx.execute("jobs/delete_tokens", run_id=run_id, at_most=_AT_ONCE)
+
+
+def _parts(tokens: Sequence[JobToken]) -> Iterator[Sequence[JobToken]]:
+    return (tokens[first : first + _AT_ONCE] for first in range(0, len(tokens), _AT_ONCE))

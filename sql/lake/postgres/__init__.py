@@ -1,0 +1,1 @@
+"""The lake of a fleet: its catalogue in PostgreSQL."""

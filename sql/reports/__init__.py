@@ -1,0 +1,1 @@
+"""Reports: bodies, findings, history, verdicts and accuracy counts."""

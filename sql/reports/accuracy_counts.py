@@ -1,0 +1,147 @@
+"""Counts of how predictions of reports came out in real trades, by exchange, flag and age."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from core.evm.primitives import Address, Hash32
+from core.report.accuracy import PredictionFlag, ReportAge
+from core.report.report import TradeOutcome
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.engine.store import Readable, Store
+
+DAY_S = 86_400
+_ADDRESS_BYTES = 20
+ADDED_UP = -1
+"""Stands in place of a block number where the blocks of a day are added up."""
+
+
+class AccuracyCount(msgspec.Struct, frozen=True, kw_only=True):
+    """Observations of one block, or of a day, that have the rest in common."""
+
+    chain_id: int
+    day_s: int
+    """First second of the day, UTC."""
+    block_number: int
+    """ADDED_UP: of all final blocks of the day."""
+    dex: str
+    """Empty: a transfer."""
+    flag: PredictionFlag
+    age: ReportAge
+    agreed: int
+    disagreed: int
+    explained: int
+    """Of the disagreements, those that a change of the token explains."""
+    uncounted: int
+    """What can be read in more than one way: neither agreement nor disagreement."""
+
+
+class AccuracySum(msgspec.Struct, frozen=True, kw_only=True):
+    """Observations of one chain, as AccuracyCount."""
+
+    dex: str
+    flag: PredictionFlag
+    age: ReportAge
+    agreed: int
+    disagreed: int
+    explained: int
+    uncounted: int
+
+
+class PredictedPool(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report says of trades of its token in one pool. Taxes in percent; None: not known."""
+
+    token_id: int
+    token: Address
+    pool: Address
+    pool_id: Hash32 | None
+    kind: str
+    quote: Address
+    token0: Address | None
+    """Of the pool. None: the index does not have it."""
+    hooks: Address | None
+    """None: it has none, or the index does not have it."""
+    dex: str
+    buy: TradeOutcome | None
+    buy_tax: float | None
+    sell: TradeOutcome | None
+    sell_tax: float | None
+    report_block: int
+    report_time_s: int
+    """Time of that block, Unix seconds."""
+    owner: Address | None
+    creator: Address | None
+
+
+class PredictedTransfer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report says of transfers of its token."""
+
+    token_id: int
+    token: Address
+    transfer_success: bool
+    report_block: int
+    report_time_s: int
+    owner: Address | None
+    creator: Address | None
+
+
+def predicted_pools(
+    store: Readable, *, chain_id: int, pools: Collection[bytes]
+) -> list[PredictedPool]:
+    """Return what reports say of these pools, addresses of 20 bytes or ids of 32; of one pool two,
+    if both its tokens have a report."""
+    if not pools:
+        return []
+    listed = msgspec.json.encode([pool.hex() for pool in pools if len(pool) == _ADDRESS_BYTES])
+    ids = msgspec.json.encode([pool.hex() for pool in pools if len(pool) > _ADDRESS_BYTES])
+    where = {"chain_id": chain_id, "pools": listed.decode(), "pool_ids": ids.decode()}
+    return store.fetch("accuracy/list_pools", PredictedPool, **where)
+
+
+def deepest_pool(store: Readable, *, token_id: int) -> PredictedPool | None:
+    """Return what the report of a token says of its deepest pool. None: there is none, or it is
+    kept by a contract of many."""
+    return store.fetch_one("accuracy/find_deepest", PredictedPool, token_id=token_id)
+
+
+def predicted_transfers(
+    store: Readable, *, chain_id: int, tokens: Collection[bytes]
+) -> list[PredictedTransfer]:
+    """Return what reports say of transfers of the tokens at these addresses, 20 bytes each."""
+    if not tokens:
+        return []
+    listed = msgspec.json.encode([token.hex() for token in tokens]).decode()
+    return store.fetch(
+        "accuracy/list_transfers", PredictedTransfer, chain_id=chain_id, tokens=listed
+    )
+
+
+def insert_counts(tx: Transaction, counts: Sequence[AccuracyCount]) -> None:
+    """Store counts of blocks that have none yet. Raises StoreError."""
+    tx.insert("accuracy_count", counts)
+
+
+def sum_counts(store: Readable, *, chain_id: int, from_s: int) -> list[AccuracySum]:
+    """Return what was counted on a chain since the day that `from_s`, in Unix seconds, is of."""
+    day_s = from_s - from_s % DAY_S
+    return store.fetch("accuracy/list_counts", AccuracySum, chain_id=chain_id, from_s=day_s)
+
+
+def add_up_counts(store: Store, *, chain_id: int, final: int) -> None:
+    """Add the counts of blocks up to `final`, which cannot be unwound, to those of their days."""
+    where = {"chain_id": chain_id, "final": final}
+    with store.transaction(chain_id=chain_id) as tx:
+        tx.execute("accuracy/add_up", **where)
+        tx.execute("accuracy/delete_added_up", **where)
+
+
+def delete_old_counts(store: Store, *, chain_id: int, before_s: float) -> None:
+    """Delete the counts of days before a time in Unix seconds."""
+    with store.transaction(chain_id=chain_id) as tx:
+        tx.execute("accuracy/delete_old_counts", chain_id=chain_id, before_s=int(before_s) - DAY_S)
+
+
+def address_of(text: Address | None) -> bytes | None:
+    """Return an address as the logs have it."""
+    return None if text is None else blob(text)

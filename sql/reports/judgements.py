@@ -1,0 +1,124 @@
+"""Verdict and checks of stored reports, for those who ask in SQL: written with each report."""
+
+from collections import Counter
+
+import msgspec
+
+from core.report.judgement import Judge, Judgement
+from sql.engine.database import Transaction
+from sql.engine.store import Store
+from sql.reports.report_bodies import decode_body
+
+_JUDGED_AT_ONCE = 25
+"""Stored reports judged in one transaction: it holds the write lock for some 35 ms."""
+
+_STEP = "judge"
+_OUTCOMES = {True: "t", False: "f", None: "u"}
+
+
+class JudgementRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `judgement`, whose comments say more."""
+
+    token_id: int
+    catalogue_id: int
+    verdict: str
+    reasons: tuple[str, ...]
+    danger_checks: int
+    warning_checks: int
+    info_checks: int
+    notice_checks: int
+    safe_checks: int
+    unknown_checks: int
+    has_enough_liquidity: bool | None
+    liquidity_usd: float | None
+    can_buy: bool | None
+    can_sell: bool | None
+    pools: int
+    buy_tax: float | None
+    sell_tax: float | None
+    statuses: str
+    outcomes: str
+
+
+class _Catalogue(msgspec.Struct, frozen=True, kw_only=True):
+    catalogue_id: int
+
+
+class _Unjudged(msgspec.Struct, frozen=True, kw_only=True):
+    token_id: int
+    body: bytes
+    policy: str | None
+
+
+class _Done(msgspec.Struct, frozen=True, kw_only=True):
+    done: int
+
+
+def put_judgement(tx: Transaction, token_id: int, judgement: Judgement) -> None:
+    """Store verdict and checks of a token's report, in place of the former ones."""
+    checks = judgement.checks
+    counts = Counter(check.status for check in checks)
+    row = JudgementRow(
+        token_id=token_id,
+        catalogue_id=_catalogue_of(tx, judgement),
+        verdict=judgement.verdict,
+        reasons=judgement.reasons,
+        danger_checks=counts["danger"],
+        warning_checks=counts["warning"],
+        info_checks=counts["info"],
+        notice_checks=counts["notice"],
+        safe_checks=counts["safe"],
+        unknown_checks=counts["unknown"],
+        has_enough_liquidity=judgement.has_enough_liquidity,
+        liquidity_usd=judgement.liquidity_usd,
+        can_buy=judgement.can_buy,
+        can_sell=judgement.can_sell,
+        pools=judgement.pools,
+        buy_tax=judgement.buy_tax,
+        sell_tax=judgement.sell_tax,
+        statuses="".join(check.status[0] for check in checks),
+        outcomes="".join(_OUTCOMES[check.value] for check in checks),
+    )
+    tx.insert("judgement", [row], on_conflict="replace")
+
+
+def judge_stored_reports(store: Store, judge: Judge, policy: str) -> bool:
+    """Judge the next stored reports that another policy judged, or none; True if more are left.
+
+    Each step is one transaction, which notes how far it came: stopped anywhere, the next call goes
+    on from there. Raises StoreError.
+    """
+    step = f"{_STEP} {policy}"
+    found = store.fetch_one("imports/find_progress", _Done, step=step)
+    done = 0 if found is None else found.done
+    if done < 0:
+        return False
+    with store.transaction() as tx:
+        rows = tx.fetch("judgements/list_unjudged", _Unjudged, done=done, at_most=_JUDGED_AT_ONCE)
+        for row in rows:
+            report = decode_body(row.body) if row.policy != policy else None
+            judgement = None if report is None else judge(report)
+            if judgement is not None:
+                put_judgement(tx, row.token_id, judgement)
+        # Reports that come later are judged as they are written.
+        is_last = len(rows) < _JUDGED_AT_ONCE
+        tx.execute("imports/put_progress", step=step, done=-1 if is_last else rows[-1].token_id)
+    return not is_last
+
+
+def _catalogue_of(tx: Transaction, judgement: Judgement) -> int:
+    """Return the number of the checks that judged, which are stored if they are new."""
+    where = {
+        "policy": judgement.policy,
+        "keys": " ".join(check.key for check in judgement.checks),
+    }
+    found = tx.fetch("judgements/find_catalogue", _Catalogue, **where)
+    if not found:
+        tx.execute(
+            "judgements/insert_catalogue",
+            severities=" ".join(check.severity for check in judgement.checks),
+            labels="\n".join(check.label for check in judgement.checks),
+            **where,
+        )
+        found = tx.fetch("judgements/find_catalogue", _Catalogue, **where)
+    return found[0].catalogue_id

@@ -1,0 +1,1 @@
+"""Tokens: tracked set, tasks, search entries, codes, creators and kin."""

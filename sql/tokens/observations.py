@@ -1,0 +1,245 @@
+"""What was seen on the chain about watched tokens, and the analyses that it makes due.
+
+Observations of a block and the tasks they lead to are written together, so that a crash between
+them loses nothing. A reorg takes observations back with their blocks.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from config.chains import Chain
+from config.settings_model import IndexerSettings
+from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.report import ReportRow
+from sql.engine.columns import blob
+from sql.engine.database import Transaction
+from sql.engine.rows import TokenRow
+from sql.engine.store import Readable, Store
+from sql.tokens.task_queue import NEW_WORTH, add_task, drop_task, put_task
+
+ObservationKind = Literal[
+    "call",
+    "owner_call",
+    "parameter_event",
+    "ownership_event",
+    "pool_created",
+    "liquidity",
+    "state",
+    "failed_trade",
+    "other_tax",
+    "deadline",
+    "gap",
+]
+"""call: of a function that is not of holders, by anybody; owner_call: by the owner that the report
+names. parameter_event, ownership_event: a log of the token. pool_created: for the token. liquidity:
+what a pool holds moved by a tenth. state: a storage word that the report depends on changed.
+failed_trade: a transaction at a router or pool that names the token. other_tax: a trade that paid
+another tax than the report predicts. deadline: a time that the code compares the clock with has
+come. gap: blocks that were not read one by one."""
+
+CHANGED_WORTH = 2 * NEW_WORTH
+"""Worth of a watched token that changed: above all that nobody watches."""
+
+_DELETED_AT_ONCE = 1_000
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing seen in one block about one watched token."""
+
+    chain_id: int
+    block_number: int
+    block_time_s: int
+    token_id: int
+    kind: ObservationKind
+    tx_hash: Hash32 | None = None
+    """None: no single transaction is known."""
+    sender: Address | None = None
+    """Who signed the transaction. None: not known."""
+    what: str
+    """call: selector. parameter_event, ownership_event: name of the event, or its topic 0.
+    pool_created, liquidity, other_tax: the pool. state: contract and slot. failed_trade: buy, sell
+    or unknown. deadline: block or timestamp, and when. gap: first and last of those blocks."""
+    detail: str | None = None
+    """Values before and after, a reason, arguments. None: nothing to tell."""
+
+
+class StoredObservation(Observation, frozen=True, kw_only=True):
+    """An observation as it was written down."""
+
+    observation_id: int
+    """Ascends in the order of writing; never given out again."""
+
+
+class ObservationPace(msgspec.Struct, frozen=True, kw_only=True):
+    """How soon observations lead to an analysis."""
+
+    every_blocks: int
+    """A token that changes in every block is analysed once in so many."""
+    block_time_s: float
+    """Nominal; a longer wait than what passes between blocks is never right."""
+
+    def between(self, earlier: BlockRef | None, later: BlockRef) -> "ObservationPace":
+        """Return the pace at which blocks really come, if they come faster than they should. None:
+        no earlier block is known."""
+        if earlier is None or later.number <= earlier.number:
+            return self
+        real_s = max(0, later.time_s - earlier.time_s) / (later.number - earlier.number)
+        return msgspec.structs.replace(self, block_time_s=min(self.block_time_s, real_s))
+
+    def delay_s(self, block_number: int, *, report_block: int | None) -> int:
+        """Return the seconds from a block to the analysis of what was seen in it.
+
+        None where the last report is `every_blocks` old, or there is none. Otherwise a block, in
+        which the change may go on, but no more than what those blocks have left.
+        """
+        if report_block is None:
+            return 0
+        left = report_block + self.every_blocks - block_number
+        return 0 if left <= 0 else math.floor(min(1, left) * self.block_time_s)
+
+
+def pace_of(chain: Chain, settings: IndexerSettings) -> ObservationPace:
+    """Return how soon observations on a chain lead to an analysis."""
+    return ObservationPace(
+        every_blocks=settings.changed_every_blocks, block_time_s=chain.block_time_s
+    )
+
+
+class _Token(msgspec.Struct, frozen=True, kw_only=True):
+    token_id: int
+
+
+class _Block(msgspec.Struct, frozen=True, kw_only=True):
+    block_number: int | None
+
+
+class _Time(msgspec.Struct, frozen=True, kw_only=True):
+    time_s: int | None
+
+
+class _Number(msgspec.Struct, frozen=True, kw_only=True):
+    number: int
+
+
+def write_observations(
+    tx: Transaction, observations: Sequence[Observation], *, pace: ObservationPace, now_s: float
+) -> None:
+    """Store observations, and make the analysis of their tokens due. Raises StoreError."""
+    tx.insert("observation", observations)
+    newest: dict[int, int] = {}
+    for one in observations:
+        newest[one.token_id] = max(one.block_number, newest.get(one.token_id, 0))
+    for token_id, block_number in newest.items():
+        report = tx.fetch_one("observations/find_report_block", _Block, token_id=token_id)
+        delay_s = pace.delay_s(block_number, report_block=report.block_number if report else None)
+        make_due(tx, token_id, due_s=math.floor(now_s) + delay_s)
+
+
+def write_gap(tx: Transaction, *, chain_id: int, first: int, last: BlockRef, now_s: float) -> int:
+    """Note that the blocks `first` to `last` were not read one by one: the analysis of watched
+    tokens whose report is older is due. Returns how many that are."""
+    missed = tx.fetch(
+        "observations/insert_gap",
+        _Token,
+        chain_id=chain_id,
+        first=first,
+        last=last.number,
+        time_s=last.time_s,
+        what=f"{first} to {last.number}",
+    )
+    for one in missed:
+        make_due(tx, one.token_id, due_s=math.floor(now_s))
+    return len(missed)
+
+
+def make_due(tx: Transaction, token_id: int, *, due_s: int) -> None:
+    """Make the analysis of a watched token due at a time in Unix seconds."""
+    token = tx.fetch_one("tokens/find_by_id", TokenRow, token_id=token_id)
+    if token is not None:
+        put_task(tx, "changed", token=token, worth=CHANGED_WORTH, due_s=due_s)
+
+
+def settle_changes(tx: Transaction, token: TokenRow, head: ReportRow) -> None:
+    """Take a new report into account: what was seen up to its block is dealt with.
+
+    Nothing is while a part of it is running, or if its block is known to be orphaned.
+    """
+    token_id = token.token_id
+    tx.execute("watched/raise_revision", token_id=token_id)
+    where = {"chain_id": head.chain_id, "number": head.block_number}
+    if not head.is_settled or tx.fetch_one(
+        "report_history/find_other_hash", _Number, hash=blob(head.block_hash), **where
+    ):
+        return
+    newest = tx.fetch_one("observations/find_newest", _Block, token_id=token_id)
+    seen = newest.block_number if newest else None
+    if seen is None or seen <= head.block_number:
+        drop_task(tx, "changed", token_id=token_id)
+    else:  # one that was begun earlier has ended later than a newer one
+        add_task(tx, "changed", token=token, worth=CHANGED_WORTH, due_s=head.scanned_at_s)
+
+
+def undo_observations_from(tx: Transaction, *, chain_id: int, number: int) -> None:
+    """Take back what was seen in the blocks from `number` on; watched tokens whose report is of one
+    of them are analysed anew."""
+    tx.execute("observations/delete_from", chain_id=chain_id, number=number)
+    tx.execute("tasks/put_changed_from", chain_id=chain_id, number=number, worth=CHANGED_WORTH)
+
+
+def delete_observations(tx: Transaction, token_id: int) -> None:
+    """Delete what was seen of a token, and the analysis that it made due."""
+    tx.execute("observations/delete_of_token", token_id=token_id)
+    tx.execute("watched/delete_reserves", token_id=token_id)
+    drop_task(tx, "changed", token_id=token_id)
+
+
+def causes_of(
+    store: Readable, token_id: int, *, above: int, up_to: int, at_most: int = 100
+) -> list[StoredObservation]:
+    """Return what was seen of a token in the blocks after `above`, up to and with `up_to`: newest
+    first, the newest `at_most`.
+
+    With the blocks of two reports one after the other these are the causes of the second.
+    """
+    return store.fetch(
+        "observations/list_causes",
+        StoredObservation,
+        token_id=token_id,
+        above=above,
+        up_to=up_to,
+        at_most=at_most,
+    )
+
+
+def earliest_after(store: Readable, token_id: int, *, above: int) -> int | None:
+    """Return the time of the first block after `above` in which something was seen of a token, in
+    Unix seconds. None: nothing was."""
+    row = store.fetch_one("observations/find_earliest_after", _Time, token_id=token_id, above=above)
+    return None if row is None else row.time_s
+
+
+def delete_old_observations(store: Store, *, chain_id: int, before_s: float) -> None:
+    """Delete observations of blocks before a time in Unix seconds, in small steps, and what is kept
+    of tokens that nobody watches any more. Raises StoreError."""
+    with store.transaction() as tx:
+        tx.execute("watched/delete_unwatched")
+    deleted = _DELETED_AT_ONCE
+    while deleted == _DELETED_AT_ONCE:
+        with store.transaction() as tx:
+            deleted = tx.execute(
+                "observations/delete_old",
+                chain_id=chain_id,
+                before_s=int(before_s),
+                at_most=_DELETED_AT_ONCE,
+            )
+
+
+def has_block(store: Readable, *, chain_id: int, block: BlockRef) -> bool:
+    """True if a block is one of those that are followed and may still be unwound."""
+    row = store.fetch_one(
+        "watched/find_block", _Number, chain_id=chain_id, number=block.number, hash=blob(block.hash)
+    )
+    return row is not None

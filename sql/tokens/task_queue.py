@@ -1,0 +1,102 @@
+"""Queue of what is to be done for tokens: analyses, look-ups of creators and of who funded them,
+back-fills of histories.
+
+A task has a worth and a time. Taking tasks costs the same however many wait: an index holds those
+that are due by worth, another those that are not by time.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from sql.engine.database import Transaction
+from sql.engine.rows import TokenRow
+from sql.engine.store import Readable, Store
+
+TaskKind = Literal["refresh", "changed", "creator", "funder", "history"]
+"""refresh: analyse anew. changed: likewise, as something was seen of a watched token. creator: find
+the creation transaction. funder: find who funded the creator. history: fetch older transfers."""
+
+NEW_WORTH = 1_000_000
+"""Worth of a token that was never analysed: above all that were."""
+
+_MOST_WOKEN = 1_000
+"""Tasks that may come due in one turn: it holds the write lock meanwhile."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One task that was taken."""
+
+    token: TokenRow
+    worth: int
+
+
+class _Due(msgspec.Struct, frozen=True, kw_only=True):
+    has_any: bool
+
+
+class _Taken(msgspec.Struct, frozen=True, kw_only=True):
+    token_id: int
+    worth: int
+
+
+def put_task(tx: Transaction, kind: TaskKind, *, token: TokenRow, worth: int, due_s: int) -> None:
+    """Set worth and time of a task, adding it where there is none. Unix seconds."""
+    _write(tx, "tasks/put_task", kind, token=token, worth=worth, due_s=due_s)
+
+
+def add_task(tx: Transaction, kind: TaskKind, *, token: TokenRow, worth: int, due_s: int) -> None:
+    """Add a task unless the token has one of its kind already."""
+    _write(tx, "tasks/add_task", kind, token=token, worth=worth, due_s=due_s)
+
+
+def drop_task(tx: Transaction, kind: TaskKind, *, token_id: int) -> None:
+    """Delete a task, if there is one."""
+    tx.execute("tasks/delete_task", kind=kind, token_id=token_id)
+
+
+def has_due(store: Readable, kind: TaskKind, *, chain_id: int, now_s: int) -> bool:
+    """True if there is a task to take. Writes nothing, so that it may be asked often. Raises
+    StoreError."""
+    found = store.fetch_one("tasks/find_due", _Due, kind=kind, chain_id=chain_id, now_s=now_s)
+    return found is not None and found.has_any
+
+
+def take_tasks(
+    store: Store, kind: TaskKind, *, chain_id: int, now_s: int, again_s: int, at_most: int
+) -> list[Task]:
+    """Return the tasks that are due and worth most, and put them off to `again_s`.
+
+    Whoever has done one sets its next time or drops it. Raises StoreError.
+    """
+    with store.transaction(chain_id=chain_id) as tx:
+        tx.execute(
+            "tasks/wake_tasks", kind=kind, chain_id=chain_id, now_s=now_s, at_most=_MOST_WOKEN
+        )
+        taken = tx.fetch(
+            "tasks/take_tasks",
+            _Taken,
+            kind=kind,
+            chain_id=chain_id,
+            again_s=again_s,
+            at_most=at_most,
+        )
+        tasks = []
+        for one in sorted(taken, key=lambda one: (-one.worth, one.token_id)):
+            token = tx.fetch_one("tokens/find_by_id", TokenRow, token_id=one.token_id)
+            if token is not None:
+                tasks.append(Task(token=token, worth=one.worth))
+        return tasks
+
+
+def _write(
+    tx: Transaction, query: str, kind: TaskKind, *, token: TokenRow, worth: int, due_s: int
+) -> None:
+    tx.execute(
+        query,
+        kind=kind,
+        token_id=token.token_id,
+        chain_id=token.chain_id,
+        worth=worth,
+        due_s=due_s,
+    )

@@ -1,0 +1,1 @@
+"""Watches, their messages and events."""

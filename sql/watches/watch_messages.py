@@ -1,0 +1,204 @@
+"""Messages of watches on their way: what is to be sent, what became of it, and what is past."""
+
+import msgspec
+
+from core.evm.primitives import Address, Hash32
+from core.process.secret import Secret
+from sql.engine.database import Transaction
+from sql.engine.store import Readable, Store
+from sql.watches.watch_events import WatchEvent
+
+_DELETED_AT_ONCE = 500
+
+
+class WebhookTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a watch has its messages sent."""
+
+    watch_id: int
+    url: str
+    secret: Secret
+
+
+class _MessageFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is told of a message beside its event."""
+
+    id: int
+    """Grows with every message, over all watches."""
+    watch_id: int
+    watch_name: str
+    kinds: tuple[str, ...]
+    """Kinds of change that the watch wants to hear of."""
+    kind: str
+    """change, baseline or test."""
+    created_at_s: int
+    missed: int
+    """Messages before this one that the full queue did not take."""
+    chain_id: int | None
+    address: Address | None
+    block_number: int | None
+    block_hash: Hash32 | None
+    block_time_s: int | None
+
+
+class WatchMessage(_MessageFacts, frozen=True, kw_only=True):
+    """One message to one watch."""
+
+    event: WatchEvent | None
+    """None: a test, which is of no token."""
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """One message to one watch, and how it was delivered."""
+
+    id: int
+    kind: str
+    created_at_s: int
+    is_pending: bool
+    """True: it is still to be sent."""
+    attempts: int
+    tried_at_s: int | None
+    delivered_at_s: int | None
+    """None: the webhook has not taken it, or there is none."""
+    error: str | None
+    """Of the last attempt. None: it was good, or there was none."""
+
+
+class DeliveryFailures(msgspec.Struct, frozen=True, kw_only=True):
+    """Failed attempts in a row of one watch."""
+
+    failures: int
+    failed_first_at_s: int
+
+
+class MessageNumber(msgspec.Struct, frozen=True, kw_only=True):
+    """That there is a message to a watch."""
+
+    id: int
+    watch_id: int
+    key_id: int | None
+    """Key that the watch belongs to. None: the operator's."""
+
+
+class _Due(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    url: str
+    secret: str
+
+
+class _Message(_MessageFacts, frozen=True, kw_only=True):
+    body: str | None
+
+
+class _Old(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    watch_id: int
+    event_id: int | None
+
+
+class _Newest(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+
+
+class _Oldest(msgspec.Struct, frozen=True, kw_only=True):
+    created_at_s: int | None
+
+
+class _FirstDue(msgspec.Struct, frozen=True, kw_only=True):
+    due_s: float | None
+
+
+def list_due(store: Readable, *, now_s: float, at_most: int) -> list[WebhookTarget]:
+    """Return the webhooks that have a message to take, the longest overdue first."""
+    rows = store.fetch("messages/list_due", _Due, now_s=now_s, at_most=at_most)
+    return [WebhookTarget(watch_id=row.id, url=row.url, secret=Secret(row.secret)) for row in rows]
+
+
+def find_next(store: Readable, watch_id: int) -> WatchMessage | None:
+    """Return the oldest message that a webhook has not taken. None: there is none, or the watch is
+    paused, given up or deleted."""
+    found = store.fetch_one("messages/find_next", _Message, watch_id=watch_id)
+    return None if found is None else _message(found)
+
+
+def list_after(store: Readable, watch_id: int, *, after: int, at_most: int) -> list[WatchMessage]:
+    """Return messages to a watch above a number, oldest first."""
+    rows = store.fetch(
+        "messages/list_after", _Message, watch_id=watch_id, after=after, at_most=at_most
+    )
+    return [_message(row) for row in rows]
+
+
+def list_last(store: Readable, watch_id: int, *, at_most: int) -> list[WatchMessage]:
+    """Return the last messages to a watch, newest first."""
+    rows = store.fetch("messages/list_last", _Message, watch_id=watch_id, at_most=at_most)
+    return [_message(row) for row in rows]
+
+
+def list_deliveries(store: Readable, watch_id: int, *, at_most: int) -> list[Delivery]:
+    """Return how the last messages to a watch were delivered, newest first."""
+    return store.fetch("messages/list_deliveries", Delivery, watch_id=watch_id, at_most=at_most)
+
+
+def newest_message(store: Readable) -> int:
+    """Return the highest number of a message; 0 if there was none yet."""
+    return store.fetch("messages/find_newest", _Newest)[0].id
+
+
+def list_new(store: Readable, *, after: int, at_most: int) -> list[MessageNumber]:
+    """Return which messages there are above a number, oldest first."""
+    return store.fetch("messages/list_new", MessageNumber, after=after, at_most=at_most)
+
+
+def note_delivered(store: Store, message: WatchMessage, *, now_s: float) -> None:
+    """Record that the webhook has taken a message. A second record of the same changes nothing."""
+    with store.transaction() as tx:
+        if tx.execute("messages/end_message", message_id=message.id, now_s=int(now_s)):
+            tx.execute("messages/note_delivery", watch_id=message.watch_id, now_s=now_s)
+
+
+def note_failed(tx: Transaction, message: WatchMessage, error: str, *, now_s: float) -> None:
+    """Record that the webhook has not taken a message, and why."""
+    tx.execute("messages/note_error", message_id=message.id, now_s=int(now_s), error=error)
+
+
+def count_failure(tx: Transaction, watch_id: int, *, now_s: float) -> DeliveryFailures | None:
+    """Count a failed attempt; return those in a row. None: the watch is deleted."""
+    found = tx.fetch("messages/put_off", DeliveryFailures, watch_id=watch_id, now_s=int(now_s))
+    return found[0] if found else None
+
+
+def set_due(tx: Transaction, watch_id: int, *, due_s: float | None, now_s: float) -> None:
+    """Set when a watch's webhook is tried again. None: not before somebody resumes the watch."""
+    tx.execute("messages/set_due", watch_id=watch_id, due_s=due_s, now_s=int(now_s))
+
+
+def delete_old_messages(store: Store, *, before_s: float) -> None:
+    """Delete messages made before a time in Unix seconds that are not to be sent any more, in small
+    steps. Raises StoreError."""
+    rows: list[_Old] | None = None
+    while rows is None or len(rows) == _DELETED_AT_ONCE:
+        with store.transaction() as tx:
+            rows = tx.fetch(
+                "messages/list_old", _Old, before_s=int(before_s), at_most=_DELETED_AT_ONCE
+            )
+            for row in rows:
+                tx.execute("messages/delete_message", message_id=row.id)
+                tx.execute("messages/note_forgotten", watch_id=row.watch_id, message_id=row.id)
+                if row.event_id is not None:
+                    tx.execute("messages/delete_event", event_id=row.event_id)
+
+
+def oldest_undelivered_s(store: Readable) -> int | None:
+    """Return when the oldest message was made that a webhook has not taken. None: there is none."""
+    return store.fetch("messages/find_oldest", _Oldest)[0].created_at_s
+
+
+def first_due_s(store: Readable) -> float | None:
+    """Return when the longest overdue attempt was to be made. None: none is to be made."""
+    return store.fetch("messages/find_first_due", _FirstDue)[0].due_s
+
+
+def _message(row: _Message) -> WatchMessage:
+    event = None if row.body is None else msgspec.json.decode(row.body, type=WatchEvent)
+    facts = {name: getattr(row, name) for name in _MessageFacts.__struct_fields__}
+    return WatchMessage(**facts, event=event)

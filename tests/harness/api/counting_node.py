@@ -1,0 +1,178 @@
+"""A process that admits calls as an API node does, and tells of each in memory that outlives it."""
+
+import asyncio
+import itertools
+import math
+import mmap
+import os
+import signal
+import time
+import traceback
+from collections.abc import Sequence
+
+import msgspec
+
+from api.auth.keys import Caller, Keyring
+from api.auth.limits import KeyLimits
+from api.auth.rate_windows import LocalWindows, SharedWindows
+from api.auth.usage_counters import UsageCounters
+from api.error_answers import LifetimeSpentError, LimitedError
+from config.plans import Plan
+from config.store_address import StoreAddress
+from core.errors import StoreError
+from core.process.secret import Secret
+from sql.accounts.ledger import Ledger
+
+FREE = Plan(name="free", per_day=10**12, may_refresh=False)
+PLANS = {
+    plan.name: plan
+    for plan in (
+        FREE,
+        *(
+            Plan(name=f"lifetime-{calls}", lifetime=calls, may_refresh=False)
+            for calls in (1, 3, 10, 30, 100, 300)
+        ),
+        *(
+            Plan(name=f"minute-{calls}", per_minute=calls, may_refresh=False)
+            for calls in (10, 30, 100)
+        ),
+    )
+}
+
+_SLICE_S = 0.01
+_LONGEST_LIFE_S = 60.0
+"""With the start, which takes longest on a busy machine."""
+_SLICES = int(_LONGEST_LIFE_S / _SLICE_S)
+_BYTES = 8
+_IN_A_ROW = 150
+"""Calls of a free key before a pause."""
+_PAUSE_S = 0.001
+"""In which other keys' calls, which wait for threads and servers, get on."""
+
+
+class Told:
+    """What one process told: how often it admitted a call of which key, and which it refused.
+
+    Shared with the process, so what was told stays when it is killed.
+    """
+
+    def __init__(self, keys: int) -> None:
+        self.began_at_s = time.monotonic()
+        self._memory = mmap.mmap(-1, _BYTES * (2 + 3 * keys + _SLICES))
+        words = memoryview(self._memory).cast("q")
+        self.flags = words[:2]
+        """Whether it is at work, and whether the shared windows were out of reach."""
+        self.admitted = words[2 : 2 + keys]
+        self.refused = words[2 + keys : 2 + 2 * keys]
+        self.failed = words[2 + 2 * keys : 2 + 3 * keys]
+        """Calls answered with 503, as the ledger was not written in time."""
+        self.free = words[2 + 3 * keys :]
+        """Admitted calls of the free key by the slice of time in which they were told."""
+
+    def settled(self, until_s: float) -> int:
+        """Return the calls of the free key that were surely told before a time of
+        `time.monotonic`."""
+        slices = (until_s - self.began_at_s) / _SLICE_S
+        return sum(self.free[: max(0, int(min(slices, _SLICES)))])
+
+    def time_of(self, place: int) -> float:
+        """Return about when the call of the free key at a place was told, the first at 0.
+
+        Infinite if there was no such call.
+        """
+        for at, told in enumerate(itertools.accumulate(self.free)):
+            if told > place:
+                return self.began_at_s + at * _SLICE_S
+        return math.inf
+
+    def note_free(self) -> None:
+        """Tell an admitted call of the free key."""
+        self.free[int((time.monotonic() - self.began_at_s) / _SLICE_S)] += 1
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process counts with."""
+
+    address: StoreAddress
+    redis_url: Secret | None
+    digests: tuple[str, ...]
+    """Of the keys: the free one first."""
+
+    async def serve(self, told: Told) -> None:
+        """Admit calls until the process is killed."""
+        ledger = Ledger.of_store(self.address)
+        books = UsageCounters(ledger, now_s=time.time)
+        keyring = Keyring(ledger, PLANS, books)
+        local = LocalWindows()
+        windows = local if self.redis_url is None else SharedWindows(self.redis_url, local)
+        limits = KeyLimits(ledger, books, windows, now_s=time.time)
+        callers = [await keyring.find(digest) for digest in self.digests]
+        free, *limited = [caller for caller in callers if caller is not None]
+        told.flags[0] = 1
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_call_freely(limits, free, told))
+            for place, caller in enumerate(limited, start=1):
+                tasks.create_task(_call_until_refused(limits, caller, told, place, windows))
+
+
+async def _call_freely(limits: KeyLimits, caller: Caller, told: Told) -> None:
+    parent = os.getppid()
+    while os.getppid() == parent:
+        try:
+            for _ in range(_IN_A_ROW):
+                await limits.admit(caller)
+                told.note_free()
+        except StoreError:
+            told.failed[0] += 1
+        await asyncio.sleep(_PAUSE_S)
+    os._exit(1)  # nobody is left who would kill it
+
+
+async def _call_until_refused(
+    limits: KeyLimits,
+    caller: Caller,
+    told: Told,
+    place: int,
+    windows: LocalWindows | SharedWindows,
+) -> None:
+    while not told.refused[place]:
+        try:
+            await limits.admit(caller)
+        except (LifetimeSpentError, LimitedError):
+            told.refused[place] = 1
+        except StoreError:
+            told.failed[place] += 1
+        else:
+            # Told before the call: it may have been admitted by this process's own windows.
+            told.flags[1] |= isinstance(windows, SharedWindows) and windows.is_resting()
+            told.admitted[place] += 1
+
+
+def fork(node: Node, told: Told) -> int:
+    """Start a process that counts until it is killed; return its id."""
+    process = os.fork()
+    if process == 0:
+        try:
+            asyncio.run(node.serve(told))
+        except BaseException:  # noqa: BLE001 - the fork must not go on as its parent
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    return process
+
+
+def await_work(processes: Sequence[int], tolds: Sequence[Told]) -> None:
+    """Wait until all processes admit calls. Raises ChildProcessError if one ended."""
+    while not all(told.flags[0] for told in tolds):
+        for process in processes:
+            if os.waitpid(process, os.WNOHANG) != (0, 0):
+                raise ChildProcessError(process)
+        time.sleep(0.002)
+
+
+def kill(process: int) -> None:
+    """Kill a process. Raises ChildProcessError if it had ended by itself."""
+    os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    if not os.WIFSIGNALED(status):
+        raise ChildProcessError(process)

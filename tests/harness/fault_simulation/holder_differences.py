@@ -1,0 +1,24 @@
+"""The holders that the store tells, compared with plain sums of the transfers that it has."""
+
+from core.evm.primitives import Address
+from sql.chain.balances import holders_of
+from sql.engine.store import Store
+from tests.harness.fault_simulation.stored_rows import StoredRows, sums_of
+
+_ALL = 1_000
+
+
+def holder_differences(store: Store, stored: StoredRows, *, chain_id: int) -> list[str]:
+    """Of all tokens, in words; none if the store is right."""
+    by_token: dict[str, list[tuple[int, str]]] = {}
+    for (token, owner), value in sums_of(stored.transfers).items():
+        if value > 0:
+            by_token.setdefault(token, []).append((value, owner))
+    found = []
+    for token in stored.tokens:
+        held = holders_of(store, chain_id=chain_id, token=Address(token), at_most=_ALL)
+        expected = sorted(by_token.get(token, []), key=lambda one: (-one[0], one[1]))
+        told = [(int(one.amount_raw), str(one.owner)) for one in held.top]
+        if told != expected or held.held_raw != sum(value for value, _ in expected):
+            found.append(f"holders of {token}: {told} in place of {expected}")
+    return found

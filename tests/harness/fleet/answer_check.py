@@ -1,0 +1,114 @@
+"""Whether an answer on a token is right: it says what the token is known to do, or that it is not
+known."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from tests.harness.fleet.traded_chain import KnownToken
+
+Verdict = Literal["danger", "warning", "safe", "not_tested"]
+
+_PENDING: Final = "pending"
+_TAX_WITHIN: Final = 0.2
+"""Percentage points: simulated amounts are rounded."""
+
+
+class _Pool(msgspec.Struct, kw_only=True):
+    buy_success: bool | str | None
+    buy_tax: float | str | None
+    sell_success: bool | str | None
+    sell_tax: float | str | None
+
+
+class _Features(msgspec.Struct, kw_only=True):
+    dex: list[_Pool]
+
+
+class _Native(msgspec.Struct, kw_only=True):
+    contract_address: str
+    error_code: str | None
+    features: _Features
+
+
+class _Dominant(msgspec.Struct, kw_only=True):
+    buy_tax: float | None
+    sell_tax: float | None
+
+
+class _Summary(msgspec.Struct, kw_only=True):
+    contract_address: str
+    error_code: str | None
+    verdict: Verdict
+    unknown_flag_count: int
+    can_buy: bool | None
+    can_sell: bool | None
+    dominant_pool: _Dominant | None
+
+
+class CalmAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fleet that nothing has happened to says of a token."""
+
+    verdict: Verdict
+    unknown: int
+    """Checks without an answer."""
+
+
+def read_calm(body: bytes) -> CalmAnswer | None:
+    """Read the answer to compare with from a summary. None: it is not settled."""
+    found = msgspec.json.decode(body, type=_Summary)
+    if found.can_buy is None or found.can_sell is None or found.dominant_pool is None:
+        return None
+    return CalmAnswer(verdict=found.verdict, unknown=found.unknown_flag_count)
+
+
+def wrong_in_summary(body: bytes, token: KnownToken, calm: CalmAnswer) -> list[str]:
+    """What in a summary is wrong, in words."""
+    try:
+        found = msgspec.json.decode(body, type=_Summary)
+    except msgspec.DecodeError as error:
+        return [f"not a summary: {error}"]
+    wrong = _wrong_address(found.contract_address, token)
+    wrong += _wrong_value("can_buy", found.can_buy, expected=True)
+    wrong += _wrong_value("can_sell", found.can_sell, expected=token.can_sell)
+    if found.dominant_pool is not None:
+        wrong += _wrong_tax("buy_tax", found.dominant_pool.buy_tax, token.buy_tax)
+        wrong += _wrong_tax("sell_tax", found.dominant_pool.sell_tax, token.sell_tax)
+    allowed = {calm.verdict}
+    is_less = found.unknown_flag_count > calm.unknown
+    if is_less or found.can_buy is None or found.can_sell is None:
+        allowed |= {"not_tested", "warning"}
+    if found.verdict not in allowed:
+        wrong.append(f"verdict {found.verdict}, not of {sorted(allowed)}")
+    return wrong
+
+
+def wrong_in_native(body: bytes, token: KnownToken) -> list[str]:
+    """What in an answer of the native format is wrong, in words."""
+    try:
+        found = msgspec.json.decode(body, type=_Native)
+    except msgspec.DecodeError as error:
+        return [f"not of the native format: {error}"]
+    wrong = _wrong_address(found.contract_address, token)
+    for pool in found.features.dex[:1]:
+        wrong += _wrong_value("buy_success", pool.buy_success, expected=True)
+        wrong += _wrong_value("sell_success", pool.sell_success, expected=token.can_sell)
+        wrong += _wrong_tax("buy_tax", pool.buy_tax, token.buy_tax)
+        wrong += _wrong_tax("sell_tax", pool.sell_tax, token.sell_tax)
+    return wrong
+
+
+def _wrong_address(told: str, token: KnownToken) -> list[str]:
+    return [] if told.lower() == token.address else [f"it is about {told}"]
+
+
+def _wrong_value(field: str, told: bool | str | None, *, expected: bool) -> list[str]:
+    is_right = told in (None, _PENDING) or told is expected
+    return [] if is_right else [f"{field} {told}"]
+
+
+def _wrong_tax(field: str, told: float | str | None, expected: float | None) -> list[str]:
+    if told is None or told == _PENDING:
+        return []
+    is_right = expected is not None and abs(float(told) - expected) < _TAX_WITHIN
+    return [] if is_right else [f"{field} {told}, not {expected}"]

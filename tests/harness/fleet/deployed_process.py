@@ -1,0 +1,162 @@
+"""The processes of a fleet as deploy/ would start them: their arguments and environment, read from
+what Docker Compose and kustomize make of its files."""
+
+import base64
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.demo.npm_packages import PROJECT_ROOT
+from tests.harness.fleet.dockerfile import stage_of
+
+DEPLOY = PROJECT_ROOT / "deploy"
+COMPOSE = DEPLOY / "docker" / "compose.fleet.yml"
+KUBERNETES = DEPLOY / "kubernetes"
+IMAGE = "assay"
+
+_PROGRAMS = Path(sys.executable).parent
+
+Manifest = dict[str, Any]
+"""One document of a kustomization."""
+
+
+class DeploymentError(Exception):
+    """A tool refused the files, with what it said."""
+
+
+class DeployedProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """One process of Assay as it would be started."""
+
+    name: str
+    arguments: tuple[str, ...]
+    """Of `assay`."""
+    environment: dict[str, str]
+    """What the image sets included."""
+    grace_s: int
+    """From SIGTERM until it is killed."""
+
+    @property
+    def role(self) -> str:
+        """Return the one role that it is given."""
+        return self.arguments[self.arguments.index("--role") + 1]
+
+
+def compose(variables: Mapping[str, str], *, file: Path = COMPOSE) -> Manifest:
+    """Return what Docker Compose makes of a file, all its profiles included. `variables`: of
+    fleet.env. Raises DeploymentError."""
+    command = ("--profile", "*", "-f", str(file), "config", "--format", "json")
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    composed: Manifest = msgspec.json.decode(
+        _run([str(_PROGRAMS / "docker-compose"), *command], env={**kept, **variables})
+    )
+    return composed
+
+
+def composed_processes(composed: Manifest) -> list[DeployedProcess]:
+    """Return the processes of the composed services."""
+    return [
+        DeployedProcess(
+            name=name,
+            arguments=tuple(service["command"]),
+            environment=_image_settings() | service["environment"],
+            grace_s=int(service["stop_grace_period"].removesuffix("s")),
+        )
+        for name, service in composed["services"].items()
+        if service["image"] == IMAGE
+    ]
+
+
+def kustomize(folder: str, secrets: str, scratch: Path) -> list[Manifest]:
+    """Return the manifests of a folder of deploy/kubernetes. `secrets`: what its secrets.env would
+    have; `scratch`: a folder for a copy, in which they are. Raises DeploymentError."""
+    copied = Path(shutil.copytree(KUBERNETES, scratch / "kubernetes", dirs_exist_ok=True))
+    (copied / folder / "secrets.env").write_text(secrets)
+    command = [str(_PROGRAMS / "kubectl"), "kustomize", str(copied / folder)]
+    return split_manifests(_run(command))
+
+
+def split_manifests(text: bytes) -> list[Manifest]:
+    """Return the documents of a YAML text."""
+    return [msgspec.yaml.decode(part) for part in text.split(b"\n---\n")]
+
+
+def deployments(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+    """Yield the Deployments of Assay."""
+    for manifest in manifests:
+        if manifest["kind"] == "Deployment":
+            (first, *_) = manifest["spec"]["template"]["spec"]["containers"]
+            if first["name"] == IMAGE:
+                yield manifest
+
+
+def named(manifests: Iterable[Manifest], kind: str, name: str) -> Manifest:
+    """Return one manifest."""
+    return next(
+        manifest
+        for manifest in manifests
+        if manifest["kind"] == kind and manifest["metadata"]["name"] == name
+    )
+
+
+def container_of(manifest: Manifest) -> Manifest:
+    """Return the one container of a Deployment's pods."""
+    (found,) = manifest["spec"]["template"]["spec"]["containers"]
+    container: Manifest = found
+    return container
+
+
+def kustomized_processes(manifests: list[Manifest]) -> list[DeployedProcess]:
+    """Return a process of each Deployment of Assay."""
+    return [
+        DeployedProcess(
+            name=deployment["metadata"]["name"],
+            arguments=tuple(container_of(deployment)["args"]),
+            environment=_image_settings() | environment_of(container_of(deployment), manifests),
+            grace_s=deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"],
+        )
+        for deployment in deployments(manifests)
+    ]
+
+
+def environment_of(container: Manifest, manifests: list[Manifest]) -> dict[str, str]:
+    """Return the variables of a container, with what its references lead to; a Secret that is not
+    among the manifests has none."""
+    env: dict[str, str] = {}
+    for source in container.get("envFrom", ()):
+        (kind, reference), *_ = source.items()
+        env |= _values("Secret" if kind == "secretRef" else "ConfigMap", reference, manifests)
+    for variable in container.get("env", ()):
+        if "value" in variable:
+            env[variable["name"]] = variable["value"]
+        else:
+            reference = variable["valueFrom"]["secretKeyRef"]
+            env[variable["name"]] = _values("Secret", reference, manifests)[reference["key"]]
+    return env
+
+
+def _values(kind: str, reference: Manifest, manifests: list[Manifest]) -> dict[str, str]:
+    for manifest in manifests:
+        if manifest["kind"] == kind and manifest["metadata"]["name"] == reference["name"]:
+            data: dict[str, str] = manifest["data"]
+            if kind == "ConfigMap":
+                return data
+            return {name: base64.b64decode(value).decode() for name, value in data.items()}
+    return {}
+
+
+def _image_settings() -> dict[str, str]:
+    env = stage_of("service").environment()
+    return {name: value for name, value in env.items() if name.startswith("ASSAY_")}
+
+
+def _run(command: list[str], env: Mapping[str, str] | None = None) -> bytes:
+    done = subprocess.run(command, env=env, capture_output=True, check=False)
+    if done.returncode:
+        raise DeploymentError(done.stderr.decode(errors="replace"))
+    return done.stdout
