@@ -39,7 +39,7 @@ _MOST_WORDS: Final = 20
 RULES: Final = {
     "opening": "A docstring begins with a noun phrase or a verb, not with What, Whether or Of.",
     "who": "`who` has an antecedent: name the role (caller, follower, holder).",
-    "verb": "Machines return, publish, reject, accept: they do not say, tell, ask, believe or want.",
+    "verb": "Machines return, publish, reject, accept; they do not say, tell, ask or want.",
     "word": "No archaic or translated words: anew, beside, meanwhile, somebody, of its own.",
     "length": "The first sentence of a docstring has at most 20 words.",
     "name": "A variable carries the name of its type: no shelf, books, door, asked, told, held.",
