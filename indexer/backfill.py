@@ -27,8 +27,8 @@ from indexer.reads import BlockSpan, GatheredSpan, fetch_headers, fetch_headers_
 from indexer.spans import SpanReader
 from sql.chain.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
 from sql.engine.database import Transaction
-from sql.engine.rows import BlockRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import BlockRow
 from sql.lake.final_events import FinalEvents
 
 _FETCHES_AT_ONCE = 4

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sql.chain.pool_tables import coverage_of
 from sql.engine.database import Transaction
-from sql.engine.rows import CoverageRow
+from sql.engine.table_rows import CoverageRow
 
 
 def extend_all(

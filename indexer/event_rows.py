@@ -8,7 +8,7 @@ from indexer.decode.hex_columns import encode_hex, keys_of
 from indexer.decode.log_columns import NO_TIME, WORD_BYTES
 from indexer.decode.swap_events import SWAP_FORMS, TradeColumns
 from indexer.decode.transfer_events import TransferColumns
-from sql.engine.rows import SwapRow, TransferRow
+from sql.engine.table_rows import SwapRow, TransferRow
 
 _NO_ID = "0x" + "00" * WORD_BYTES
 

@@ -9,6 +9,7 @@ import msgspec
 from config.chains import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.process.arrays import BoolArray, Int32Array, Int64Array
+from core.report.rows import PoolRow
 from indexer.chain_tokens import ChainTokens
 from indexer.coverage import extend_all
 from indexer.decode.launch_events import LaunchDecoder
@@ -29,8 +30,8 @@ from sql.chain.pool_tables import insert_pools
 from sql.chain.trade_tables import insert_trades
 from sql.chain.transfer_tables import insert_transfers, insert_undecoded
 from sql.engine.database import Reader, Transaction
-from sql.engine.rows import BlockRow, CheckpointRow, PoolRow, TransferRow
 from sql.engine.store import Readable
+from sql.engine.table_rows import BlockRow, CheckpointRow, TransferRow
 from sql.lake.final_events import FinalEvents
 from sql.tokens.tokens import Because, complete_transfers, track_seen
 

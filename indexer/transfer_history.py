@@ -37,8 +37,8 @@ from sql.chain.filled_spans import insert_old_transfers
 from sql.chain.history_tables import DueHistory, read_due_history, write_history
 from sql.chain.transfer_tables import insert_undecoded
 from sql.engine.database import Transaction
-from sql.engine.rows import HistoryRow, UndecodedRow
 from sql.engine.store import Store
+from sql.engine.table_rows import HistoryRow, UndecodedRow
 from sql.lake.final_events import FinalEvents
 from sql.tokens.task_queue import drop_task, put_task, take_tasks
 from sql.tokens.tokens import read_token, set_transfers_from

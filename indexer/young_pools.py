@@ -7,11 +7,11 @@ import numpy as np
 
 from config.chains import Chain
 from core.process.arrays import BoolArray, ByteArray, IndexArray, Int64Array, Uint64Array
+from core.report.rows import PoolRow
 from sql.chain.liquidity_events import kept_blocks
 from sql.chain.pool_tables import pools_since
 from sql.engine.columns import blob
 from sql.engine.database import Reader
-from sql.engine.rows import PoolRow
 
 _HEAD_BYTES = 8
 _MOST_ADDED = 4_096

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from core.evm.primitives import Address
-from sql.analyst.launch_trades import FirstTrade, LaunchEvents, LaunchTrade, LaunchTransfer
+from core.report.launch_events import FirstTrade, LaunchEvents, LaunchTrade, LaunchTransfer
 
 
 class PoolTrade(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from analysis.reads.eth_reads import Reply, decode_address
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Launchpad
 from core.evm.primitives import ZERO_ADDRESS, Address
-from sql.engine.rows import LaunchRow
+from core.report.rows import LaunchRow
 
 Signal = Literal["event", "registry", "code", "getter", "address"]
 

@@ -13,8 +13,8 @@ from analysis.reads.read_batch import ReadBatch
 from config.launchpads import CreationEvent, Launchpad
 from core.evm.abi import address_word
 from core.evm.primitives import Address
+from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from sql.engine.rows import LaunchRow
 
 _TOPICS = (1, 2, 3)
 

@@ -9,7 +9,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.venue_registry import venue_of
 from config.chains import Dex
 from core.evm.primitives import Address
-from sql.engine.rows import PoolRow
+from core.report.rows import PoolRow
 
 
 def find_lookups(

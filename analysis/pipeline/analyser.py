@@ -18,7 +18,7 @@ from config.settings_model import AnalysisSettings
 from core.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report
-from sql.engine.rows import RefusalRow
+from core.report.rows import RefusalRow
 
 _LOG = structlog.get_logger(__name__)
 

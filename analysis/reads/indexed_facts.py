@@ -7,7 +7,7 @@ import msgspec
 
 from config.chains import Chain
 from core.evm.primitives import Address, BlockRef, RawAmount
-from sql.engine.rows import LaunchRow, PoolRow
+from core.report.rows import LaunchRow, PoolRow
 
 
 class TransferHistory(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from api.formats.times import iso_utc
 from config.plans import Plan
 from core.errors import AssayError, InternalError
 from sql.accounts.ledger import Ledger, digest_of
-from sql.engine.rows import KeyRow
+from sql.engine.table_rows import KeyRow
 
 KEY_HEADER = "X-API-Key"
 

@@ -9,7 +9,7 @@ from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from config.chains import Chain
 from core.evm.primitives import Hash32, checksum
-from sql.watches.watch_changes import BASELINE, kind_of
+from core.report.notifications import BASELINE, kind_of
 from sql.watches.watch_events import ChangeCause, WatchEvent
 from sql.watches.watch_messages import WatchMessage
 

@@ -7,7 +7,7 @@ import msgspec
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from api.watches.message_body import MessageBody, message_id
-from sql.watches.watch_changes import ALL_KINDS, ChangeKind
+from core.report.notifications import ALL_KINDS, ChangeKind
 from sql.watches.watch_messages import Delivery
 from sql.watches.watches import Watch
 

@@ -6,7 +6,7 @@ from assay.commands.chain_argument import CHAIN
 from assay.commands.loading import loading
 
 KINDS = ("verdict", "trading", "tax", "owner", "deadline", "liquidity", "flags", "identity")
-"""Those of `sql.watches.watch_changes`, which help and completion show without importing it."""
+"""Those of `core.report.notifications`, which help and completion show without importing it."""
 
 
 @click.group("watch")

@@ -17,14 +17,15 @@ from config.settings_model import AnalysisSettings
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, HexBytes
 from core.report.judgement import Judge
 from core.report.report import Report
+from core.report.rows import RefusalRow
 from sql.chain.balances import holders_of, top_holders
 from sql.chain.history_tables import read_history
 from sql.chain.launch_tables import launches_of
 from sql.chain.liquidity_events import StoredEvent, events_of_pools
 from sql.chain.pool_tables import coverage_of, first_pools_beside, pools_of
 from sql.engine.database import Reader
-from sql.engine.rows import CoverageRow, RefusalRow
 from sql.engine.store import Store
+from sql.engine.table_rows import CoverageRow
 from sql.reports.report_tables import read_report, walletless_check_of, write_refusal, write_report
 from sql.tokens.codes import delete_other_versions, read_found, write_found
 from sql.tokens.creator_tables import read_creator

@@ -13,11 +13,11 @@ from config.launchpads import CreationEvent, Launchpad
 from core.evm.event_signatures import EventPlace
 from core.evm.primitives import Address, Hash32
 from core.process.arrays import BoolArray
+from core.report.rows import LaunchRow
 from indexer.decode.hex_columns import encode_hex, keys_of
 from indexer.decode.log_columns import HASH_BYTES, WORD_BYTES, LogColumns, LogGroup, LogShape
 from indexer.decode.undecoded import UndecodedLogs
 from indexer.decode.words import WordPlace, is_address, to_address
-from sql.engine.rows import LaunchRow
 
 _NO_HASH = "0x" + "00" * HASH_BYTES
 

@@ -15,7 +15,7 @@ from core.evm.primitives import Address, Hash32, HexBytes
 from core.process.arrays import BoolArray, ByteArray
 from indexer.decode.hex_columns import encode_hex
 from indexer.decode.log_columns import WORD_BYTES, LogColumns, LogGroup, LogShape
-from sql.engine.rows import LiquidityLogRow
+from sql.engine.table_rows import LiquidityLogRow
 
 
 class LiquidityEventForm(msgspec.Struct, frozen=True, kw_only=True):

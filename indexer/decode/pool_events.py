@@ -14,6 +14,7 @@ from config.chains import Dex
 from config.pool_families import FAMILIES
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.process.arrays import BoolArray, ByteArray, IndexArray
+from core.report.rows import PoolRow
 from indexer.decode.forms import PoolForm, TokenListForm, pool_form, token_list_form
 from indexer.decode.hex_columns import encode_hex, keys_of
 from indexer.decode.log_columns import LogColumns, LogGroup
@@ -30,7 +31,6 @@ from indexer.decode.words import (
     to_small,
     to_tick,
 )
-from sql.engine.rows import PoolRow
 
 FORMS: dict[tuple[str, Hash32], PoolForm] = {
     (family.kind, event.form.topic0): pool_form(event)

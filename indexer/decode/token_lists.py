@@ -13,11 +13,11 @@ from config.chains import Dex
 from core.evm.coin_pairs import pair_id, token_pair_id
 from core.evm.event_signatures import ListPlace
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes
+from core.report.rows import PoolRow
 from indexer.decode.forms import TokenListForm
 from indexer.decode.hex_columns import encode_hex, keys_of
 from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, WORD_BYTES, LogColumns, LogGroup
 from indexer.decode.transfer_events import PLAIN_TRANSFER
-from sql.engine.rows import PoolRow
 
 _MOST_TOKENS = 8
 """Of a pool of any of these exchanges."""

@@ -9,7 +9,7 @@ from core.evm.primitives import Address, Hash32, HexBytes
 from core.process.arrays import BoolArray, ByteArray, Int32Array, Int64Array
 from indexer.decode.hex_columns import encode_hex
 from indexer.decode.log_columns import ADDRESS_BYTES, LogGroup
-from sql.engine.rows import UndecodedRow
+from sql.engine.table_rows import UndecodedRow
 
 _KEPT_BYTES = 1_024
 

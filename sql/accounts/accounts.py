@@ -6,7 +6,7 @@ import msgspec
 
 from config.plans import Plan
 from sql.accounts.ledger import Ledger, NewKey, Usage, digest_of
-from sql.engine.rows import KeyRow
+from sql.engine.table_rows import KeyRow
 
 MOST_LIVE_KEYS = 5
 """Live keys of one account; decisions.md, "Keys, plans, sign-in"."""

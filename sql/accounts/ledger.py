@@ -13,9 +13,9 @@ from config.store_address import FileAddress, StoreAddress
 from sql.engine.database import Database, Transaction
 from sql.engine.database_layout import DatabaseLayout
 from sql.engine.fleet_database import connect
-from sql.engine.rows import KeyRow
 from sql.engine.sqlite_file import FileLayout, SqliteFile
 from sql.engine.statements import LEDGER_QUERIES, LEDGER_SCHEMA, POSTGRES_LEDGER_SCHEMA
+from sql.engine.table_rows import KeyRow
 
 LEDGER_LAYOUT = FileLayout(schema=LEDGER_SCHEMA, queries=LEDGER_QUERIES, synchronous="full")
 LEDGER = DatabaseLayout(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from sql.engine.database import Transaction
-from sql.engine.rows import BlockRow, CheckpointRow
 from sql.engine.store import Readable
+from sql.engine.table_rows import BlockRow, CheckpointRow
 
 _HIGHEST = 2**63 - 1
 

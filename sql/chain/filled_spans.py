@@ -14,7 +14,7 @@ from core.errors import StoreError
 from sql.chain.blocks import FINAL, read_checkpoint
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.database import Transaction
-from sql.engine.rows import CheckpointRow, TokenRow, TransferRow
+from sql.engine.table_rows import CheckpointRow, TokenRow, TransferRow
 
 
 class FilledSpan(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,8 @@ from sql.chain.blocks import FINAL, read_checkpoint, write_checkpoint
 from sql.chain.transfer_tables import add_transfer
 from sql.engine.database import Transaction
 from sql.engine.exact_numbers import from_blob
-from sql.engine.rows import CheckpointRow
 from sql.engine.store import Store
+from sql.engine.table_rows import CheckpointRow
 
 STEP_ROWS = 250
 """Rows of each kind in one step: it holds the write lock for about 20 ms, most of it for balances

@@ -4,8 +4,8 @@ import msgspec
 
 from core.evm.primitives import Address, RawAmount
 from sql.engine.database import Transaction
-from sql.engine.rows import HistoryRow
 from sql.engine.store import Readable
+from sql.engine.table_rows import HistoryRow
 
 
 class DueHistory(msgspec.Struct, frozen=True, kw_only=True):

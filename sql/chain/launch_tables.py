@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from core.evm.primitives import Address
+from core.report.rows import LaunchRow
 from sql.engine.columns import blob, encode
 from sql.engine.database import Transaction
-from sql.engine.rows import LaunchRow
 from sql.engine.store import Readable
 
 

@@ -14,8 +14,8 @@ from config.chains import Chain
 from core.evm.primitives import Address, BlockRef, HexBytes
 from sql.chain.pool_tables import PoolFacts, find_pools, newest_coverage
 from sql.engine.database import Reader, Transaction
-from sql.engine.rows import LiquidityLogRow
 from sql.engine.store import Store
+from sql.engine.table_rows import LiquidityLogRow
 from sql.tokens.observations import has_block
 
 KEPT_S: Final = 32 * 86_400.0

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 
 from core.evm.primitives import Address, HexBytes
+from core.report.rows import PoolRow
 from sql.engine.columns import blob, encode, encode_all
 from sql.engine.database import Reader, Transaction
-from sql.engine.rows import CoverageRow, PoolRow
 from sql.engine.store import Readable
+from sql.engine.table_rows import CoverageRow
 
 _POOLS_READ = 10_000
 

@@ -4,31 +4,15 @@ import heapq
 import itertools
 from collections.abc import Collection, Sequence
 
-import msgspec
-
 from core.evm.primitives import Address, HexBytes
+from core.report.rows import Trade
 from sql.chain.pool_tables import PoolFacts, find_pools
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.rows import SwapRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import SwapRow
 
 _DELETED_AT_ONCE = 1_000
-
-
-class Trade(msgspec.Struct, frozen=True, kw_only=True):
-    """One swap, seen from one of its two tokens."""
-
-    chain_id: int
-    block_number: int
-    log_index: int
-    time_s: int
-    """Timestamp of its block, Unix seconds."""
-    pool_key: HexBytes
-    base: float
-    """Unsigned amount of the requested token, in smallest units."""
-    other: float
-    """Unsigned amount of the other token, in smallest units."""
 
 
 def insert_trades(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from sql.engine.database import Transaction
 from sql.engine.exact_numbers import from_blob, to_blob
-from sql.engine.rows import TransferRow, UndecodedRow
 from sql.engine.store import Readable
+from sql.engine.table_rows import TransferRow, UndecodedRow
 
 
 def insert_transfers(tx: Transaction, rows: Sequence[TransferRow], *, chain_id: int) -> int:

@@ -15,8 +15,8 @@ from core.report.accuracy import CHANGED, EXPLAINED, Explanation, PredictionFlag
 from core.report.report import ClockLimitRow, Report, ReportRow
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.rows import TokenRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import TokenRow
 from sql.reports.accuracy_counts import ADDED_UP, DAY_S
 from sql.reports.report_bodies import decode_body
 from sql.tokens.task_queue import NEW_WORTH, add_task

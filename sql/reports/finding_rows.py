@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from core.report.fields.field import list_keys
-from sql.engine.rows import FindingRow
+from sql.engine.table_rows import FindingRow
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -10,10 +10,11 @@ import msgspec
 from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.judgement import Judge, Judgement
 from core.report.report import PoolResultRow, Report, ReportRow
+from core.report.rows import RefusalRow
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.rows import RefusalRow, TokenRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import TokenRow
 from sql.reports.disagreements import settle_disagreements
 from sql.reports.finding_rows import to_rows
 from sql.reports.judgements import put_judgement

@@ -3,8 +3,8 @@
 import hashlib
 
 from core.evm.primitives import Hash32
-from sql.engine.rows import CodeAnswerRow
 from sql.engine.store import NO_CHAIN, Readable, Store
+from sql.engine.table_rows import CodeAnswerRow
 
 _KEY_BYTES = 8
 

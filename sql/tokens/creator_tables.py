@@ -4,8 +4,8 @@ import msgspec
 
 from core.evm.primitives import Address, Hash32
 from sql.engine.columns import blob
-from sql.engine.rows import CreatorRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import CreatorRow
 from sql.tokens.task_queue import drop_task
 from sql.tokens.tokens import read_token
 

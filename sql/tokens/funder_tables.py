@@ -7,8 +7,8 @@ import msgspec
 from core.evm.primitives import Address
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.rows import FunderRow, TokenRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import FunderRow, TokenRow
 from sql.tokens.task_queue import add_task, drop_task, put_task
 
 MOST_ACCOUNTS: Final = 200

@@ -16,8 +16,8 @@ from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import ReportRow
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.rows import TokenRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import TokenRow
 from sql.tokens.task_queue import NEW_WORTH, add_task, drop_task, put_task
 
 ObservationKind = Literal[

@@ -10,8 +10,8 @@ from typing import Literal
 import msgspec
 
 from sql.engine.database import Transaction
-from sql.engine.rows import TokenRow
 from sql.engine.store import Readable, Store
+from sql.engine.table_rows import TokenRow
 
 TaskKind = Literal["refresh", "changed", "creator", "funder", "history"]
 """refresh: analyse anew. changed: likewise, as something was seen of a watched token. creator: find

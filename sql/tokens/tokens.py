@@ -9,8 +9,8 @@ import msgspec
 from core.evm.primitives import Address
 from sql.engine.columns import blob, bound_blob
 from sql.engine.database import Transaction
-from sql.engine.rows import TokenRow
 from sql.engine.store import Readable
+from sql.engine.table_rows import TokenRow
 from sql.tokens.task_queue import NEW_WORTH
 
 _PLACES_READ = 20_000

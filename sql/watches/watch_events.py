@@ -11,13 +11,13 @@ import msgspec
 from core.evm.primitives import Address, Hash32
 from core.process.zstd import compress, decompress
 from core.report.judgement import Judgement
+from core.report.notifications import BASELINE, known_of, state_told, told_changes, wanted
 from core.report.report import Report
 from core.report.report_changes import Change, ReportState, state_of
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.rows import TokenRow
+from sql.engine.table_rows import TokenRow
 from sql.tokens.observations import ObservationKind, causes_of
-from sql.watches.watch_changes import BASELINE, known_of, state_told, told_changes, wanted
 
 MOST_PENDING = 1_000
 """Messages that wait for one webhook. What comes beyond it is counted, and the next message that is

@@ -17,7 +17,7 @@ from analysis.backtest.buyer_outcomes import (
 )
 from analysis.backtest.pool_trades import PoolTrade, attribute_trades
 from core.evm.primitives import Address, HexBytes
-from sql.analyst.launch_trades import FirstTrade, LaunchEvents, LaunchTrade, LaunchTransfer
+from core.report.launch_events import FirstTrade, LaunchEvents, LaunchTrade, LaunchTransfer
 
 HOUR, DAY, WEEK = 3_600, 86_400, 604_800
 UNIT = 10**18

@@ -20,10 +20,10 @@ from assay.demo.swaps import Call
 from config.chains import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.report import PoolResultRow
+from core.report.rows import PoolRow
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import TradeColumns, decode_trades
-from sql.engine.rows import PoolRow
 from tests.chain.judging import judge
 from tests.harness.chain.verbs import Chain
 

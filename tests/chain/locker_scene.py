@@ -15,9 +15,9 @@ from assay.demo.layout import Pool, ZooToken
 from config.chains import Locker, LockRecords
 from core.evm.abi import call_data
 from core.evm.primitives import Address
+from core.report.rows import PoolRow
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
-from sql.engine.rows import PoolRow
 from tests.chain.judging import judge
 from tests.harness.chain.verbs import Chain
 

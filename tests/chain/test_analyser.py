@@ -18,8 +18,8 @@ from config.settings_model import AnalysisSettings
 from core.errors import StoreError, TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, BlockRef
 from core.report.report import Report
+from core.report.rows import RefusalRow
 from core.rpc.messages import RpcAnswer, RpcRequest
-from sql.engine.rows import RefusalRow
 from sql.engine.store import Store
 from sql.reports.report_tables import read_refusal, read_report
 from sql.tokens.tokens import track_tokens

@@ -27,10 +27,11 @@ from config.settings_model import AnalysisSettings
 from core.errors import UpstreamError
 from core.evm.abi import call_data
 from core.evm.primitives import Address, Hash32
+from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.chain.launch_tables import insert_launches
-from sql.engine.rows import CreatorRow, LaunchRow
 from sql.engine.store import Store
+from sql.engine.table_rows import CreatorRow
 from sql.reports.report_tables import read_report, write_report
 from sql.tokens.creator_tables import read_creator
 from tests.chain.judging import judge

@@ -16,9 +16,9 @@ from config.settings_model import AnalysisSettings, IndexerSettings
 from core.evm.abi import topic_of
 from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 from core.report.report import Report
+from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
-from sql.engine.rows import LaunchRow
 from sql.engine.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_scan import Knowing

@@ -19,8 +19,8 @@ from config.launchpads import Launchpad
 from config.load import load_chains
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.report.report import PoolResultRow, Report
+from core.report.rows import LaunchRow
 from core.rpc.messages import RpcFault
-from sql.engine.rows import LaunchRow
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_chain, with_node
 from tests.harness.chain.verbs import Chain

@@ -11,7 +11,7 @@ from api.formats.native import render_native
 from api.formats.summary import Summary, render_summary
 from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, positions_of
 from core.evm.primitives import Address
-from sql.engine.rows import PoolRow
+from core.report.rows import PoolRow
 from tests.chain.judging import judge
 from tests.chain.locker_scene import (
     YEAR_S,

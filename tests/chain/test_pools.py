@@ -27,7 +27,7 @@ from config.chains import Chain as ChainFacts
 from config.external_settings import MarketDataSettings, SourceSettings
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes
 from core.report.report import PoolResultRow, Report
-from sql.engine.rows import PoolRow
+from core.report.rows import PoolRow
 from tests.analysis.external.service import Service, running_service
 from tests.chain.judging import judge
 from tests.chain.log_limited_node import LogLimitedNode

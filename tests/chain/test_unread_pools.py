@@ -9,7 +9,7 @@ from api.formats.native import render_native
 from api.formats.summary import render_summary
 from config.chains import Dex
 from core.evm.primitives import Address, Hash32, HexBytes
-from sql.engine.rows import PoolRow
+from core.report.rows import PoolRow
 from tests.chain.judging import judge
 from tests.chain.test_pools import asking, context_with, shown
 from tests.harness.chain.verbs import Chain

@@ -11,8 +11,8 @@ from core.errors import UpstreamError
 from indexer.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
 from indexer.follower import Follower
 from sql.chain.blocks import insert_blocks, read_checkpoint
-from sql.engine.rows import BlockRow
 from sql.engine.store import Store
+from sql.engine.table_rows import BlockRow
 from tests.indexer.ledger_of_chain import (
     Tables,
     assert_window,

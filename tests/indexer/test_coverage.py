@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.coverage import join_coverage
-from sql.engine.rows import CoverageRow
+from sql.engine.table_rows import CoverageRow
 
 RANGES = st.tuples(st.integers(0, 30), st.integers(0, 6)).map(
     lambda pair: (pair[0], pair[0] + pair[1])

@@ -22,8 +22,8 @@ from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.chain.history_tables import read_history
-from sql.engine.rows import HistoryRow, TokenRow
 from sql.engine.store import Store
+from sql.engine.table_rows import HistoryRow, TokenRow
 from sql.reports.report_tables import write_report
 from sql.tokens.task_queue import put_task
 from sql.tokens.tokens import tracked

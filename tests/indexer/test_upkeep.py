@@ -20,8 +20,8 @@ from sql.chain.blocks import insert_blocks
 from sql.chain.chain_progress import read_counts
 from sql.chain.pool_tables import insert_pools
 from sql.chain.trade_tables import insert_trades, newest_trades
-from sql.engine.rows import SwapRow
 from sql.engine.store import Store
+from sql.engine.table_rows import SwapRow
 from tests.indexer.scripted_node import (
     CHAIN,
     Block,

@@ -17,8 +17,8 @@ from indexer import young_pools
 from indexer.young_pools import YoungPools
 from sql.chain.blocks import write_checkpoint
 from sql.chain.pool_tables import insert_pools
-from sql.engine.rows import CheckpointRow
 from sql.engine.store import Store
+from sql.engine.table_rows import CheckpointRow
 from sql.unwind import unwind_from
 from tests.examples import one_in
 from tests.indexer.scripted_node import CHAIN

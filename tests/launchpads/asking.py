@@ -12,8 +12,8 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.token.metadata import Metadata
 from config.launchpads import Launchpad
 from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
+from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from sql.engine.rows import LaunchRow
 from tests.analysis.state.answers import answer_each
 
 METADATA = Metadata(name="Any", symbol="ANY", decimals=18, supply_raw=RawAmount(10**27))

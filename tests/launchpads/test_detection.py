@@ -14,10 +14,10 @@ from config.chains import Chain
 from config.launchpads import Launchpad
 from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.primitives import Address
+from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest
 from indexer.backfill import backfill
-from sql.engine.rows import LaunchRow
 from sql.engine.store import MEMORY, Store
 from tests.launchpads.asking import ask
 from tests.launchpads.platforms import (

@@ -9,8 +9,8 @@ from analysis.launchpads.verdict import UNNAMED
 from config.launchpads import CreationEvent, Launchpad, Registry
 from core.evm.keccak import keccak
 from core.evm.primitives import Address, RawAmount
+from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from sql.engine.rows import LaunchRow
 from tests.launchpads.asking import METADATA, REFUSAL, REVERT, called, conclude, told
 from tests.launchpads.platforms import CHAINS, other_address, word
 

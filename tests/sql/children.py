@@ -12,10 +12,10 @@ from core.evm.primitives import HexBytes
 from sql.accounts.ledger import LEDGER_LAYOUT
 from sql.chain.blocks import list_checkpoints, write_checkpoint
 from sql.engine.database import Transaction
-from sql.engine.rows import CheckpointRow, UndecodedRow
 from sql.engine.sqlite_file import SqliteFile
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
+from sql.engine.table_rows import CheckpointRow, UndecodedRow
 from tests.sql.empty_files import ledger_at
 from tests.sql.samples import address, hash32
 

@@ -17,7 +17,8 @@ from core.report.report import (
     Report,
     ReportRow,
 )
-from sql.engine.rows import BlockRow, LaunchRow, PoolRow
+from core.report.rows import LaunchRow, PoolRow
+from sql.engine.table_rows import BlockRow
 from sql.reports.report_tables import NextRefresh
 
 

@@ -7,8 +7,8 @@ import pytest
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.accuracy import PredictionFlag
 from core.report.report import PoolResultRow
-from sql.engine.rows import TokenRow
 from sql.engine.store import Store
+from sql.engine.table_rows import TokenRow
 from sql.reports.accuracy_counts import (
     DAY_S,
     AccuracyCount,

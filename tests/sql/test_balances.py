@@ -16,8 +16,8 @@ from sql.chain.balances import Holding, Holdings, holders_of
 from sql.chain.finalization import finalize_rows
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.columns import blob
-from sql.engine.rows import TransferRow
 from sql.engine.store import Store
+from sql.engine.table_rows import TransferRow
 from sql.tokens.tokens import track_tokens
 from tests.examples import one_in
 from tests.sql.empty_files import NewStore

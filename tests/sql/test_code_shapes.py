@@ -5,7 +5,7 @@ import pytest
 
 from core.evm.code_shape import BANDS, PART_BYTES, PARTS, CodeShape, likeness
 from core.report.report import Report
-from sql.engine.rows import RefusalRow
+from core.report.rows import RefusalRow
 from sql.engine.store import Store
 from sql.reports.report_tables import read_report, write_refusal, write_report
 from sql.tokens import code_shapes, kin

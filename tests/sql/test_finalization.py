@@ -22,9 +22,9 @@ from sql.chain.transfer_tables import insert_transfers, insert_undecoded
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.postgres.postgres_database import PostgresTransaction
-from sql.engine.rows import SwapRow, TransferRow, UndecodedRow
 from sql.engine.sqlite_file import SqliteTransaction
 from sql.engine.store import FileStore, Store
+from sql.engine.table_rows import SwapRow, TransferRow, UndecodedRow
 from sql.tokens.tokens import track_tokens
 from tests.examples import one_in
 from tests.sql.empty_files import NewStore

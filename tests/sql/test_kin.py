@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from core.evm.primitives import Address
 from core.report.report import Report
+from core.report.rows import RefusalRow
 from core.text.look_alikes import skeleton
-from sql.engine.rows import FunderRow, RefusalRow
 from sql.engine.store import Store
+from sql.engine.table_rows import FunderRow
 from sql.reports.report_tables import write_refusal, write_report
 from sql.tokens import kin
 from sql.tokens.funder_tables import write_funder

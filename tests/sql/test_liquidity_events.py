@@ -22,8 +22,8 @@ from sql.chain.liquidity_events import (
 )
 from sql.chain.pool_tables import insert_pools
 from sql.engine.database import Transaction
-from sql.engine.rows import LiquidityLogRow
 from sql.engine.store import Store
+from sql.engine.table_rows import LiquidityLogRow
 from sql.unwind import unwind_from
 from tests.sql.samples import address, block, pool
 from tests.sql.stored import Cells, read_rows

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.evm.primitives import BlockRef
 from core.report.report import Report
+from core.report.rows import RefusalRow
 from sql.chain.blocks import insert_blocks
-from sql.engine.rows import RefusalRow
 from sql.engine.store import MEMORY, Store
 from sql.reports.report_tables import write_refusal, write_report
 from sql.tokens.observations import (

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from core.evm.primitives import Address
 from core.report.judgement import JudgedCheck, Judgement
 from core.report.report import Report
+from core.report.rows import RefusalRow
 from sql.chain.blocks import insert_blocks
-from sql.engine.rows import RefusalRow
 from sql.engine.store import MEMORY, Store
 from sql.reports import report_history
 from sql.reports.report_history import delete_old_history

@@ -11,9 +11,10 @@ from core.process import zstd
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import HolderRow, PoolResultRow, Report, ReportRow
+from core.report.rows import RefusalRow
 from sql.engine.columns import decode
-from sql.engine.rows import CreatorRow, FindingRow, RefusalRow
 from sql.engine.store import FileStore, Store
+from sql.engine.table_rows import CreatorRow, FindingRow
 from sql.reports.finding_rows import from_rows
 from sql.reports.report_tables import (
     MOST_POOLS_IN_TABLE,

@@ -8,12 +8,13 @@ from msgspec import structs
 
 from core.errors import StoreError
 from core.evm.primitives import Address, Hash32, HexBytes
+from core.report.rows import PoolRow
 from sql.chain.blocks import list_blocks, list_checkpoints, write_checkpoint
 from sql.chain.pool_tables import insert_pools, pools_of
-from sql.engine.rows import BlockRow, CheckpointRow, PoolRow
 from sql.engine.sqlite_file import SqliteFile
 from sql.engine.store import MEMORY, SERVING_LAYOUT, FileStore, Store
 from sql.engine.store_files import StoreFiles
+from sql.engine.table_rows import BlockRow, CheckpointRow
 from sql.tokens.codes import delete_other_versions, read_found, write_found
 from sql.tokens.tokens import Because, read_token, track_tokens, tracked
 from tests.sql.samples import address, block, hash32, pool

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sql.engine.rows import TokenRow
 from sql.engine.sqlite_file import SqliteTransaction
 from sql.engine.store import FileStore, Store
+from sql.engine.table_rows import TokenRow
 from sql.tokens import task_queue
 from sql.tokens.task_queue import Task, TaskKind, add_task, drop_task, put_task, take_tasks
 from sql.tokens.tokens import track_tokens

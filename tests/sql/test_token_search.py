@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.errors import StoreError
 from core.report.report import Report
+from core.report.rows import RefusalRow
 from core.text.look_alikes import skeleton, skeleton_words
-from sql.engine.rows import RefusalRow
 from sql.engine.store import Store
 from sql.reports.report_tables import write_refusal, write_report
 from sql.tokens import search_entries

@@ -13,8 +13,8 @@ from core.evm.primitives import Address, RawAmount
 from sql.chain.balances import Holdings, holders_of
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.columns import blob
-from sql.engine.rows import TransferRow
 from sql.engine.store import MEMORY, Store
+from sql.engine.table_rows import TransferRow
 from sql.tokens.tokens import complete_transfers, set_transfers_from, track_tokens, tracked
 from tests.examples import one_in
 from tests.sql.samples import address, addresses, amounts

@@ -20,8 +20,8 @@ from sql.chain.pool_tables import coverage_of, insert_pools, pools_of
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
 from sql.engine.store import MEMORY, Store
+from sql.engine.table_rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
 from sql.reports.report_tables import read_report, write_report
 from sql.tokens.tokens import Because, read_token, track_tokens, tracked
 from sql.unwind import unwind_from

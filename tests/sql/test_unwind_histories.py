@@ -16,8 +16,8 @@ from sql.chain.finalization import finalize_rows
 from sql.chain.launch_tables import launches_of
 from sql.chain.pool_tables import coverage_of, pools_of
 from sql.chain.transfer_tables import insert_transfers
-from sql.engine.rows import TokenRow
 from sql.engine.store import Store
+from sql.engine.table_rows import TokenRow
 from sql.reports.report_tables import write_report
 from sql.tokens.tokens import (
     TokenChange,

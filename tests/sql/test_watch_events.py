@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from core.report.judgement import JudgedCheck, Judgement
+from core.report.notifications import ALL_KINDS, kind_of, state_told, told_changes
 from core.report.report_changes import Change
+from core.report.rows import RefusalRow
 from sql.chain.blocks import insert_blocks
-from sql.engine.rows import RefusalRow
 from sql.engine.store import MEMORY, Store
 from sql.reports.report_tables import NextRefresh, write_refusal, write_report
 from sql.tokens.task_queue import take_tasks
 from sql.unwind import unwind_from
 from sql.watches import watch_events
-from sql.watches.watch_changes import ALL_KINDS, kind_of, state_told, told_changes
 from sql.watches.watch_messages import (
     WatchMessage,
     delete_old_messages,

@@ -7,9 +7,9 @@ import msgspec
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from core.report.judgement import Judgement
+from core.report.notifications import ALL_KINDS
 from sql.engine.store import Store
 from sql.reports.report_tables import write_report
-from sql.watches.watch_changes import ALL_KINDS
 from sql.watches.watches import NewWatch, add_tokens, create_watch
 from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address

@@ -14,8 +14,8 @@ from analysis.pipeline.chain_context import ChainContext
 from assay.service.background.schedule import schedule_by_chain
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError, UpstreamError
-from sql.engine.rows import TokenRow
 from sql.engine.store import Store
+from sql.engine.table_rows import TokenRow
 from sql.tokens.task_queue import take_tasks
 
 _LOG = structlog.get_logger(__name__)

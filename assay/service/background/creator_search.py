@@ -16,8 +16,8 @@ from core.errors import UpstreamError
 from core.evm.primitives import Address, RawAmount
 from core.report.judgement import Judge
 from sql.chain.launch_tables import launches_of
-from sql.engine.rows import CreatorRow, TokenRow
 from sql.engine.store import Store
+from sql.engine.table_rows import CreatorRow, TokenRow
 from sql.reports.report_tables import set_creator
 from sql.tokens.creator_tables import Creatorless, read_creatorless, write_creator
 

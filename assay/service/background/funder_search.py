@@ -9,7 +9,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.token.funding import find_funding
 from assay.service.background.chain_search import ChainSearch
 from core.errors import UpstreamError
-from sql.engine.rows import FunderRow, TokenRow
+from sql.engine.table_rows import FunderRow, TokenRow
 from sql.tokens.creator_tables import read_creator
 from sql.tokens.funder_tables import (
     CreatedToken,

@@ -8,8 +8,8 @@ from assay.service.fleet.held_runs import HeldRuns, lost_error
 from core.errors import StoreError
 from core.evm.primitives import Address
 from core.report.report import Report
+from core.report.rows import RefusalRow
 from sql.engine.postgres.write_guard import guarded_by
-from sql.engine.rows import RefusalRow
 from sql.fleet.analysis_runs import AnalysisRuns, LostRunError
 
 _WRITE_WITHIN_S = 30.0

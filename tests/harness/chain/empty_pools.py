@@ -7,8 +7,8 @@ from assay.demo.layout import ZooToken
 from config.chains import Chain
 from core.evm.keccak import keccak
 from core.evm.primitives import Hash32, HexBytes
+from core.report.rows import PoolRow
 from core.rpc.messages import RpcRequest
-from sql.engine.rows import PoolRow
 
 _NEXT_TO_NOTHING = 1_000
 _BATCH = 2_000

@@ -12,9 +12,9 @@ import pytest
 
 from core.errors import StoreError
 from core.evm.primitives import Address
+from core.report.rows import RefusalRow
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.engine.postgres.write_guard import guarded_by
-from sql.engine.rows import RefusalRow
 from sql.fleet import analysis_runs
 from sql.fleet.analysis_runs import (
     MOST_DEATHS,

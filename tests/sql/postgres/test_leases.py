@@ -14,8 +14,8 @@ from core.errors import StoreError
 from sql.chain.blocks import read_checkpoint, write_checkpoint
 from sql.engine.postgres.fenced_database import FencedDatabase, LostLeaseError
 from sql.engine.postgres.leases import Leases, LeaseTerm
-from sql.engine.rows import CheckpointRow
 from sql.engine.store import SERVING
+from sql.engine.table_rows import CheckpointRow
 from tests.examples import one_in
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.tcp_proxy import proxied

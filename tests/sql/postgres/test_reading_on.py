@@ -4,10 +4,10 @@ import threading
 
 import msgspec
 
+from core.report.notifications import ALL_KINDS
 from sql.engine.store import Store
 from sql.reports.report_tables import write_report
 from sql.tokens.tokens import newest_token_id, pack_places, track_tokens
-from sql.watches.watch_changes import ALL_KINDS
 from sql.watches.watch_messages import list_new
 from sql.watches.watches import NewWatch, add_tokens, create_watch
 from tests.harness.bare_reports import bare_report

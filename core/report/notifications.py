@@ -1,4 +1,4 @@
-"""What of a report is told to those who watch its token, by kinds of change. Pure."""
+"""Changes of a report that are worth a notification, by kind. Pure."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, get_args
