@@ -20,11 +20,11 @@ from assay.commands.doctor_tables import print_report
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.layout import World
 from assay.demo.overlay import write_overlay
+from assay.doctor.abilities.method_checks import METHODS
 from assay.doctor.check import CheckResult
 from assay.doctor.check_registry import CHECKS, IDENTITY
 from assay.doctor.examine_chain import ChainExamination, ExaminationBounds
 from assay.doctor.report import DoctorReport
-from assay.doctor.rpc_methods import METHODS
 from config.chains import Chain as ChainFacts
 from config.settings import load_settings
 from core.evm.primitives import Address

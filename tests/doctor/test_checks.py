@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.doctor import comparison
-from assay.doctor.abilities import batches, log_ranges, old_states
+from assay.doctor.abilities import limit_checks, log_checks, state_checks
+from assay.doctor.abilities.method_checks import METHODS, example_requests
 from assay.doctor.call_budget import CallBudget
 from assay.doctor.check import Check, CheckFinding, ProbeAnswer, ProbeAnswers, Question, Subject
 from assay.doctor.check_registry import CHECKS, IDENTITY
 from assay.doctor.examine_endpoint import run_check
 from assay.doctor.probe import Probe
 from assay.doctor.provider_weights import load_providers
-from assay.doctor.rpc_methods import METHODS, example_requests
 from config.load import load_chains
 from config.settings_model import IndexerSettings, RpcSettings
 from core.evm.primitives import ZERO_ADDRESS, BlockRef, Hash32
@@ -72,11 +72,16 @@ def run(check: Check, subject: Subject, answer: Callable[[RpcRequest], object]) 
 
 def test_the_registry_is_the_folders() -> None:
     folders = (ROOT / "assay" / "doctor" / name for name in ("abilities", "facts"))
-    files = [path for folder in folders for path in folder.glob("[!_]*.py")]
-    found = [
-        import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)).CHECK
-        for path in files
+    modules = [
+        import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for folder in folders
+        for path in folder.glob("[!_]*.py")
     ]
+    checks = [
+        [one for one in vars(module).values() if isinstance(one, Check)] for module in modules
+    ]
+    assert all(checks), "a module without a check"
+    found = [check for own in checks for check in own]
     registered = (IDENTITY, *CHECKS)
     assert len(registered) == len(found) == len({check.name for check in registered})
     assert {check.name for check in found} == {check.name for check in registered}
@@ -116,7 +121,7 @@ def test_the_longest_range_is_found(limit: int, head: int) -> None:
             return RpcFault(code=-32000, message="block range is too wide")
         return []
 
-    finding = run(log_ranges.CHECK, subject_at(head), answer)
+    finding = run(log_checks.LOG_RANGES, subject_at(head), answer)
     found = int(finding.seen.split()[0])
     most = min(head + 1, IndexerSettings().max_log_range)
     assert found <= min(limit, most)
@@ -140,7 +145,7 @@ def test_the_oldest_state_is_found(kept: int, head: int) -> None:
                 return "0x" + (12 * int(number, 16)).to_bytes(32).hex()
         raise AssertionError(request)
 
-    finding = run(old_states.CHECK, subject_at(head), answer)
+    finding = run(state_checks.OLD_STATES, subject_at(head), answer)
     found = int("".join(filter(str.isdigit, finding.seen)))
     assert found <= kept
     assert found >= min(kept, head) * 3 // 4
@@ -162,7 +167,7 @@ def header_json(number: int) -> dict[str, str]:
 def test_the_largest_batch_that_is_taken_is_said(limit: int) -> None:
     subject = subject_at(1_000, max_batch=50)
     asked: list[int] = []
-    steps = batches.CHECK.look(subject)
+    steps = limit_checks.BATCHES.look(subject)
     question = next(steps)
     finding: CheckFinding | None = None
     while finding is None:

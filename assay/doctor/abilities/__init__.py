@@ -1,1 +1,1 @@
-"""Checks of what one endpoint can do; one check, one file."""
+"""Checks of the abilities of one endpoint, by subject."""

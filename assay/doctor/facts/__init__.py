@@ -1,1 +1,1 @@
-"""Checks of a chain's configured facts; one check, one file."""
+"""Checks of a chain's configured facts, by subject."""

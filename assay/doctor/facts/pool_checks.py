@@ -1,30 +1,74 @@
-"""Whether a pool that a factory names is one of its own, and stands where its code and key put it.
+"""Check of pools: a factory names them, they name it back, and CREATE2 puts them there.
 
-Source: EIP-1014 (CREATE2). Forks pack the key or encode it; both are tried.
+Source: EIP-1014. Forks pack the key or encode it; both are tried.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
+from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.venue_registry import venue_of
-from assay.doctor.check import Check, CheckFinding, ProbeAnswer, Steps, Subject, ok
+from assay.doctor.check import Asking, Check, CheckFinding, ProbeAnswer, Steps, Subject, ok
 from assay.doctor.contract_reads import ContractGetter, address_in, read_all
-from assay.doctor.known_pools import KnownPool, find_pools
 from config.chains import Chain, Dex
 from core.evm.abi import argument_types, encode_values
 from core.evm.keccak import keccak
-from core.evm.primitives import Address
+from core.evm.primitives import ZERO_ADDRESS, Address
 
-_NAMES = ("factory()", "token0()", "token1()")
+
+class KnownPool(msgspec.Struct, frozen=True, kw_only=True):
+    """A pool that a factory names."""
+
+    lookup: Lookup
+    address: Address
+
+    @property
+    def tokens(self) -> tuple[Address, Address]:
+        """Return both tokens in the order that pools keep them."""
+        lower, upper = sorted((self.lookup.token, self.lookup.quote))
+        return lower, upper
+
+
+def find_pools(subject: Subject) -> Asking[Sequence[KnownPool]]:
+    """Return the pools of the wrapped coin and a stable coin on every exchange with a getter."""
+    chain = subject.chain
+    lookups = [
+        lookup
+        for dex in chain.dexes
+        for stable in chain.stables
+        for lookup in venue_of(dex).lookups(dex, chain.wrapped_native.address, stable.address)
+    ]
+    getters = [_getter(lookup) for lookup in lookups]
+    answers = yield from read_all(subject.head, getters)
+    found = [
+        (lookup, address_in(answers[getter]))
+        for lookup, getter in zip(lookups, getters, strict=True)
+    ]
+    return [
+        KnownPool(lookup=lookup, address=address)
+        for lookup, address in found
+        if address is not None and address != ZERO_ADDRESS
+    ]
+
+
+def _getter(lookup: Lookup) -> ContractGetter:
+    arguments = (lookup.token, lookup.quote, *lookup.key)
+    return ContractGetter(lookup.dex.factory, lookup.getter, arguments)
+
+
+_POOL_GETTERS = ("factory()", "token0()", "token1()")
 _WORD = 32
 
 
-def _look(subject: Subject) -> Steps:
+def _check_known_pools(subject: Subject) -> Steps:
     pools = yield from find_pools(subject)
     answers = yield from read_all(
-        subject.head, [ContractGetter(pool.address, name) for pool in pools for name in _NAMES]
+        subject.head,
+        [ContractGetter(pool.address, name) for pool in pools for name in _POOL_GETTERS],
     )
     return [
-        _judge(dex, [pool for pool in pools if pool.lookup.dex == dex], answers)
+        _pool_finding(dex, [pool for pool in pools if pool.lookup.dex == dex], answers)
         for dex in subject.chain.dexes
         if _has_getter(dex, subject.chain)
     ]
@@ -34,16 +78,16 @@ def _has_getter(dex: Dex, chain: Chain) -> bool:
     return bool(venue_of(dex).lookups(dex, chain.wrapped_native.address, chain.stables[0].address))
 
 
-def _judge(
+def _pool_finding(
     dex: Dex, pools: Sequence[KnownPool], answers: Mapping[ContractGetter, ProbeAnswer]
 ) -> CheckFinding:
     if not pools:
         seen = "the factory names no pool of the wrapped coin and a stable coin"
-        return CheckFinding(status="unknown", subject=dex.name, seen=seen, costs=_NOTHING)
+        return CheckFinding(status="unknown", subject=dex.name, seen=seen, costs=_NO_POOL_COSTS)
     computed = 0
     for pool in pools:
         factory, *tokens = (
-            address_in(answers[ContractGetter(pool.address, name)]) for name in _NAMES
+            address_in(answers[ContractGetter(pool.address, name)]) for name in _POOL_GETTERS
         )
         if factory not in (None, dex.factory):
             seen = f"pool {pool.address} names the factory {factory}"
@@ -53,7 +97,7 @@ def _judge(
             return CheckFinding(status="failed", subject=dex.name, seen=seen)
         if dex.init_code_hash is None:
             continue
-        if pool.address not in _computed(dex, pool):
+        if pool.address not in _computed_addresses(dex, pool):
             seen = f"pool {pool.address} is not where init_code_hash puts it"
             return CheckFinding(status="failed", subject=dex.name, seen=seen)
         computed += 1
@@ -61,7 +105,7 @@ def _judge(
     return ok(seen, subject=dex.name)
 
 
-def _computed(dex: Dex, pool: KnownPool) -> Iterator[Address]:
+def _computed_addresses(dex: Dex, pool: KnownPool) -> Iterator[Address]:
     """Yield the addresses that a pool of this key may have."""
     maker = bytes.fromhex((dex.pool_deployer or dex.factory)[2:])
     code_hash = bytes.fromhex((dex.init_code_hash or "")[2:])
@@ -77,24 +121,24 @@ def _salts(pool: KnownPool) -> Iterator[bytes]:
     yield encoded
     packed = b"".join(bytes.fromhex(token[2:]) for token in pool.tokens)
     yield packed + b"".join(
-        encoded[at : at + _WORD][-_size(kind) :]
+        encoded[at : at + _WORD][-_packed_size(kind) :]
         for at, kind in zip(range(2 * _WORD, len(encoded), _WORD), types[2:], strict=True)
     )
 
 
-def _size(kind: str) -> int:
+def _packed_size(kind: str) -> int:
     """Return the bytes of a packed value: of uint24 three, of bool one."""
     bits = "".join(filter(str.isdigit, kind))
     return int(bits) // 8 if bits else 1
 
 
-_NOTHING = "nothing, if the exchange has none; its pools are checked by their events only"
+_NO_POOL_COSTS = "nothing, if the exchange has none; its pools are checked by their events only"
 
-CHECK = Check(
+KNOWN_POOL = Check(
     name="known pools",
     group="facts",
     question="are pools of the wrapped coin where they should be",
-    look=_look,
+    look=_check_known_pools,
     costs="pools of another factory would be traded: every trade fails, as of a honeypot",
     mend="correct factory, pool_deployer or init_code_hash in the overlay's [[dex]]",
 )

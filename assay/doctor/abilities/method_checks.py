@@ -1,13 +1,21 @@
-"""The JSON-RPC methods that the product calls, each with a request that every node with the method
-answers. A test compares the names with the calls in the code."""
+"""Check of the JSON-RPC methods that the product calls."""
 
 import msgspec
 
-from assay.doctor.check import Subject
+from assay.doctor.check import (
+    Check,
+    CheckFinding,
+    ProbeFailure,
+    Steps,
+    Subject,
+    ask,
+    describe_answer,
+    ok,
+)
 from assay.doctor.tracers import pinned
 from core.evm.primitives import ZERO_ADDRESS
 from core.rpc.headers import block_request, header_request
-from core.rpc.messages import RpcRequest
+from core.rpc.messages import RpcFault, RpcRequest
 
 _SLOT = "0x" + "0" * 64
 
@@ -66,3 +74,34 @@ def example_requests(subject: Subject) -> dict[str, RpcRequest]:
         RpcRequest("eth_simulateV1", (simulated, block)),
     )
     return {request.method: request for request in requests}
+
+
+def _check_methods(subject: Subject) -> Steps:
+    requests = example_requests(subject)
+    answers = yield ask(*requests.values())
+    missing = {
+        method: describe_answer(answer)
+        for method, answer in zip(requests, answers.all, strict=True)
+        if isinstance(answer, RpcFault | ProbeFailure)
+    }
+    findings = [
+        CheckFinding(
+            status="degraded" if method.is_optional else "failed",
+            subject=method.name,
+            seen=missing[method.name],
+            costs=f"not available: {method.used_for}",
+        )
+        for method in METHODS
+        if method.name in missing
+    ]
+    return findings or [ok(f"all {len(requests)} methods")]
+
+
+METHODS_PRESENT = Check(
+    name="methods",
+    group="node",
+    question="are all methods there",
+    look=_check_methods,
+    costs="see each method",
+    mend="open the eth namespace (and debug, without eth_simulateV1), or use another client",
+)
