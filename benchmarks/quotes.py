@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.quotes.exit_quote import ExitAsk, quote_exit
-from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import check_trade
+from analysis.quotes.trade_request import TradeAsk
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
 from assay.demo.compile import load_artifacts

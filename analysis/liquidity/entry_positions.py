@@ -21,7 +21,7 @@ from analysis.liquidity.holdings import (
 )
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.liquidity.position_value import Valuation
-from analysis.market.venues.uniswap_v4_state import MODIFY_LIQUIDITY, Position
+from analysis.market.venues.state.uniswap_v4_state import MODIFY_LIQUIDITY, Position
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.eth_reads import Log, decode_address, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch

@@ -23,7 +23,7 @@ from analysis.liquidity.holdings import (
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.uniswap_v4_state import Position
+from analysis.market.venues.state.uniswap_v4_state import Position
 from analysis.reads.chain_reads import AnswerAddress, Handle, RequestHandle
 from analysis.reads.eth_reads import (
     Log,

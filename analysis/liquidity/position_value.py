@@ -5,7 +5,7 @@ from math import inf, isclose, log, sqrt
 import msgspec
 
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.market.venues.uniswap_v4_state import Position, held_amounts
+from analysis.market.venues.state.uniswap_v4_state import Position, held_amounts
 
 _TICK_BASE = 1.0001
 _NEAR = 1e-9

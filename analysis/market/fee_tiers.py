@@ -11,7 +11,7 @@ import msgspec
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from analysis.market.venues.concentrated_venue import tiers_of
+from analysis.market.venues.families.concentrated_venue import tiers_of
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.eth_reads import Log, Reply, decode_logs
 from analysis.reads.read_batch import ReadBatch

@@ -12,7 +12,7 @@ import msgspec
 from analysis.market.pool_discovery import candidates_of, find_lookups
 from analysis.market.pool_reads import ask_pool
 from analysis.market.venues.pool import UNKNOWN, Candidate, PoolState, placed
-from analysis.market.venues.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
+from analysis.market.venues.state.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
 from analysis.market.venues.venue import (
     CreatedReading,
     EntriesReading,

@@ -11,8 +11,8 @@ from functools import partial
 
 import msgspec
 
-from analysis.market.venues import native_coin_forms
 from analysis.market.venues.pool import Candidate
+from analysis.market.venues.swaps import native_coin_forms
 from analysis.market.venues.trade_route import CoinForm, RouterForm, TradeRoute, find_forms
 from analysis.market.venues.venue import RouterTrades
 from analysis.market.venues.venue_registry import ROUTER_FORMS, venue_of

@@ -12,8 +12,8 @@ from analysis.launchpads.verdict import IssuerOrigin
 from analysis.liquidity.withdrawal_risk import LiquidityRisk
 from analysis.market.curves.curve_pools import ValuedCurve, with_curves
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either, pool_rows
-from analysis.scenarios.theft_checks import TheftFindings
-from analysis.scenarios.transfer import TransferResult
+from analysis.scenarios.theft.theft_checks import TheftFindings
+from analysis.scenarios.trade.transfer import TransferResult
 from analysis.simulation.simulate_v1 import NotSimulated, Passed
 from analysis.token import timebomb_status
 from analysis.token.burned_supply import Burned

@@ -12,9 +12,9 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import read_word
 from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import read_words
-from analysis.scenarios.condition_check import CodeConditions
+from analysis.scenarios.conditions.condition_check import CodeConditions
 from analysis.static.token_model.trade_conditions import TradeConditions
-from analysis.token.judge_code import CodeVerdict, judge_code
+from analysis.token.deployed_code import CodeVerdict, judge_code
 from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32

@@ -7,7 +7,11 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_simulations import can_simulate
 from analysis.pipeline.trade_rounds import Buys
-from analysis.scenarios.condition_check import CodeConditions, ConditionSimulations, prepare
+from analysis.scenarios.conditions.condition_check import (
+    CodeConditions,
+    ConditionSimulations,
+    prepare,
+)
 from core.evm.primitives import Address
 
 

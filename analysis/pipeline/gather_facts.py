@@ -15,7 +15,7 @@ from analysis.reads.block_reader import BlockReader
 from analysis.token import ownership
 from analysis.token.contract_clock import clock_at
 from analysis.token.deadline_state import ClockState
-from analysis.token.judge_code import CodeVerdict
+from analysis.token.deployed_code import CodeVerdict
 from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.token.source_verification import NOT_ASKED
 from config.burn import BURN_ADDRESSES

@@ -6,8 +6,8 @@ from analysis.market import routers
 from analysis.market.pool_ranking import TradeResult, ValuedPool
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
-from analysis.scenarios import sale
-from analysis.scenarios.trade_setup import TradeSetup
+from analysis.scenarios.trade import sale
+from analysis.scenarios.trade.trade_setup import TradeSetup
 from analysis.simulation.block_schedule import next_blocks
 from analysis.simulation.simulate_v1 import NotSimulated
 from core.evm.primitives import ZERO_ADDRESS

@@ -12,25 +12,24 @@ import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
-from analysis.scenarios import (
+from analysis.scenarios.later import (
     crowd,
     crowd_sales,
     holder_sell_census,
     later_sales,
     later_sales_steps,
-    partial_sales,
-    permit2_sale,
 )
-from analysis.scenarios.buy import Bought
-from analysis.scenarios.crowd import CrowdHoldings, CrowdOpening
-from analysis.scenarios.crowd_sales import CrowdSales, CrowdSalesSimulation
-from analysis.scenarios.holder_sell_census import CensusSimulation
-from analysis.scenarios.later_sales import LaterSales
-from analysis.scenarios.later_sales_steps import LaterSalesSimulation
-from analysis.scenarios.partial_sales import PartialSales
-from analysis.scenarios.permit2_sale import Permit2Sale
-from analysis.scenarios.trade_setup import TradeSetup
-from analysis.scenarios.transfer import Wallet
+from analysis.scenarios.later.crowd import CrowdHoldings, CrowdOpening
+from analysis.scenarios.later.crowd_sales import CrowdSales, CrowdSalesSimulation
+from analysis.scenarios.later.holder_sell_census import CensusSimulation
+from analysis.scenarios.later.later_sales import LaterSales
+from analysis.scenarios.later.later_sales_steps import LaterSalesSimulation
+from analysis.scenarios.trade import partial_sales, permit2_sale
+from analysis.scenarios.trade.buy import Bought
+from analysis.scenarios.trade.partial_sales import PartialSales
+from analysis.scenarios.trade.permit2_sale import Permit2Sale
+from analysis.scenarios.trade.trade_setup import TradeSetup
+from analysis.scenarios.trade.transfer import Wallet
 from analysis.simulation.block_schedule import SimulatedBlock, blocks_after, next_blocks
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence

@@ -7,7 +7,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_simulations import can_simulate
 from analysis.pipeline.trade_rounds import Buys
-from analysis.scenarios import owner_sale
+from analysis.scenarios.trade import owner_sale
 from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence

@@ -1,6 +1,6 @@
 """Which stored reports answer a request, by their age."""
 
-from analysis.scenarios import transfer
+from analysis.scenarios.trade import transfer
 from config.settings_model import AnalysisSettings
 from core.report.report import Report
 

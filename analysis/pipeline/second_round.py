@@ -11,7 +11,7 @@ import msgspec
 from analysis.market import native_price
 from analysis.market.pool_ranking import ValuedPool, rank_pools
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.market.venues.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
+from analysis.market.venues.state.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
 from analysis.market.venues.venue import EntriesReading, FloorReading
 from analysis.market.venues.venue_registry import venue_of
 from analysis.pipeline.chain_context import ChainContext
@@ -19,7 +19,7 @@ from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
-from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
+from analysis.scenarios.trade.transfer import Wallet, funded_wallet, holder_wallet
 from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 MOST_DECIMALS = 77

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from analysis.scenarios.condition_check import CodeConditions
+from analysis.scenarios.conditions.condition_check import CodeConditions
 from core.evm.primitives import Address, Hash32, to_hash32
 from core.report.report import StateWord
 

@@ -25,15 +25,15 @@ from analysis.pipeline.state_words import state_words
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
 from analysis.reads.indexed_facts import IndexedFacts
-from analysis.scenarios import transfer
-from analysis.scenarios.condition_check import CodeConditions
-from analysis.scenarios.theft_checks import TheftFindings, read_stored, simulate_thefts
-from analysis.scenarios.transfer import Wallet
+from analysis.scenarios.conditions.condition_check import CodeConditions
+from analysis.scenarios.theft.theft_checks import TheftFindings, read_stored, simulate_thefts
+from analysis.scenarios.trade import transfer
+from analysis.scenarios.trade.transfer import Wallet
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.token.cap_evaluation import CapInput, storage_evidence, with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import ClockState, read_clock_state
-from analysis.token.judge_code import CodeVerdict, judge_code
+from analysis.token.deployed_code import CodeVerdict, judge_code
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
 from analysis.token.source_verification import SourceFindings, find_openness

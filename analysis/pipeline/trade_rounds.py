@@ -17,15 +17,17 @@ from analysis.pipeline.condition_reads import read_accounts
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups, what_if_blocks
 from analysis.pipeline.pool_simulations import PoolFindings
-from analysis.scenarios import buy, condition_check, crowd, liquidity_reach, sale, transfer
-from analysis.scenarios.buy import Bought
-from analysis.scenarios.condition_check import ConditionFindings, ConditionSimulations
-from analysis.scenarios.crowd import CrowdHoldings
-from analysis.scenarios.liquidity_reach import ReachableLiquidity, ReachSimulation
-from analysis.scenarios.sale import Sold
-from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
-from analysis.scenarios.trade_setup import TradeSetup
-from analysis.scenarios.transfer import TransferResult, TransferSimulation, Wallet
+from analysis.scenarios.conditions import condition_check
+from analysis.scenarios.conditions.condition_check import ConditionFindings, ConditionSimulations
+from analysis.scenarios.later import crowd
+from analysis.scenarios.later.crowd import CrowdHoldings
+from analysis.scenarios.trade import buy, liquidity_reach, sale, transfer
+from analysis.scenarios.trade.buy import Bought
+from analysis.scenarios.trade.liquidity_reach import ReachableLiquidity, ReachSimulation
+from analysis.scenarios.trade.sale import Sold
+from analysis.scenarios.trade.trade_outcome import HEAVY_TAX_PCT
+from analysis.scenarios.trade.trade_setup import TradeSetup
+from analysis.scenarios.trade.transfer import TransferResult, TransferSimulation, Wallet
 from analysis.simulation import fee_market
 from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob

@@ -10,8 +10,8 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
-from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck, check_trade
+from analysis.quotes.trade_request import TradeAsk
 from analysis.replay.evidence_pack import EvidencePack, PackFile, file_of
 from analysis.replay.pack_signature import sign_pack
 from analysis.replay.record_pack import record_pack

@@ -10,8 +10,8 @@ import msgspec
 
 from analysis.market.liquidity_value import Price
 from analysis.market.proceeds_curve import ProceedsCurve, best_split
-from analysis.scenarios.exit_sale import ExitLeg, ExitOutcome, LegOutcome
-from analysis.scenarios.trade_setup import TradeSetup
+from analysis.scenarios.trade.exit_sale import ExitLeg, ExitOutcome, LegOutcome
+from analysis.scenarios.trade.trade_setup import TradeSetup
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
 from core.evm.primitives import RawAmount
 

@@ -21,7 +21,7 @@ from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.exit_choice import PoolSales, better_of, half_depth, judge_pool, plan_legs
 from analysis.quotes.exit_reading import ExitLine, read_line, unread_line
-from analysis.scenarios.exit_sale import (
+from analysis.scenarios.trade.exit_sale import (
     ExitLeg,
     ExitOutcome,
     ExitSimulation,
@@ -29,7 +29,7 @@ from analysis.scenarios.exit_sale import (
     read_exit,
     write_exit,
 )
-from analysis.scenarios.trade_setup import TradeSetup
+from analysis.scenarios.trade.trade_setup import TradeSetup
 from analysis.simulation.backends import perform
 from analysis.simulation.simulate_v1 import NotSimulated, Refused
 from core.evm.primitives import Address, BlockRef, RawAmount

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.quotes.exit_choice import PoolSales
-from analysis.scenarios.exit_sale import ExitOutcome, LegOutcome
+from analysis.scenarios.trade.exit_sale import ExitOutcome, LegOutcome
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
 from core.evm.primitives import RawAmount
 

@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 
 from analysis.market.pool_ranking import ValuedPool
-from analysis.market.venues.entry_layout import layout_of
-from analysis.market.venues.hook_permissions import (
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.state.entry_layout import layout_of
+from analysis.market.venues.state.hook_permissions import (
     DYNAMIC_FEE,
     HookPermission,
     permissions_of_address,
     permissions_of_bitmap,
 )
-from analysis.market.venues.pool import Candidate
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import judge_hook
 from analysis.pipeline.first_round import run_first_round
@@ -30,7 +30,7 @@ from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token import ownership
-from analysis.token.judge_code import CodeVerdict
+from analysis.token.deployed_code import CodeVerdict
 from analysis.token.owner_slots import NO_SLOTS, OwnerSlots, read_owner_slots
 from analysis.token.ownership import OwnerReads
 from analysis.token.proxy_resolution import ADMIN_SLOT

@@ -18,7 +18,7 @@ from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.timed_simulation import perform_in_time, trace_in_time
-from analysis.scenarios.sized_trades import (
+from analysis.scenarios.trade.sized_trades import (
     TRADE_SIDES,
     WAITS_S,
     SizedTrade,
@@ -30,7 +30,7 @@ from analysis.scenarios.sized_trades import (
     write_sized_buy,
     write_sized_sale,
 )
-from analysis.scenarios.trade_setup import TradeSetup
+from analysis.scenarios.trade.trade_setup import TradeSetup
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused, SimulationResult
 from core.evm.primitives import RawAmount
 

@@ -18,13 +18,13 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.timed_simulation import LATE, perform_in_time, trace_in_time
-from analysis.scenarios.withdrawal import (
+from analysis.scenarios.trade.withdrawal import (
     Withdrawal,
     Withdrawn,
     read_withdrawal,
     write_withdrawal,
 )
-from analysis.scenarios.withdrawal_calls import handing_over, withdrawn_parts
+from analysis.scenarios.trade.withdrawal_calls import handing_over, withdrawn_parts
 from analysis.simulation.block_schedule import SimulatedBlock, blocks_after
 from analysis.simulation.simulate_v1 import (
     CallHandle,

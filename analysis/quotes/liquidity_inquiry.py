@@ -22,21 +22,21 @@ from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.trade_rounds import simulation_job
 from analysis.quotes.exit_quote import seller_of, untested
-from analysis.scenarios.exit_sale import (
+from analysis.scenarios.trade.exit_sale import (
     ExitLeg,
     ExitOutcome,
     ExitSimulation,
     read_exit,
     write_exit,
 )
-from analysis.scenarios.trade_setup import TradeSetup
-from analysis.scenarios.withdrawal import (
+from analysis.scenarios.trade.trade_setup import TradeSetup
+from analysis.scenarios.trade.withdrawal import (
     Withdrawal,
     Withdrawn,
     read_withdrawal,
     write_withdrawal,
 )
-from analysis.scenarios.withdrawal_calls import withdrawn_parts
+from analysis.scenarios.trade.withdrawal_calls import withdrawn_parts
 from analysis.simulation.backends import perform
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
 from core.evm.primitives import Address, BlockRef, RawAmount

@@ -5,8 +5,8 @@ from typing import Protocol
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
-from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck
+from analysis.quotes.trade_request import TradeAsk
 from analysis.replay.evidence_pack import PackFile
 from core.evm.primitives import Address
 from core.report.report import Report

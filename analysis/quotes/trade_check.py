@@ -9,11 +9,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.market.venues import uniswap_v4_swap
 from analysis.market.venues.pool import Candidate
+from analysis.market.venues.swaps import uniswap_v4_swap
 from analysis.market.venues.venue_registry import venue_of
 from analysis.pipeline.chain_context import ChainContext
-from analysis.quotes.trade_ask import AskedCall, TradeAsk, given_call, made_call
 from analysis.quotes.trade_effects import (
     AllowanceChange,
     SenderChange,
@@ -24,15 +23,16 @@ from analysis.quotes.trade_effects import (
     read_balances,
 )
 from analysis.quotes.trade_reads import SenderReads
+from analysis.quotes.trade_request import AskedCall, TradeAsk, given_call, made_call
 from analysis.reads.revert_reason import decode_revert
-from analysis.scenarios.called_trade import (
+from analysis.scenarios.trade.called_trade import (
     AllowanceKey,
     CalledTrade,
     SenderState,
     WatchedReads,
     write_called_trade,
 )
-from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
+from analysis.scenarios.trade.trade_outcome import HEAVY_TAX_PCT
 from analysis.simulation.backends import perform
 from analysis.simulation.block_schedule import next_blocks
 from analysis.simulation.disguise import Disguise

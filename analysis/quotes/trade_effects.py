@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.scenarios.called_trade import AllowanceKey, CalledTrade, WatchedReads
+from analysis.scenarios.trade.called_trade import AllowanceKey, CalledTrade, WatchedReads
 from analysis.simulation.simulate_v1 import SimLog, SimulationResult
 from core.evm.abi import address_word, topic_of
 from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount, low_address

@@ -5,10 +5,10 @@ import secrets
 import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.quotes.trade_ask import TradeAsk
+from analysis.quotes.trade_request import TradeAsk
 from analysis.reads.eth_reads import decode_uint, read_word
 from analysis.reads.read_batch import ReadBatch
-from analysis.scenarios.called_trade import SenderState, TradeCall, least_wei
+from analysis.scenarios.trade.called_trade import SenderState, TradeCall, least_wei
 from analysis.simulation.balance_slot import BalanceProbe
 from analysis.simulation.disguise import Disguise
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account

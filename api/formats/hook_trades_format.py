@@ -3,7 +3,7 @@
 from typing import Literal
 
 from analysis.quotes.hook_trades import MeasuredTrades
-from analysis.scenarios.sized_trades import SizedTrade, TradeDirection
+from analysis.scenarios.trade.sized_trades import SizedTrade, TradeDirection
 from analysis.simulation.simulate_v1 import Passed, Refused
 from api.formats.shape_building import Shape
 

@@ -1,9 +1,9 @@
 """The hooks of a token's pools, as an answer."""
 
-from analysis.market.venues.hook_permissions import HookPermission
+from analysis.market.venues.state.hook_permissions import HookPermission
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, PoolHook
 from analysis.static.token_model.trade_conditions import OwnedCondition
-from analysis.token.judge_code import CodeVerdict
+from analysis.token.deployed_code import CodeVerdict
 from api.formats.hook_leaving_format import HookLeaving, hook_leaving
 from api.formats.hook_trades_format import HookTrades, hook_trades
 from api.formats.shape_building import Shape

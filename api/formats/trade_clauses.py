@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.scenarios.transfer import MOVED_NOTHING
+from analysis.scenarios.trade.transfer import MOVED_NOTHING
 from api.formats.proofs import TradeSeen
 from api.formats.prose import listed, percent, quoted
 from api.formats.rendered_report import RenderedReport

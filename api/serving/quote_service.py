@@ -3,7 +3,7 @@ checks of trades.
 """
 
 from analysis.quotes.exit_quote import ExitAsk
-from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
+from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
 from analysis.replay.evidence_pack import PackFile
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps

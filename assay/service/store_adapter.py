@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 
-from analysis.market.venues.pool_bounds import MOST_SWEPT
+from analysis.market.venues.state.pool_bounds import MOST_SWEPT
 from analysis.reads.indexed_facts import (
     IndexedEvent,
     IndexedFacts,

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 import pytest
 from eth_abi.abi import decode
 
-from analysis.scenarios import allowance_bypass, drain, owner_balance, transfer
-from analysis.scenarios.allowance_bypass import BypassFindings
-from analysis.scenarios.argument_filling import call_templates, fill
-from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.privileged_candidates import MOST_SUSPECTS, stored_addresses, suspects
-from analysis.scenarios.theft_attempts import TheftOutcome
-from analysis.scenarios.theft_checks import TheftInquiry, write_simulations
-from analysis.scenarios.transfer import TransferResult, Wallet
+from analysis.scenarios.theft import allowance_bypass, drain, owner_balance
+from analysis.scenarios.theft.allowance_bypass import BypassFindings
+from analysis.scenarios.theft.argument_filling import call_templates, fill
+from analysis.scenarios.theft.attack_setup import AttackSetup
+from analysis.scenarios.theft.privileged_candidates import MOST_SUSPECTS, stored_addresses, suspects
+from analysis.scenarios.theft.theft_attempts import TheftOutcome
+from analysis.scenarios.theft.theft_checks import TheftInquiry, write_simulations
+from analysis.scenarios.trade import transfer
+from analysis.scenarios.trade.transfer import TransferResult, Wallet
 from analysis.simulation.disguise import Disguise
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument, SimulationHints

@@ -8,15 +8,15 @@ import msgspec
 import pytest
 from eth_abi.abi import encode
 
-from analysis.market.venues import pair_swap
 from analysis.market.venues.pool import Candidate
+from analysis.market.venues.swaps import pair_swap
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.reads.node_capabilities import NodeCapabilities
-from analysis.scenarios.sale import read_attempts
-from analysis.scenarios.token_calls import approve_call, balance_call
-from analysis.scenarios.trade_outcome import read_sale
-from analysis.scenarios.trade_setup import TradeSetup
-from analysis.scenarios.trade_steps import (
+from analysis.scenarios.trade.sale import read_attempts
+from analysis.scenarios.trade.token_calls import approve_call, balance_call
+from analysis.scenarios.trade.trade_outcome import read_sale
+from analysis.scenarios.trade.trade_setup import TradeSetup
+from analysis.scenarios.trade.trade_steps import (
     ApprovalSteps,
     Order,
     SaleSteps,

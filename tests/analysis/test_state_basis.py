@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
 from assay.service.background.state_basis import (
     LEAST_MOVE,

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.liquidity import pool_history
 from analysis.liquidity.liquidity_shares import HolderShare
-from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from assay.demo.compile import compile_sources

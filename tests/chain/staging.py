@@ -10,7 +10,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Swap, TradeRoute
 from analysis.reads.node import Node
 from analysis.reads.read_batch import ReadBatch
-from analysis.scenarios.token_calls import balance_call
+from analysis.scenarios.trade.token_calls import balance_call
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
     SimCall,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.bulk_words import BalanceRead, BulkRead, WordsRead, fetch_bulk
 from assay.demo.layout import World, named_account

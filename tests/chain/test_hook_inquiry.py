@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.market.venues.hook_permissions import DYNAMIC_FEE, permissions_of_address
+from analysis.market.venues.state.hook_permissions import DYNAMIC_FEE, permissions_of_address
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import PoolHook, find_hooks
 from analysis.simulation.simulate_v1 import Passed

@@ -6,7 +6,7 @@ from eth_abi.abi import decode
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import find_hooks
 from analysis.quotes.hook_trades import MeasuredTrades
-from analysis.scenarios.sized_trades import SizedTrade
+from analysis.scenarios.trade.sized_trades import SizedTrade
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
 from assay.demo.layout import ZooToken
 from core.evm.abi import topic_of

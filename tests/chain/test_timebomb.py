@@ -16,7 +16,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clock_at
 from analysis.token.deadline_state import read_clock_state
-from analysis.token.judge_code import CodeVerdict, judge_code
+from analysis.token.deployed_code import CodeVerdict, judge_code
 from api.formats.native import render_native
 from api.formats.shapes import NativeFeatures
 from api.formats.token_snapshot import clock_after

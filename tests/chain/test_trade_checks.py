@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
 from analysis.quotes.trade_check import TradeCheck, check_trade
+from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
 from assay.demo.anvil import quantity
 from assay.demo.layout import ZooToken, native_worth
 from assay.demo.swaps import Call, buy_call, sell_call, spender_of

@@ -63,7 +63,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "analysis": (
         *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
         *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
-        *("market.venues", "market", "market.curves", "liquidity", "conditions", "scenarios"),
+        *("market.venues", "market.venues.state", "market.venues.swaps", "market.venues.families"),
+        *("market.venues.venue_registry", "market", "market.curves", "liquidity", "conditions"),
+        *("scenarios.trade", "scenarios.later", "scenarios.theft", "scenarios.conditions"),
         *("pipeline", "replay", "quotes", "backtest"),
     ),
     "api": (

@@ -9,7 +9,7 @@ from analysis.market.venues.venue_registry import VENUES
 from config.pool_families import BUILT_IN, KINDS
 from tests.house.sources import ROOT, python_files, text_constants
 
-FOLDER = ROOT / "analysis" / "market" / "venues"
+FOLDER = ROOT / "analysis" / "market" / "venues" / "families"
 NAMED = re.compile(rf"\b({'|'.join(KINDS)})\b")
 
 

@@ -1,6 +1,6 @@
 """List of the venues. Each is declared in its own module, in a constant called VENUE."""
 
-from analysis.market.venues import (
+from analysis.market.venues.families import (
     balancer_v2,
     balancer_v3,
     curve_crypto,

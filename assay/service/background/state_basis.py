@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.market.venues.uniswap_v4_state import liquidity_slot
+from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
 from config.chains import Chain

@@ -11,8 +11,8 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.quote_source import Quotes
-from analysis.quotes.trade_ask import TradeAsk
 from analysis.quotes.trade_check import TradeCheck
+from analysis.quotes.trade_request import TradeAsk
 from analysis.replay.evidence_pack import PackFile
 from assay.service.fleet.inquiry_poller import InquiryPoller
 from assay.service.fleet.inquiry_text import (

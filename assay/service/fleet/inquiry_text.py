@@ -5,7 +5,7 @@ from typing import Final, TypeVar, get_args
 import msgspec
 
 from analysis.quotes.exit_quote import ExitAsk
-from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
+from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
 from analysis.replay.evidence_pack import EvidencePackError
 from assay.service.fleet.run_outcome import FailedElsewhereError
 from core.errors import RefusalCode, TokenRefusedError, UpstreamError

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
-from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
+from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
 from analysis.replay.evidence_pack import EvidencePackError
 from assay.service.fleet.fleet_quotes import FleetQuotes
 from assay.service.fleet.inquiry_poller import InquiryPoller

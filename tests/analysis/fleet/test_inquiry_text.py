@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
-from analysis.quotes.trade_ask import TradeAsk, TradeRefusedError
+from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
 from analysis.replay.evidence_pack import EvidencePackError, PackFile
 from assay.service.fleet.inquiry_text import (
     INQUIRY_KINDS,

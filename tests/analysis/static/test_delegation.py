@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.scenarios.unproved_stores import open_custody
+from analysis.scenarios.theft.unproved_stores import open_custody
 from analysis.static.analyse_code import analyse_code
 from analysis.static.custody.simulation_hints import SimulationHints
 from analysis.token.proxy_findings import behind_front

@@ -19,16 +19,16 @@ from analysis.quotes.liquidity_inquiry import (
     SimulatedSale,
     WithdrawalFindings,
 )
-from analysis.quotes.trade_ask import AskedCall, TradeAsk
 from analysis.quotes.trade_check import Approval, TradeCheck
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
+from analysis.quotes.trade_request import AskedCall, TradeAsk
 from analysis.replay.evidence_pack import PackFile
-from analysis.scenarios.called_trade import AllowanceKey, TradeCall
-from analysis.scenarios.sized_trades import SizedTrade
-from analysis.scenarios.withdrawal import Withdrawn
+from analysis.scenarios.trade.called_trade import AllowanceKey, TradeCall
+from analysis.scenarios.trade.sized_trades import SizedTrade
+from analysis.scenarios.trade.withdrawal import Withdrawn
 from analysis.simulation.block_schedule import SimulatedBlock
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
-from analysis.token.judge_code import CodeVerdict
+from analysis.token.deployed_code import CodeVerdict
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import Report

@@ -1,7 +1,7 @@
 """Very many V4 pools beside a real one, next to empty: written into the manager's storage."""
 
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.uniswap_v4_state import state_slots
+from analysis.market.venues.state.uniswap_v4_state import state_slots
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import ZooToken
 from config.chains import Chain

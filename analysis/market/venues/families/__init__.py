@@ -1,0 +1,1 @@
+"""One module per pool family, and the forms that several families share."""

@@ -1,0 +1,193 @@
+"""Venues of concentrated pools: a contract per two tokens and fee, tick spacing or nothing more,
+that holds its tokens as plain balances, which includes uncollected fees.
+
+Sources: the pool interfaces of Uniswap V3, Slipstream, Algebra.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from analysis.market.venues.lookup import Lookup
+from analysis.market.venues.pool import Candidate, PoolState, spot_price
+from analysis.market.venues.swaps import concentrated_swap, probe_router
+from analysis.market.venues.swaps.concentrated_routers import (
+    FORMS_BY_FEE,
+    FORMS_BY_PAIR,
+    FORMS_BY_SPACING,
+)
+from analysis.market.venues.trade_route import Reach, RouterForm, TradeRoute
+from analysis.market.venues.venue import RouterTrades, TierKey, Venue
+from analysis.reads.chain_reads import AnswerAddress
+from analysis.reads.eth_reads import decode_uint
+from analysis.reads.read_batch import ReadBatch
+from config.chains import Dex
+from config.pool_families import DexKind
+from core.evm.primitives import Address, RawAmount
+
+_Q96 = 2**96
+
+PoolKey = TierKey | Literal["pair"]
+
+STANDARD_TIERS: dict[TierKey, tuple[int, ...]] = {
+    "fee": (100, 500, 3000, 10000),
+    "tick_spacing": (1, 10, 50, 60, 100, 200, 2000),
+}
+"""Fees in hundredths of a basis point, of the Uniswap V3 factory and its governance; spacings that
+Slipstream, Ramses V3 and Solidly V3 factories enable."""
+
+_FORMS: dict[PoolKey, tuple[RouterForm, ...]] = {
+    "fee": FORMS_BY_FEE,
+    "tick_spacing": FORMS_BY_SPACING,
+    "pair": FORMS_BY_PAIR,
+}
+
+
+class PoolVariant(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs between the pools of forks."""
+
+    key: PoolKey
+    """What keys the factory's pools, beside the two tokens."""
+    router_key: PoolKey
+    """What the router's functions name a pool by."""
+    price_getter: str = "slot0()"
+    """The pool's getter whose first word is the square root of the price, as 96-bit fixed point."""
+    is_called_directly: bool = False
+    """Wallets call the pool itself, as `TradeRoute.books_orders` says."""
+    sale_function: str | None = None
+    """As in `concentrated_swap.pool_call`."""
+
+
+class BalanceReads:
+    """Reads of one pool's state."""
+
+    def __init__(
+        self,
+        batch: ReadBatch,
+        pair: Candidate | Lookup,
+        pool: Address | AnswerAddress,
+        *,
+        price_getter: str,
+    ) -> None:
+        self._batch = batch
+        self._replies = [
+            batch.call(pair.token, "balanceOf(address)", pool),
+            batch.call(pair.quote, "balanceOf(address)", pool),
+            batch.call(pool, "liquidity()"),
+            batch.call(pool, price_getter),
+        ]
+
+    def read(self, candidate: Candidate) -> PoolState | None:
+        """Decode the state of the pool. None: it did not answer as its kind does. Raises
+        UpstreamError."""
+        replies = [self._batch[reply] for reply in self._replies]
+        token, quote, liquidity, root = map(decode_uint, replies)
+        if quote is None:
+            return None
+        return PoolState(
+            token_reserve_raw=RawAmount(token or 0),
+            quote_reserve_raw=RawAmount(quote),
+            in_range_liquidity=liquidity,
+            price=spot_price((root or 0) / _Q96, token_is_0=candidate.token_is_0),
+        )
+
+
+def concentrated_venue(
+    *,
+    kind: DexKind,
+    usual: PoolVariant,
+    variants: Mapping[str, PoolVariant] | None = None,
+    tier_list: str | None = None,
+) -> Venue:
+    """Return a venue of concentrated pools. `variants`: the forks that differ from the `usual`, by
+    the name that chain files give them. `tier_list`: as Venue.tier_list."""
+    pools = _Pools(usual=usual, variants=variants or {})
+    keys = dict.fromkeys(one.router_key for one in (usual, *pools.variants.values()))
+    return Venue(
+        kind=kind,
+        lookups=pools.lookups,
+        ask_pool=pools.ask,
+        liquidity_form=lambda _: "minted_positions",
+        tier_key=pools.tier_key,
+        tier_list=tier_list,
+        router=RouterTrades(
+            every_form=tuple(form for key in keys for form in _FORMS[key]),
+            forms_of=pools.forms_of,
+            read_moved=concentrated_swap.read_moved,
+        ),
+        route=pools.route,
+        reach=pools.reach,
+    )
+
+
+def tiers_of(dex: Dex, key: TierKey) -> tuple[int, ...]:
+    """Return the fees, or tick spacings, by which pools of an exchange are looked up."""
+    return dex.fee_tiers or STANDARD_TIERS[key]
+
+
+class _Pools(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a venue that depend on the fork."""
+
+    usual: PoolVariant
+    variants: Mapping[str, PoolVariant]
+
+    def of(self, dex: Dex) -> PoolVariant:
+        return self.variants.get(dex.variant or "", self.usual)
+
+    def tier_key(self, dex: Dex) -> TierKey | None:
+        key = self.of(dex).key
+        return None if key == "pair" else key
+
+    def lookups(self, dex: Dex, token: Address, quote: Address) -> list[Lookup]:
+        key = self.tier_key(dex)
+        if key is None:
+            return [Lookup(dex=dex, token=token, quote=quote, getter="poolByPair(address,address)")]
+        if key == "fee":
+            getter = "getPool(address,address,uint24)"
+            return [
+                Lookup(dex=dex, token=token, quote=quote, getter=getter, key=(fee,), fee=fee)
+                for fee in tiers_of(dex, key)
+            ]
+        getter = "getPool(address,address,int24)"
+        return [
+            Lookup(
+                dex=dex,
+                token=token,
+                quote=quote,
+                getter=getter,
+                key=(spacing,),
+                tick_spacing=spacing,
+            )
+            for spacing in tiers_of(dex, key)
+        ]
+
+    def ask(
+        self, batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
+    ) -> BalanceReads:
+        return BalanceReads(batch, pair, pool, price_getter=self.of(pair.dex).price_getter)
+
+    def forms_of(self, candidate: Candidate) -> tuple[RouterForm, ...]:
+        key = self.of(candidate.dex).router_key
+        is_known = key == "pair" or getattr(candidate, key) is not None
+        return _FORMS[key] if is_known else ()
+
+    def route(
+        self,
+        candidate: Candidate,
+        router: Address,
+        *,
+        wrapped: Address | None,
+        permit2: Address | None,
+    ) -> TradeRoute | str:
+        variant = self.of(candidate.dex)
+        if variant.is_called_directly:
+            if permit2 is not None:
+                return f"pools of {candidate.dex.name} pull tokens themselves, without Permit2"
+            return concentrated_swap.direct_way(candidate)
+        call = partial(concentrated_swap.pool_call, sale_function=variant.sale_function)
+        return probe_router.pool_way(router, pool_call=call, wrapped=wrapped, permit2=permit2)
+
+    def reach(self, candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
+        return probe_router.pool_reach(free, mark=mark)

@@ -1,0 +1,1 @@
+"""Pool states that are read in bulk, from storage or from a vault."""

@@ -1,0 +1,1 @@
+"""Calldata and events of swaps, and the routers that make them."""

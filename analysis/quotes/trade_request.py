@@ -1,0 +1,149 @@
+"""The trade that somebody asks about, and the call that it is."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from analysis.market import routers
+from analysis.market.venues.trade_route import Swap, TradeRoute
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import run_first_round
+from analysis.pipeline.second_round import run_second_round
+from analysis.scenarios.trade.called_trade import TradeCall
+from config.chains import Chain, Dex
+from core.errors import CallerError
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes, RawAmount
+
+AskedSide = Literal["buy", "sell"]
+
+MOST_DATA_BYTES: Final = 32_768
+"""Longest calldata that is simulated."""
+
+
+class TradeRefusedError(CallerError):
+    """The trade cannot be made a call. `argument`: which one of the caller's is at fault."""
+
+    def __init__(self, *, argument: str, reason: str) -> None:
+        super().__init__(reason)
+        self.argument = argument
+        self.reason = reason
+
+
+class TradeAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """A trade that somebody is about to sign."""
+
+    token: Address
+    side: AskedSide
+    amount_raw: RawAmount
+    """Of what is paid: the token for a sale, else `pays_with`, else the native coin in wei."""
+    sender: Address
+    router: str
+    """Address of the contract that is called, or the name of a configured exchange."""
+    data: HexBytes | None = None
+    """Calldata. None: made here, for the deepest pool of the exchange whose router it is."""
+    value_wei: int | None = None
+    """Sent with `data`. None: the amount where a buy pays with the native coin, else 0."""
+    pays_with: Address | None = None
+    """Token that a buy with `data` pays with. None: the native coin."""
+
+
+class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The call, and where it came from."""
+
+    call: TradeCall
+    dex: str | None
+    """Name of the exchange whose router it calls. None: not a configured router."""
+    is_ours: bool
+    """True if its calldata was made here."""
+
+
+def given_call(ask: TradeAsk, chain: Chain) -> AskedCall:
+    """Return the call that the caller gave. Raises TradeRefusedError."""
+    to = _address(ask, chain)
+    pays_with = ask.token if ask.side == "sell" else ask.pays_with
+    value = ask.value_wei
+    if value is None:
+        value = ask.amount_raw if pays_with is None else 0
+    permit2 = chain.permit2
+    through = permit2.address if permit2 is not None and permit2.router == to else None
+    dexes = [dex.name for dex in chain.dexes if dex.router == to]
+    call = TradeCall(
+        to=to,
+        data=ask.data or "0x",
+        value_wei=value,
+        pays_with=pays_with,
+        amount_raw=ask.amount_raw,
+        spender=through or to,
+        permit2=through,
+    )
+    return AskedCall(call=call, dex=next(iter(dexes), None), is_ours=False)
+
+
+async def made_call(ask: TradeAsk, context: ChainContext, newest: BlockRef) -> AskedCall:
+    """Return the call for the deepest pool of the exchange, for at least nothing and for ever: what
+    a wallet would send, without its limits.
+
+    Raises TradeRefusedError, TokenRefusedError, UpstreamError.
+    """
+    chain = context.chain
+    dexes = _exchanges(ask, chain)
+    anchors = (anchor.address for anchor in chain.anchors)
+    quotes = [anchor for anchor in anchors if anchor != ask.token]
+    known = await context.index.known(chain, ask.token, quotes, newest)
+    first_round = await run_first_round(context, ask.token, newest, known)
+    state = await run_second_round(context, first_round, ask.token)
+    names = {dex.name for dex in dexes}
+    pools = [pool for pool in state.pools if pool.candidate.dex.name in names]
+    if not pools:
+        raise TradeRefusedError(argument="router", reason="the token has no pool there")
+    candidate = pools[0].candidate
+    facts = context.memory.recall_routers().get(candidate.dex.router or ZERO_ADDRESS)
+    wrapped = chain.wrapped_native.address
+    route = routers.way_of(
+        candidate, facts, free=first_round.disguise.account("router"), wrapped=wrapped
+    )
+    if isinstance(route, str) or route.code is not None:
+        reason = "no call of this exchange's router is known here; give the calldata"
+        raise TradeRefusedError(argument="router", reason=reason)
+    swap = Swap(
+        candidate=candidate,
+        router=route.router,
+        trader=ask.sender,
+        token_in=ask.token if ask.side == "sell" else candidate.quote,
+        token_out=candidate.quote if ask.side == "sell" else ask.token,
+        amount_in=ask.amount_raw,
+    )
+    return AskedCall(call=_routed(route, swap), dex=candidate.dex.name, is_ours=True)
+
+
+def _routed(route: TradeRoute, swap: Swap) -> TradeCall:
+    coin_data = route.coin_sell_data if swap.is_sale else route.coin_buy_data
+    pays_coins = coin_data is not None and not swap.is_sale
+    return TradeCall(
+        to=route.router,
+        data=route.swap_data(swap) if coin_data is None else coin_data(swap),
+        value_wei=swap.amount_in if pays_coins else 0,
+        pays_with=None if pays_coins else swap.token_in,
+        amount_raw=swap.amount_in,
+        spender=route.router,
+    )
+
+
+def _exchanges(ask: TradeAsk, chain: Chain) -> list[Dex]:
+    named = ask.router.strip().lower()
+    found = [dex for dex in chain.dexes if dex.router and named in (dex.router, dex.name.lower())]
+    if not found:
+        names = ", ".join(sorted(dex.name for dex in chain.dexes if dex.router))
+        reason = f"not the router of a configured exchange ({names}); give the calldata"
+        raise TradeRefusedError(argument="router", reason=reason)
+    return found
+
+
+def _address(ask: TradeAsk, chain: Chain) -> Address:
+    """Return the contract that the calldata is for. Raises TradeRefusedError."""
+    named = ask.router.strip().lower()
+    if named.startswith("0x"):
+        return Address(named)
+    found = _exchanges(ask, chain)
+    assert found[0].router is not None  # noqa: S101 - chosen by having one
+    return found[0].router

@@ -1,0 +1,1 @@
+"""Simulated trades with the conditions of the code turned."""

@@ -1,0 +1,312 @@
+"""Condition check: simulates a trade with each of its code's conditions turned, in one pool.
+
+Inputs are the trade conditions of the involved contracts and a buy that passed. Output is which
+what-if simulations make a sale fail or lose half, and which conditions stay untested. Sends no
+request.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
+from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_plan
+from analysis.scenarios.conditions import size_simulation, what_if
+from analysis.scenarios.conditions.what_if import InputSimulation, WhatIfOutcome
+from analysis.scenarios.trade.buy import Bought, BuyTry
+from analysis.scenarios.trade.trade_setup import TradeSetup
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.evidence import simulation_evidence
+from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, SimulationResult
+from analysis.static.token_model.trade_conditions import TradeConditions
+from core.evm.primitives import Address, Hash32, RawAmount
+from core.report.report import EvidenceRow
+
+_MONTH_S: Final = 30 * 86_400
+_ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
+_ORDINARY_GAS: Final = (100_000, 2_500_000)
+_ORDINARY_PRICE_PCT: Final = (100, 400)
+"""Quote reserves in percent of today's: fourfold is a price sixteen times today's."""
+
+_CRUMB: Final = 1_000
+"""Divisor of an ordinary holding: a sale of less may fail for being too small."""
+
+_MOST_SHOWN: Final = 40
+
+
+class CodeConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """Trade conditions of one contract, and its storage."""
+
+    contract: Address
+    conditions: TradeConditions
+    words: Mapping[Hash32, int]
+
+
+class UntestedCondition(msgspec.Struct, frozen=True, kw_only=True):
+    """One untested condition, in the evidence."""
+
+    selector: str
+    pc: int
+    effect: str
+    sources: tuple[str, ...]
+    why: str
+    """Reason why it was not tested."""
+
+
+class InputValue(msgspec.Struct, frozen=True, kw_only=True):
+    """One input and the value it was set to."""
+
+    input: str
+    value: str
+    slot: Hash32 | None
+
+
+class HarmfulInput(InputValue, frozen=True, kw_only=True):
+    """An input that makes a sale fail, or costs half of it or more."""
+
+    also: tuple[InputValue, ...] = ()
+    """Inputs set together with it."""
+    extent: str
+    buy: Outcome
+    sale: Outcome
+
+
+class ConditionFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings of one pool. None: not determined."""
+
+    untested: bool | None = None
+    blocked_later: bool = False
+    tax_rises: bool = False
+    blocked_after_others: bool = False
+    depends_on_conditions: bool | None = None
+    evidence: tuple[EvidenceRow, ...] = ()
+
+
+class ConditionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of the evidence."""
+
+    conditions: int
+    is_complete: bool
+    played: int
+    untested: tuple[UntestedCondition, ...]
+    harmful: tuple[HarmfulInput, ...]
+
+
+class ConditionSimulations(msgspec.Struct, frozen=True, kw_only=True):
+    """The what-if simulations of one pool."""
+
+    setup: TradeSetup
+    buyer: BuyTry
+    plans: tuple[tuple[CodeConditions, OrdinaryTrade, ConditionPlan], ...]
+    simulations: tuple[InputSimulation, ...]
+
+    @property
+    def jobs(self) -> list[SimulationJob]:
+        """Return the simulation jobs, in the order in which `judge` expects their results."""
+        pool = self.setup.candidate.pool
+        return [SimulationJob(simulation=each.simulation, pool=pool) for each in self.simulations]
+
+    @property
+    def callees(self) -> tuple[Address, ...]:
+        """Return called contracts of which must be read whether they are accounts: only then are
+        conditions on the success of a call to them tested."""
+        return tuple(
+            dict.fromkeys(
+                callee
+                for code, setting, _ in self.plans
+                for callee in callees_of(code.conditions, code.words)
+                if callee not in setting.known
+            )
+        )
+
+
+def prepare(
+    setup: TradeSetup,
+    bought: Bought,
+    codes: Sequence[CodeConditions],
+    *,
+    supply_raw: RawAmount,
+    pool_balance_raw: RawAmount,
+    known: Collection[Address],
+    block_time_s: float,
+) -> ConditionSimulations | None:
+    """Return the simulations of all conditions. None: nothing was bought that could be sold, or no
+    code is given."""
+    buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
+    if buyer is None or buyer.held is None or not codes:
+        return None
+    number, time_s = setup.blocks[3]
+    bought_block, bought_s = setup.blocks[0]
+    first_sale_block, first_sale_s = setup.blocks[2]
+    base_fee = setup.disguise.base_fee_wei or 0
+    trader = setup.buyer(buyer.amount_in)
+    plans = []
+    for code in codes:
+        setting = OrdinaryTrade(
+            time_s=time_s,
+            block=number,
+            bought_s=bought_s,
+            bought_block=bought_block,
+            first_sale_s=first_sale_s,
+            first_sale_block=first_sale_block,
+            base_fee_wei=base_fee,
+            gas_price_wei=base_fee + setup.disguise.tips_wei[0],
+            gas=500_000,
+            coins_wei=setup.disguise.purse(trader),
+            amount_raw=buyer.held[0],
+            supply_raw=supply_raw,
+            trader=trader,
+            token=setup.candidate.token,
+            contract=code.contract,
+            pool=setup.candidate.holder,
+            router=setup.route.router,
+            proposer=setup.disguise.proposers[0],
+            pool_balance_raw=pool_balance_raw,
+            words=code.words,
+            known=frozenset(
+                (
+                    *(*known, setup.candidate.holder, setup.route.router),
+                    *(setup.candidate.token, code.contract),
+                )
+            ),
+        )
+        plans.append((code, setting, make_plan(code.conditions, setting, ())))
+    what_ifs = dict.fromkeys(each for _, _, plan in plans for each in plan.what_ifs)
+    simulations = what_if.write_simulations(
+        setup, buyer, tuple(what_ifs), block_time_s=block_time_s
+    )
+    sizes = (
+        size_simulation.write_size(setup, buyer, each, pool_balance_raw)
+        for each in dict.fromkeys(each for _, _, plan in plans for each in plan.sizes)
+    )
+    return ConditionSimulations(
+        setup=setup,
+        buyer=buyer,
+        plans=tuple(plans),
+        simulations=(*simulations, *(each for each in sizes if each is not None)),
+    )
+
+
+def judge(
+    written: ConditionSimulations,
+    results: Sequence[SimulationResult | NotSimulated],
+    accounts: Collection[Address],
+) -> ConditionFindings:
+    """Return the findings. `accounts`: callees that have no code and cannot get any."""
+    seen: list[WhatIfOutcome] = []
+    not_simulated: set[WhatIf] = set()
+    for simulation, result in zip(written.simulations, results, strict=True):
+        if isinstance(result, NotSimulated):
+            not_simulated.add(simulation.what_if)
+        else:
+            seen.append(what_if.read_result(simulation, result))
+    harmful = [each for each in seen if each.is_harmful and not _is_crumb(written.buyer, each)]
+    untested = _untested(written, not_simulated, accounts)
+    is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
+    real = [each for each in harmful if _is_ordinary(written, each)]
+    later = [each for each in real if each.what_if.input in ("time", "block")]
+    return ConditionFindings(
+        untested=bool(untested) or not is_complete or len(real) < len(harmful),
+        blocked_later=any(not isinstance(each.sale, Passed) for each in later),
+        tax_rises=any(isinstance(each.sale, Passed) for each in later),
+        blocked_after_others=any(each.what_if.input == "price" for each in real),
+        depends_on_conditions=any(
+            each.what_if.input not in ("time", "block", "price") for each in real
+        ),
+        evidence=_evidence(written, results, untested, harmful, is_complete=is_complete),
+    )
+
+
+def _untested(
+    written: ConditionSimulations, not_simulated: set[WhatIf], accounts: Collection[Address]
+) -> list[UntestedCondition]:
+    found = []
+    for code, setting, _ in written.plans:
+        plan = make_plan(code.conditions, setting, accounts)
+        why = dict(plan.open)
+        for number, wanted in plan.wanted:
+            if not_simulated.intersection(wanted):
+                why.setdefault(number, "the node did not play it")
+        for number, reason in sorted(why.items()):
+            condition = code.conditions.conditions[number]
+            found.append(
+                UntestedCondition(
+                    selector=condition.selector,
+                    pc=condition.pc,
+                    effect=condition.effect,
+                    sources=condition.sources,
+                    why=reason,
+                )
+            )
+    return found
+
+
+def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
+    held = buyer.held[0] if buyer.held is not None else 0
+    return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < held
+
+
+def _is_ordinary(written: ConditionSimulations, seen: WhatIfOutcome) -> bool:
+    """True if ordinary traders meet the input within a month."""
+    disguise, what = written.setup.disguise, seen.what_if
+    base_fee = disguise.base_fee_wei or 0
+    number, time_s = written.setup.blocks[3]
+    month = (time_s + _MONTH_S, number + _MONTH_S // 12)
+    ranges: dict[str, tuple[int, int]] = {
+        "time": (0, month[0]),
+        "block": (0, month[1]),
+        "gas_price": (base_fee, 2 * base_fee + disguise.tips_wei[1]),
+        "base_fee": (base_fee // 3, 3 * base_fee),
+        "coins": _ORDINARY_COINS_WEI,
+        "gas": _ORDINARY_GAS,
+        "price": _ORDINARY_PRICE_PCT,
+    }
+    if not what.is_real or what.input == "proposer":
+        return False
+    low, high = ranges.get(what.input, (what.value, what.value))
+    return low <= what.value <= high
+
+
+def _evidence(
+    written: ConditionSimulations,
+    results: Sequence[SimulationResult | NotSimulated],
+    untested: Sequence[UntestedCondition],
+    harmful: Sequence[WhatIfOutcome],
+    *,
+    is_complete: bool,
+) -> tuple[EvidenceRow, ...]:
+    """Return one evidence row; its calls are those of the first harmful simulation."""
+    outcome = ConditionReport(
+        conditions=sum(len(code.conditions.conditions) for code, _, _ in written.plans),
+        is_complete=is_complete,
+        played=sum(isinstance(result, SimulationResult) for result in results),
+        untested=tuple(untested[:_MOST_SHOWN]),
+        harmful=tuple(
+            HarmfulInput(
+                input=each.what_if.input,
+                value=hex(each.what_if.value),
+                slot=each.what_if.slot,
+                also=tuple(
+                    InputValue(input=beside.input, value=hex(beside.value), slot=beside.slot)
+                    for beside in each.what_if.also
+                ),
+                extent=each.extent,
+                buy=each.buy,
+                sale=each.sale,
+            )
+            for each in harmful[:_MOST_SHOWN]
+        ),
+    )
+    key = f"untested_conditions:{written.setup.candidate.key}"
+    chosen = {(each.what_if, each.extent) for each in harmful[:1]}
+    for simulation, result in zip(written.simulations, results, strict=True):
+        if (
+            isinstance(result, SimulationResult)
+            and (simulation.what_if, simulation.extent) in chosen
+        ):
+            return (
+                simulation_evidence(key, what_if.VERSION, simulation.simulation, result, outcome),
+            )
+    body = msgspec.json.encode({"outcome": outcome}).decode()
+    return (EvidenceRow(key=key, body=body),)

@@ -1,0 +1,1 @@
+"""Simulated sales by a crowd of buyers and by today's holders."""

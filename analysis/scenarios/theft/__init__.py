@@ -1,0 +1,1 @@
+"""Simulated attempts to take the tokens of another account."""

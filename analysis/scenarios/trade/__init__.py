@@ -1,0 +1,1 @@
+"""Simulated buys, sales, transfers and withdrawals, and the steps that they share."""
