@@ -15,12 +15,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from api.formats.amounts import decimal_text, number_text, share_text
-from api.formats.compat import Digit, digit, either
-from api.formats.field_table import FIELDS, finding_of, keys_named, named_by
-from api.formats.native import holders_of
+from api.formats.native.compat import Digit, digit, either
+from api.formats.native.field_table import FIELDS, finding_of, keys_named, named_by
+from api.formats.native.native import holders_of
+from api.formats.native.shapes import NativeFeatures, figure, settled
 from api.formats.shape_building import Shape, complete
-from api.formats.shapes import NativeFeatures, figure, settled
-from api.formats.summary import can_trade
+from api.formats.summary.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from config.pool_families import FAMILIES
 from core.evm.coin_pairs import is_pair_id

@@ -6,13 +6,13 @@ import msgspec
 
 from analysis.market.token_price import TokenPrice
 from api.formats.amounts import whole_tokens
-from api.formats.compat import render_compat
 from api.formats.goplus_format import render_goplus
-from api.formats.native import render_native
-from api.formats.null_reasons import unknowns
+from api.formats.native.compat import render_compat
+from api.formats.native.native import render_native
+from api.formats.native.null_reasons import unknowns
+from api.formats.native.shapes import Envelope, Features, NativeFeatures
 from api.formats.shape_building import Shape
-from api.formats.shapes import Envelope, Features, NativeFeatures
-from api.formats.summary import Summary, refuse_summary, render_summary
+from api.formats.summary.summary import Summary, refuse_summary, render_summary
 from api.formats.token_snapshot import TokenSnapshot
 from config.chains import Chain
 from core.errors import InvalidAddressError, TokenRefusedError

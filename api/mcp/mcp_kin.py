@@ -7,7 +7,7 @@ from mcp.types import CallToolResult
 
 from api.auth.limits import KeyLimits
 from api.deps import ApiDeps
-from api.formats.kin_format import KinAnswer
+from api.formats.resources.kin_format import KinAnswer
 from api.mcp.mcp_tool import COUNTS, CalledTool, McpTool, tool_result
 from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.answers import Answers

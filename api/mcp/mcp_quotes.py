@@ -10,11 +10,11 @@ from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource
 from analysis.replay.evidence_pack import PackFile
 from api.auth.limits import KeyLimits
 from api.deps import ApiDeps
-from api.formats.exit_format import ExitAnswer
-from api.formats.hooks_format import HooksAnswer
-from api.formats.liquidity_format import LiquidityAnswer
-from api.formats.pack_format import PackAnswer, pack_answer
-from api.formats.trade_format import TradeAnswer, TradeRequest
+from api.formats.resources.exit_format import ExitAnswer
+from api.formats.resources.hooks_format import HooksAnswer
+from api.formats.resources.liquidity_format import LiquidityAnswer
+from api.formats.resources.pack_format import PackAnswer, pack_answer
+from api.formats.resources.trade_format import TradeAnswer, TradeRequest
 from api.mcp.mcp_tool import COUNTS, CalledTool, McpTool, tool_error, tool_result
 from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.answers import Answers

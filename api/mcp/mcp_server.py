@@ -29,12 +29,12 @@ from api.auth.limits import KeyLimits
 from api.auth.plan_usage import KeyUsage, read_usage
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
-from api.formats.compat import CompatFeatures
-from api.formats.evidence_excerpt import EvidenceExcerpt, excerpt, excerpt_of
+from api.formats.native.compat import CompatFeatures
+from api.formats.native.shapes import Envelope, NativeFeatures
 from api.formats.rendering import EvidenceBody, Format
 from api.formats.shape_building import Shape
-from api.formats.shapes import Envelope, NativeFeatures
-from api.formats.summary import Summary
+from api.formats.summary.summary import Summary
+from api.mcp.evidence_excerpt import EvidenceExcerpt, excerpt, excerpt_of
 from api.mcp.mcp_kin import McpKin
 from api.mcp.mcp_quotes import McpQuotes
 from api.mcp.mcp_tool import COUNTS, FREE, CalledTool, McpTool, NoArguments, tool_error, tool_result

@@ -10,7 +10,7 @@ from litestar import MediaType, Request, Response
 from litestar.datastructures import Cookie
 
 from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
-from api.formats.prose import short_word, usd
+from api.formats.prose.prose import short_word, usd
 from api.formats.times import duration_words, iso_utc
 from api.pages.views.liquidity_view import liquidity_parts, percent, utc_day
 from api.pages.views.token_view import VERDICT_WORDS

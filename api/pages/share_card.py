@@ -10,7 +10,7 @@ from typing import Final
 
 from PIL import Image, ImageDraw, ImageFont
 
-from api.formats.prose import short
+from api.formats.prose.prose import short
 from api.pages.views.token_view import TokenView
 from core.evm.primitives import parse_address
 from core.text.visible_text import has_hidden

@@ -8,10 +8,10 @@ from litestar.params import JSONBody
 
 from api.auth.keys import caller_of, require_key
 from api.error_answers import RefusalError, ValidationBody
-from api.formats.compat import CompatFeatures
+from api.formats.native.compat import CompatFeatures
+from api.formats.native.shapes import Envelope, NativeFeatures
 from api.formats.shape_building import Shape
-from api.formats.shapes import Envelope, NativeFeatures
-from api.formats.summary import Summary
+from api.formats.summary.summary import Summary
 from api.openapi.responses import (
     CALLER_RESPONSES,
     TOO_LARGE,

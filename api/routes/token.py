@@ -10,10 +10,10 @@ from litestar.params import Parameter
 from api.auth.keys import caller_of, require_key
 from api.auth.limits import KeyLimits
 from api.error_answers import DetailBody, PlanRequiredError, ValidationBody
-from api.formats.compat import CompatFeatures
+from api.formats.native.compat import CompatFeatures
+from api.formats.native.shapes import Envelope, NativeFeatures
 from api.formats.rendering import Format
-from api.formats.shapes import Envelope, NativeFeatures
-from api.formats.summary import Summary
+from api.formats.summary.summary import Summary
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented, unknown_value
 from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.answers import Answers

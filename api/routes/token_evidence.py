@@ -6,8 +6,8 @@ from litestar import Request, Response, get
 
 from api.auth.keys import require_key
 from api.error_answers import ValidationBody
+from api.formats.native.shapes import Envelope
 from api.formats.rendering import EvidenceBody
-from api.formats.shapes import Envelope
 from api.openapi.responses import UNKNOWN_CHAIN, documented
 from api.routes.token import (
     ANALYSED,

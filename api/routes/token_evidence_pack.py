@@ -8,8 +8,8 @@ from litestar.openapi.datastructures import ResponseSpec
 from api.auth.keys import caller_of, require_key
 from api.auth.limits import KeyLimits
 from api.error_answers import DetailBody, ValidationBody
-from api.formats.pack_format import pack_name
-from api.formats.shapes import Envelope
+from api.formats.native.shapes import Envelope
+from api.formats.resources.pack_format import pack_name
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented
 from api.routes.token import (
     ANALYSED,

@@ -5,8 +5,8 @@ from typing import Any
 from litestar import Request, Response, get
 from litestar.params import FromPath
 
-from api.formats.headline import refusal_headline
-from api.formats.pack_format import pack_name
+from api.formats.prose.headline import refusal_headline
+from api.formats.resources.pack_format import pack_name
 from api.pages.page_rendering import GUARDED, page
 from api.routes.page_admission import MOST_ADDRESS_CHARS, admit_quote
 from api.routes.token import chain_of, require_chain, respond

@@ -7,8 +7,8 @@ from litestar.params import Parameter
 
 from api.auth.keys import require_key
 from api.error_answers import DetailBody, ValidationBody
-from api.formats.exit_format import ExitAnswer
-from api.formats.shapes import Envelope
+from api.formats.native.shapes import Envelope
+from api.formats.resources.exit_format import ExitAnswer
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented, unknown_value
 from api.routes.quote_route import respond_to_quote
 from api.routes.token import (

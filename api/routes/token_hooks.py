@@ -6,8 +6,8 @@ from litestar import Request, Response, get
 
 from api.auth.keys import require_key
 from api.error_answers import DetailBody, ValidationBody
-from api.formats.hooks_format import HooksAnswer
-from api.formats.shapes import Envelope
+from api.formats.native.shapes import Envelope
+from api.formats.resources.hooks_format import HooksAnswer
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented
 from api.routes.quote_route import respond_to_quote
 from api.routes.token import ANALYSED, FAULT, ChainName, TokenAddress, require_chain

@@ -7,7 +7,7 @@ from litestar import Request, Response, get
 from api.auth.keys import caller_of, require_key
 from api.auth.limits import KeyLimits
 from api.error_answers import ValidationBody
-from api.formats.kin_format import KinAnswer
+from api.formats.resources.kin_format import KinAnswer
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented, unknown_value
 from api.routes.token import ChainName, TokenAddress, chain_of, require_chain
 from api.serving.kin_service import NO_ADDRESS, read_kin

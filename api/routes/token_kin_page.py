@@ -9,7 +9,7 @@ from api.auth.limits import KeyLimits
 from api.auth.public_limits import PublicLimits
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, KeyRequiredError, StoreDownError
-from api.formats.kin_format import KIN_WORDS
+from api.formats.resources.kin_format import KIN_WORDS
 from api.pages.page_rendering import page
 from api.routes.page_admission import MOST_ADDRESS_CHARS
 from api.routes.token import chain_of, require_chain

@@ -6,8 +6,8 @@ from litestar import Request, Response, get
 
 from api.auth.keys import require_key
 from api.error_answers import DetailBody, ValidationBody
-from api.formats.liquidity_format import LiquidityAnswer
-from api.formats.shapes import Envelope
+from api.formats.native.shapes import Envelope
+from api.formats.resources.liquidity_format import LiquidityAnswer
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented
 from api.routes.quote_route import respond_to_quote
 from api.routes.token import (

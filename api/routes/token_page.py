@@ -29,7 +29,7 @@ from api.error_answers import (
     NotAnalysedError,
     RefusalError,
 )
-from api.formats.headline import refusal_headline
+from api.formats.prose.headline import refusal_headline
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import GUARDED, page, shared

@@ -7,8 +7,8 @@ from litestar.params import JSONBody
 
 from api.auth.keys import require_key
 from api.error_answers import DetailBody, ValidationBody
-from api.formats.shapes import Envelope
-from api.formats.trade_format import TradeAnswer, TradeRequest
+from api.formats.native.shapes import Envelope
+from api.formats.resources.trade_format import TradeAnswer, TradeRequest
 from api.openapi.responses import (
     CALLER_RESPONSES,
     TOO_LARGE,

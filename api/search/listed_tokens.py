@@ -11,9 +11,9 @@ from async_lru import alru_cache
 from cachetools import TTLCache
 
 from api.deps import ApiDeps
-from api.formats.headline import headline_of
-from api.formats.rendered_report import render_for_people
-from api.formats.summary import Verdict
+from api.formats.prose.headline import headline_of
+from api.formats.prose.rendered_report import render_for_people
+from api.formats.summary.summary import Verdict
 from api.formats.token_snapshot import TokenSnapshot
 from api.search.likeness import Likeness, find_likeness
 from api.search.query import SearchQuery

@@ -4,7 +4,7 @@ import asyncio
 
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem, StoreDownError
-from api.formats.kin_format import KinAnswer, kin_answer
+from api.formats.resources.kin_format import KinAnswer, kin_answer
 from api.serving.answers import Answers
 from core.errors import InvalidAddressError, StoreError
 from core.evm.primitives import Address, checksum, parse_address

@@ -6,12 +6,12 @@ import msgspec
 import structlog
 
 from api.error_answers import RefusalError
-from api.formats.exit_format import ExitAnswer
-from api.formats.hooks_format import HooksAnswer
-from api.formats.liquidity_format import LiquidityAnswer
-from api.formats.pack_format import PackAnswer
 from api.formats.rendering import render_failure, render_refusal
-from api.formats.trade_format import TradeAnswer
+from api.formats.resources.exit_format import ExitAnswer
+from api.formats.resources.hooks_format import HooksAnswer
+from api.formats.resources.liquidity_format import LiquidityAnswer
+from api.formats.resources.pack_format import PackAnswer
+from api.formats.resources.trade_format import TradeAnswer
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, pack, pack_once
 from config.chains import Chain

@@ -8,11 +8,11 @@ from analysis.replay.evidence_pack import PackFile
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem
-from api.formats.exit_format import ExitAnswer, exit_answer
-from api.formats.hooks_format import HooksAnswer, hooks_answer
-from api.formats.liquidity_format import LiquidityAnswer, liquidity_answer
 from api.formats.rendering import native_of, summary_of
-from api.formats.trade_format import TradeAnswer, TradeRequest, trade_answer
+from api.formats.resources.exit_format import ExitAnswer, exit_answer
+from api.formats.resources.hooks_format import HooksAnswer, hooks_answer
+from api.formats.resources.liquidity_format import LiquidityAnswer, liquidity_answer
+from api.formats.resources.trade_format import TradeAnswer, TradeRequest, trade_answer
 from api.serving.answers import Answers
 from core.errors import StoreError, TokenRefusedError
 from core.evm.primitives import Address, HexBytes, RawAmount

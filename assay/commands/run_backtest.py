@@ -25,7 +25,7 @@ from analysis.backtest.past_verdicts import judge_as_of
 from analysis.backtest.pool_trades import attribute_trades
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
-from api.formats.judging import make_judge
+from api.formats.stored_verdict import make_judge
 from assay.commands.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.progress import progress_steps
 from assay.commands.tables import OUT, cell_text

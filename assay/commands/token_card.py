@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from api.formats.summary import Verdict
+from api.formats.summary.summary import Verdict
 from api.pages.views.finding_view import FindingLine
 from api.pages.views.pool_view import Side
 from api.pages.views.proof_view import CallShown, FunctionShown, ProofShown, SlotShown

@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from api.formats.judging import policy_of
+from api.formats.stored_verdict import policy_of
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
 from core.report.judgement import Judge

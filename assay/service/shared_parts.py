@@ -9,7 +9,7 @@ import msgspec
 import structlog
 from prometheus_client.registry import Collector
 
-from api.formats.judging import make_judge
+from api.formats.stored_verdict import make_judge
 from assay.service.background.state_watch import StateWatch
 from assay.service.fleet.leadership import Leadership, LeasedLeadership, OnlyProcess
 from assay.service.metrics.lease_metrics import LeaseCollector

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from api.formats.shapes import NativeFeatures
+from api.formats.native.shapes import NativeFeatures
 from core.report.fields.field import Check, Field, Section
 from core.report.fields.scan_findings import ScanFindings
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from api.formats.field_table import FIELDS
-from api.formats.flags import CATALOGUE, COMBINED, SummaryCheck
-from api.formats.native import render_native
+from api.formats.native.field_table import FIELDS
+from api.formats.native.native import render_native
+from api.formats.summary.flags import CATALOGUE, COMBINED, SummaryCheck
 from core.report.fields.field import SECTIONS, Field, Section
 from docs.site.field_facts import SECTION_TITLES, facts_of
 from docs.site.page import Page

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 
 from api.formats.amounts import decimal_text, number_text
-from api.formats.compat import ALWAYS_NULL, TABLE, CompatFeatures, CompatHolder, render_compat
-from api.formats.native import render_native
+from api.formats.native.compat import (
+    ALWAYS_NULL,
+    TABLE,
+    CompatFeatures,
+    CompatHolder,
+    render_compat,
+)
+from api.formats.native.native import render_native
 from core.evm.primitives import RawAmount
 from core.report.report import Report
 from tests.harness.api.samples import (

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 
-from api.formats.flags import catalogue
+from api.formats.summary.flags import catalogue
 from core.errors import RefusalCode, TokenRefusedError, UpstreamError
 from sql.accounts.ledger import NewKey
 from tests.api.specified import ERRORS, TABLES, check

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.formats.flags import catalogue
+from api.formats.summary.flags import catalogue
 from core.errors import InternalError, TokenRefusedError, UpstreamError
 from tests.harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import PLANS, Get, World, headers_of

@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.formats.evidence_excerpt import MOST_CHARS, excerpt, excerpt_of
 from api.formats.rendering import EvidenceBody
+from api.mcp.evidence_excerpt import MOST_CHARS, excerpt, excerpt_of
 
 texts = st.integers(0, 3_000).map(lambda length: "x" * length)
 findings = st.fixed_dictionaries({"selectors": st.lists(texts, max_size=3)})

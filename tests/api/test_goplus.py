@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.formats.field_table import FIELDS
 from api.formats.goplus_format import TABLE, GoPlusToken, render_goplus
-from api.formats.native import render_native
-from api.formats.summary import render_summary
+from api.formats.native.field_table import FIELDS
+from api.formats.native.native import render_native
+from api.formats.summary.summary import render_summary
 from core.report.report import PoolResultRow, Report
 from tests.harness.api.samples import (
     CLOCK,

@@ -3,14 +3,14 @@
 import pytest
 from hypothesis import given
 
-from api.formats.check_words import CHECK_WORDS
-from api.formats.flags import CATALOGUE
-from api.formats.headline import RANKED, headline_of, refusal_headline
-from api.formats.native import render_native
-from api.formats.proofs import Proofs
-from api.formats.prose import percent, quoted, usd
-from api.formats.rendered_report import RenderedReport
-from api.formats.summary import Summary, render_summary
+from api.formats.native.native import render_native
+from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.headline import RANKED, headline_of, refusal_headline
+from api.formats.prose.proofs import Proofs
+from api.formats.prose.prose import percent, quoted, usd
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.summary.flags import CATALOGUE
+from api.formats.summary.summary import Summary, render_summary
 from core.report.report import Report
 from tests.harness.api.samples import (
     CLOCK,

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 
 from analysis.token.timebomb_status import TimebombState as TimebombStatus
-from api.formats.compat import render_compat
-from api.formats.flags import Status
-from api.formats.native import render_native
-from api.formats.shapes import Deadline, Envelope
-from api.formats.summary import VERDICTS, Verdict, render_summary
+from api.formats.native.compat import render_compat
+from api.formats.native.native import render_native
+from api.formats.native.shapes import Deadline, Envelope
+from api.formats.summary.flags import Status
+from api.formats.summary.summary import VERDICTS, Verdict, render_summary
 from core.report.report import Report
 from tests.api.specified import MAPPING, TABLES, VALUES
 from tests.examples import one_in

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from analysis.token.contract_clock import ContractClock
-from api.formats.native import render_native
-from api.formats.shapes import Deadline, Holder, NativeFeatures
+from api.formats.native.native import render_native
+from api.formats.native.shapes import Deadline, Holder, NativeFeatures
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import LIQUIDITY_UNKNOWN, Report
 from tests.harness.api.samples import (

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from api.formats.compat import CompatFeatures, CompatHolder, render_compat
-from api.formats.flags import Flag
-from api.formats.native import render_native
-from api.formats.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
-from api.formats.summary import DominantPool, Summary, render_summary
+from api.formats.native.compat import CompatFeatures, CompatHolder, render_compat
+from api.formats.native.native import render_native
+from api.formats.native.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
+from api.formats.summary.flags import Flag
+from api.formats.summary.summary import DominantPool, Summary, render_summary
 from api.routes.agent_keys import TrialKey
 from core.report.report import Report
 from tests.api.specified import TABLES, check

@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from api.formats.flags import CATALOGUE, STATUS_ORDER, Flag, catalogue
-from api.formats.native import render_native
-from api.formats.summary import VERDICTS, DominantPool, Summary, refuse_summary, render_summary
+from api.formats.native.native import render_native
+from api.formats.summary.flags import CATALOGUE, STATUS_ORDER, Flag, catalogue
+from api.formats.summary.summary import (
+    VERDICTS,
+    DominantPool,
+    Summary,
+    refuse_summary,
+    render_summary,
+)
 from core.evm.primitives import Address
 from core.report.report import Report
 from tests.harness.api.samples import (

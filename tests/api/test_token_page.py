@@ -13,14 +13,14 @@ from PIL import Image
 
 from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
-from api.formats.check_words import CHECK_WORDS
-from api.formats.function_names import function_name
-from api.formats.prose import short_word
+from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.prose import short_word
 from api.formats.rendering import native_of, summary_of
 from api.formats.times import iso_utc
 from api.formats.token_snapshot import take_snapshot
 from api.pages.page_rendering import page
 from api.pages.share_card import draw_card
+from api.pages.views.function_names import function_name
 from api.pages.views.token_view import TokenView, view_token
 from config.chains import Chain, Locker
 from config.settings_model import PublicSettings

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from api.formats.native import render_native
-from api.formats.null_reasons import unknowns
-from api.formats.shapes import NativeFeatures
+from api.formats.native.native import render_native
+from api.formats.native.null_reasons import unknowns
+from api.formats.native.shapes import NativeFeatures
 from core.report.report import EvidenceRow, Report
 from tests.harness.api.samples import (
     CLOCK,

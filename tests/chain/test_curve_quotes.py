@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.native import render_native
+from api.formats.native.native import render_native
 from assay.demo.anvil import ETHER
 from assay.demo.layout import NATIVE_USD
 from core.evm.primitives import ZERO_ADDRESS, Address

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.headline import headline_of
-from api.formats.rendered_report import render_for_people
+from api.formats.prose.headline import headline_of
+from api.formats.prose.rendered_report import render_for_people
 from api.formats.token_snapshot import take_snapshot
 from assay.demo.layout import World
 from assay.demo.zoo import ZOO

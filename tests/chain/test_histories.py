@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.native import render_native
-from api.formats.summary import render_summary
+from api.formats.native.native import render_native
+from api.formats.summary.summary import render_summary
 from assay.demo.animal import Animal
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
-from api.formats.native import render_native
+from api.formats.native.native import render_native
 from assay.demo.animal import Animal
 from assay.service.store_adapter import ReportStore
 from config.burn import BURN_ADDRESSES

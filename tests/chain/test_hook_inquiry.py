@@ -7,7 +7,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import PoolHook, find_hooks
 from analysis.simulation.simulate_v1 import Passed
 from analysis.token.proxy_resolution import ADMIN_SLOT
-from api.formats.hooks_format import hooks_answer
+from api.formats.resources.hooks_format import hooks_answer
 from core.evm.primitives import Address
 from tests.chain import test_infinity, test_infinity_bin
 from tests.chain.judging import judge

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
-from api.formats.native import render_native
+from api.formats.native.native import render_native
 from api.formats.token_snapshot import take_snapshot
 from api.pages.views.token_view import view_token
 from assay.demo.anvil import ETHER

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import find_liquidity
-from api.formats.liquidity_format import liquidity_answer
+from api.formats.resources.liquidity_format import liquidity_answer
 from assay.demo.layout import BURN, VenueKey
 from tests.chain.judging import judge
 from tests.chain.locker_scene import give_lp, lp_balance

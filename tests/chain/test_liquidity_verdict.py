@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.native import render_native
-from api.formats.summary import Summary, render_summary
+from api.formats.native.native import render_native
+from api.formats.summary.summary import Summary, render_summary
 from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, positions_of
 from core.evm.primitives import Address
 from core.report.rows import PoolRow

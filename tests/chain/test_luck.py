@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.native import render_native
-from api.formats.summary import render_summary
+from api.formats.native.native import render_native
+from api.formats.summary.summary import render_summary
 from tests.chain.judging import judge
 from tests.harness.chain.verbs import Chain
 

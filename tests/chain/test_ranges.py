@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.native import render_native
-from api.formats.shapes import NativeFeatures
+from api.formats.native.native import render_native
+from api.formats.native.shapes import NativeFeatures
 from assay.demo import concentrated
 from assay.demo.anvil import ETHER
 from assay.demo.layout import VenueKey, ZooToken

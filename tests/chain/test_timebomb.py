@@ -17,8 +17,8 @@ from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clock_at
 from analysis.token.deadline_state import read_clock_state
 from analysis.token.deployed_code import CodeVerdict, judge_code
-from api.formats.native import render_native
-from api.formats.shapes import NativeFeatures
+from api.formats.native.native import render_native
+from api.formats.native.shapes import NativeFeatures
 from api.formats.token_snapshot import clock_after
 from assay.demo.layout import ZooToken
 from assay.demo.reads import read

@@ -5,8 +5,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.native import render_native
-from api.formats.summary import render_summary
+from api.formats.native.native import render_native
+from api.formats.summary.summary import render_summary
 from config.chains import Dex
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.rows import PoolRow

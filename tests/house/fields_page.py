@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from api.formats.field_table import FIELDS
-from api.formats.flags import COMBINED
+from api.formats.native.field_table import FIELDS
+from api.formats.summary.flags import COMBINED
 from core.report.fields.field import SECTIONS
 from docs.site.field_facts import SECTION_TITLES, facts_of
 from tests.house.sources import ROOT
@@ -13,8 +13,8 @@ PAGE: Final = ROOT / "docs" / "fields.md"
 _HEAD: Final = """\
 # Fields
 
-Printed from the declarations in `core/report/fields` and `api/formats/shapes.py`; do not edit.
-To print: `python -m tests.house.fields_page`. A check's severity is its status in the
+Printed from the declarations in `core/report/fields` and `api/formats/native/shapes.py`; do not
+edit. To print: `python -m tests.house.fields_page`. A check's severity is its status in the
 summary when it finds something. Foreign keys are those of the other formats.
 """
 

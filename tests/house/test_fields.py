@@ -5,13 +5,13 @@ from typing import get_args
 
 import pytest
 
-from api.formats.compat import TABLE as COMPAT_RULES
-from api.formats.compat import CompatFeatures
-from api.formats.field_table import FIELDS, named_by
-from api.formats.flags import CATALOGUE, COMBINED
 from api.formats.goplus_format import TABLE as GOPLUS_RULES
 from api.formats.goplus_format import GoPlusToken
-from api.formats.shapes import NativeFeatures
+from api.formats.native.compat import TABLE as COMPAT_RULES
+from api.formats.native.compat import CompatFeatures
+from api.formats.native.field_table import FIELDS, named_by
+from api.formats.native.shapes import NativeFeatures
+from api.formats.summary.flags import CATALOGUE, COMBINED
 from core.report.fields.field import fields_of
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from api.formats.field_table import FIELDS
-from api.formats.flags import CATALOGUE
+from api.formats.native.field_table import FIELDS
+from api.formats.summary.flags import CATALOGUE
 from config.settings_model import ApiSettings
 from docs.site.operation_pages import operation_pages, read_document
 from docs.site.reference_pages import readme_page

@@ -43,4 +43,6 @@ def test_only_a_familys_own_module_names_it() -> None:
         if NAMED.search(text)
     }
     own = {path for path in FOLDER.glob("[!_]*.py") if own_venue(path) is not None}
-    assert names == {path.relative_to(ROOT).as_posix() for path in own} | {"api/formats/shapes.py"}
+    assert names == {path.relative_to(ROOT).as_posix() for path in own} | {
+        "api/formats/native/shapes.py"
+    }

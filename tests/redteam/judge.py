@@ -8,9 +8,9 @@ import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from api.formats.native import render_native
-from api.formats.shapes import NativeFeatures, settled
-from api.formats.summary import Summary, render_summary
+from api.formats.native.native import render_native
+from api.formats.native.shapes import NativeFeatures, settled
+from api.formats.summary.summary import Summary, render_summary
 from api.formats.token_snapshot import clock_after
 from assay.demo.layout import World
 from core.errors import TokenRefusedError

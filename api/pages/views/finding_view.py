@@ -5,12 +5,12 @@ from typing import Final, Literal
 
 import msgspec
 
-from api.formats.check_words import CHECK_WORDS
-from api.formats.finding_clauses import wrong_clause
-from api.formats.flags import Flag, Status
-from api.formats.headline import RANKED
-from api.formats.null_reasons import unknowns
-from api.formats.rendered_report import RenderedReport
+from api.formats.native.null_reasons import unknowns
+from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.finding_clauses import wrong_clause
+from api.formats.prose.headline import RANKED
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.summary.flags import Flag, Status
 from api.pages.views.proof_view import ProofShown, proofs_of
 from core.report.fields.static_findings import StaticFindings
 

@@ -5,9 +5,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from api.formats.native import holders_of
-from api.formats.prose import percent
-from api.formats.rendered_report import RenderedReport
+from api.formats.native.native import holders_of
+from api.formats.prose.prose import percent
+from api.formats.prose.rendered_report import RenderedReport
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, checksum
 from core.report.report import Report

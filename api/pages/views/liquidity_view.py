@@ -4,7 +4,7 @@ import time
 
 import msgspec
 
-from api.formats.liquidity_format import LiquidityPool
+from api.formats.resources.liquidity_format import LiquidityPool
 
 
 class LiquidityPart(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from api.formats.proofs import CurveSeen, LaterSeen, SoldSeen, TradeSeen
-from api.formats.prose import percent, usd
-from api.formats.rendered_report import RenderedReport
-from api.formats.shapes import Pool
+from api.formats.native.shapes import Pool
+from api.formats.prose.proofs import CurveSeen, LaterSeen, SoldSeen, TradeSeen
+from api.formats.prose.prose import percent, usd
+from api.formats.prose.rendered_report import RenderedReport
 from config.chains import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, checksum
 from core.report.report import PoolResultRow

@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from api.formats.function_names import FALLBACK, function_name
-from api.formats.proofs import CallProof, CodeProof, SimulatedProof
-from api.formats.prose import quoted
-from api.formats.rendered_report import RenderedReport
+from api.formats.prose.proofs import CallProof, CodeProof, SimulatedProof
+from api.formats.prose.prose import quoted
+from api.formats.prose.rendered_report import RenderedReport
+from api.pages.views.function_names import FALLBACK, function_name
 from core.evm.primitives import Address, Hash32, Selector, checksum
 
 _MOST_CALLS: Final = 6

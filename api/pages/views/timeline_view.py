@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from api.formats.prose import day
-from api.formats.rendered_report import RenderedReport
-from api.formats.time_clauses import far_dates
+from api.formats.prose.prose import day
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.prose.time_clauses import far_dates
 
 _MONTH_S: Final = 30 * 86_400
 _MOST_DATES: Final = 6

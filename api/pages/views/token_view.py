@@ -7,10 +7,10 @@ import msgspec
 
 from analysis.market.token_price import TokenPrice
 from api.formats.amounts import number_text, whole_tokens
-from api.formats.headline import headline_of
-from api.formats.prose import percent, usd
-from api.formats.rendered_report import RenderedReport, render_for_people
-from api.formats.summary import Verdict
+from api.formats.prose.headline import headline_of
+from api.formats.prose.prose import percent, usd
+from api.formats.prose.rendered_report import RenderedReport, render_for_people
+from api.formats.summary.summary import Verdict
 from api.formats.times import duration_words, iso_utc
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.views.finding_view import FindingGroups, view_findings

@@ -158,7 +158,7 @@ def test_a_swap_is_told_from_the_tokens_side(reader: duckdb.DuckDBPyConnection) 
 
 
 def test_verdicts_and_changes_read_as_they_were_written(reader: duckdb.DuckDBPyConnection) -> None:
-    """Against the API they are held in tests/api/test_judging.py."""
+    """Against the API they are held in tests/api/test_stored_verdict.py."""
     flags = reader.execute("select flag, label, severity, status, value from v_flags").fetchall()
     assert flags == [
         ("is_proxy", "A", "warning", "warning", True),

@@ -1,9 +1,9 @@
 """What changes with time, size and dates in the code, in clauses. Pure."""
 
-from api.formats.proofs import LaterSeen, MomentSeen, SoldSeen
-from api.formats.prose import LAST_DATE_S, day, percent
-from api.formats.rendered_report import RenderedReport
-from api.formats.trade_clauses import HEAVY_TAX_PCT
+from api.formats.prose.proofs import LaterSeen, MomentSeen, SoldSeen
+from api.formats.prose.prose import LAST_DATE_S, day, percent
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.prose.trade_clauses import HEAVY_TAX_PCT
 from core.report.report import ClockLimitRow
 
 

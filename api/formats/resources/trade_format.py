@@ -7,7 +7,7 @@ import msgspec
 from analysis.quotes.trade_check import CallOutcome, TradeCheck, TradeWarning
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
 from api.formats.shape_building import Shape
-from api.formats.summary import Summary, Verdict
+from api.formats.summary.summary import Summary, Verdict
 from config.chains import Chain
 from core.evm.primitives import Address, checksum
 

@@ -8,11 +8,11 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from api.formats.compat import either
-from api.formats.field_table import FIELDS, value_of
-from api.formats.native import holders_of
+from api.formats.native.compat import either
+from api.formats.native.field_table import FIELDS, value_of
+from api.formats.native.native import holders_of
+from api.formats.native.shapes import NativeFeatures, figure, settled
 from api.formats.shape_building import Shape
-from api.formats.shapes import NativeFeatures, figure, settled
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address
 from core.report.fields.field import Check, Pending, Severity

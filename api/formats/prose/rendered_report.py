@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from api.formats.proofs import Proofs
+from api.formats.native.shapes import NativeFeatures
+from api.formats.prose.proofs import Proofs
 from api.formats.rendering import native_of, summary_of
-from api.formats.shapes import NativeFeatures
-from api.formats.summary import Summary
+from api.formats.summary.summary import Summary
 from api.formats.token_snapshot import TokenSnapshot
 from core.evm.primitives import Address
 from core.report.report import Report

@@ -7,9 +7,8 @@ stand for them. Texts of tokens and nodes are untrusted: cut, escaped and quoted
 from collections.abc import Callable
 from typing import Final
 
-from api.formats.check_words import CHECK_WORDS
-from api.formats.flags import large_holders
-from api.formats.power_clauses import (
+from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.power_clauses import (
     cap_clause,
     owner_clause,
     pause_clause,
@@ -18,16 +17,17 @@ from api.formats.power_clauses import (
     tax_change_clause,
     theft_clause,
 )
-from api.formats.prose import percent, short, usd
-from api.formats.rendered_report import RenderedReport
-from api.formats.time_clauses import (
+from api.formats.prose.prose import percent, short, usd
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.prose.time_clauses import (
     cooldown_clause,
     deadline_clause,
     later_refusal_clause,
     later_tax_clause,
     size_clause,
 )
-from api.formats.trade_clauses import elevated_tax_clause, loss_clause, trade_refusal
+from api.formats.prose.trade_clauses import elevated_tax_clause, loss_clause, trade_refusal
+from api.formats.summary.flags import large_holders
 from core.evm.primitives import Address
 from core.report.report import LIQUIDITY_UNKNOWN, ReportRow
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from api.formats.flags import CATALOGUE
-from api.formats.judging import make_judge, policy_of
-from api.formats.summary import Summary
+from api.formats.stored_verdict import make_judge, policy_of
+from api.formats.summary.flags import CATALOGUE
+from api.formats.summary.summary import Summary
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
 from core.report.report import PoolResultRow, Report

@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Meta
 
 from api.formats.amounts import decimal_text, number_text, share_text
-from api.formats.field_table import keys_named, named_by, value_of
-from api.formats.native import holders_of
+from api.formats.native.field_table import keys_named, named_by, value_of
+from api.formats.native.native import holders_of
+from api.formats.native.shapes import NativeFeatures, figure, settled
 from api.formats.shape_building import Shape, complete
-from api.formats.shapes import NativeFeatures, figure, settled
 from core.evm.primitives import checksum
 from core.report.fields.field import Pending
 from core.report.report import Report

@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from api.formats.flags import (
+from api.formats.native.native import has_more_than
+from api.formats.native.shapes import NativeFeatures, Pool, figure, settled
+from api.formats.shape_building import Shape
+from api.formats.summary.flags import (
     CATALOGUE,
     HIGH_TAX,
     HIGHLIGHTS,
@@ -17,9 +20,6 @@ from api.formats.flags import (
     resolve,
     transfer_restrictions,
 )
-from api.formats.native import has_more_than
-from api.formats.shape_building import Shape
-from api.formats.shapes import NativeFeatures, Pool, figure, settled
 from core.evm.primitives import Address
 from core.report.fields.field import Pending
 from core.report.report import Report

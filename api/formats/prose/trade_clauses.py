@@ -3,10 +3,10 @@
 from typing import Final
 
 from analysis.scenarios.trade.transfer import MOVED_NOTHING
-from api.formats.proofs import TradeSeen
-from api.formats.prose import listed, percent, quoted
-from api.formats.rendered_report import RenderedReport
-from api.formats.shapes import figure
+from api.formats.native.shapes import figure
+from api.formats.prose.proofs import TradeSeen
+from api.formats.prose.prose import listed, percent, quoted
+from api.formats.prose.rendered_report import RenderedReport
 
 SHOWN_TAX_PCT: Final = 0.1
 """Percent. A lower tax may be rounding, and is not told."""

@@ -9,7 +9,7 @@ import msgspec
 
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, PoolLiquidity, SimulatedSale
 from analysis.simulation.simulate_v1 import Passed, Refused
-from api.formats.flags import ACTIVE, STATUS_ORDER, Flag, Status
+from api.formats.summary.flags import ACTIVE, STATUS_ORDER, Flag, Status
 from core.evm.primitives import Address
 
 ONE_HOLDER_SHARE: Final = 0.5

@@ -6,8 +6,8 @@ A field declares its reason; here are those that depend on the rest of the repor
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from api.formats.field_table import FIELDS
-from api.formats.shapes import NativeFeatures, Pool
+from api.formats.native.field_table import FIELDS
+from api.formats.native.shapes import NativeFeatures, Pool
 from core.report.fields.field import NOT_FOLLOWED, fields_of, list_keys
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from api.formats.native.shapes import NativeFeatures
 from api.formats.shape_building import FINDINGS, ShapeKey
-from api.formats.shapes import NativeFeatures
 from core.report.fields.field import Field, fields_of
 from core.report.report import Report
 

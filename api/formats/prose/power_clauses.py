@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from typing import Final
 
-from api.formats.prose import listed, percent, short
-from api.formats.rendered_report import RenderedReport
-from api.formats.time_clauses import deadlines_ahead
+from api.formats.prose.prose import listed, percent, short
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.prose.time_clauses import deadlines_ahead
 from core.evm.primitives import Address
 
 _FALLBACK: Final = "0x00000000"

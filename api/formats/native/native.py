@@ -8,7 +8,7 @@ import msgspec
 from analysis.token import timebomb_status
 from analysis.token.contract_clock import ContractClock
 from api.formats.amounts import share_pct, truncated_pct, whole_tokens
-from api.formats.shapes import Deadline, Holder, NativeFeatures, Pool
+from api.formats.native.shapes import Deadline, Holder, NativeFeatures, Pool
 from api.formats.times import iso_utc
 from config.pool_families import KINDS
 from core.evm.primitives import checksum

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Iterable
 from importlib.metadata import version
 
-from api.formats.flags import CATALOGUE
-from api.formats.headline import headline_of
-from api.formats.rendered_report import render_for_people
+from api.formats.prose.headline import headline_of
+from api.formats.prose.rendered_report import render_for_people
+from api.formats.summary.flags import CATALOGUE
 from api.formats.token_snapshot import take_snapshot
 from config.chains import Chain
 from config.settings_model import AnalysisSettings

@@ -4,8 +4,8 @@ from analysis.market.venues.state.hook_permissions import HookPermission
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, PoolHook
 from analysis.static.token_model.trade_conditions import OwnedCondition
 from analysis.token.deployed_code import CodeVerdict
-from api.formats.hook_leaving_format import HookLeaving, hook_leaving
-from api.formats.hook_trades_format import HookTrades, hook_trades
+from api.formats.resources.hook_leaving_format import HookLeaving, hook_leaving
+from api.formats.resources.hook_trades_format import HookTrades, hook_trades
 from api.formats.shape_building import Shape
 from config.chains import Chain
 from core.evm.primitives import Address, checksum

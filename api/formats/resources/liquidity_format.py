@@ -12,9 +12,9 @@ from analysis.quotes.liquidity_inquiry import (
 )
 from analysis.simulation.simulate_v1 import Outcome, Passed, Refused
 from api.formats.amounts import decimal_text
-from api.formats.flags import Flag
-from api.formats.liquidity_flags import liquidity_flags, total_shares
+from api.formats.resources.liquidity_flags import liquidity_flags, total_shares
 from api.formats.shape_building import Shape
+from api.formats.summary.flags import Flag
 from config.chains import Chain
 from core.evm.primitives import checksum
 from core.report.report import ReportRow

@@ -6,12 +6,12 @@ Nothing untested is called good: where nothing was found, the sentence says how 
 from collections.abc import Iterator
 from typing import Final
 
-from api.formats.check_words import CHECK_WORDS
-from api.formats.finding_clauses import wrong_clause
-from api.formats.flags import large_holders
-from api.formats.rendered_report import RenderedReport
-from api.formats.time_clauses import far_date
-from api.formats.trade_clauses import tax_clause, trade_refusal
+from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.finding_clauses import wrong_clause
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.prose.time_clauses import far_date
+from api.formats.prose.trade_clauses import tax_clause, trade_refusal
+from api.formats.summary.flags import large_holders
 
 _MOST_CLAUSES: Final = 2
 

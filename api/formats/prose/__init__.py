@@ -1,0 +1,1 @@
+"""Sentences on one token, built from its report."""

@@ -1,0 +1,1 @@
+"""Answers on one token besides its report: exit quote, liquidity, hooks, kin, trade check."""

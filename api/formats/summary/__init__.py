@@ -1,0 +1,1 @@
+"""The summary format: counted flags and one verdict."""
