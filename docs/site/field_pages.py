@@ -14,6 +14,7 @@ from api.formats.summary.flags import CATALOGUE, COMBINED, SummaryCheck
 from core.report.fields.field import SECTIONS, Field, Section
 from docs.site.field_facts import SECTION_TITLES, facts_of
 from docs.site.page import Page
+from tests.analysis.cases import source_text
 from tests.harness.api.samples import LIQUID_USD, make_report
 
 _CASES: Final = Path(__file__).parents[2] / "tests" / "cases"
@@ -106,7 +107,7 @@ def _example(key: str, field: Field) -> Iterator[str]:
         yield from ("As it is sent for an honest token:", "", "```json", told, "```", "")
     for title, path in sources.items():
         if path is not None:
-            source = path.read_text(encoding="utf-8").rstrip()
+            source = source_text(path).rstrip()
             yield from (f"{title}, a test case of the detector:", "", "```solidity", source, "```")
             yield ""
 
@@ -198,4 +199,4 @@ def _told(key: str) -> str | None:
 
 def _shortest(key: str, kind: str) -> Path | None:
     sources = (_CASES / key / kind).glob("*.sol")
-    return min(sources, key=lambda path: (path.stat().st_size, path.name), default=None)
+    return min(sources, key=lambda path: (len(source_text(path).encode()), path.name), default=None)

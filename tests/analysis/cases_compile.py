@@ -106,7 +106,7 @@ def builds_of(case: Case) -> tuple[Build, ...]:
 def runtime_of(case: Case, build: Build) -> bytes:
     """The code as it would stand on a chain."""
     if build.suffix == ".evm":
-        return assemble(case.source.read_text())
+        return assemble(case.text)
     code = _compiled(build.package)[case.name, build.name]
     assert isinstance(code, bytes), code
     return code
@@ -177,7 +177,7 @@ def _version(package: str) -> bytes:
 
 
 def _request(case: Case, build: Build) -> dict[str, object]:
-    text = case.source.read_text()
+    text = case.text
     if build.suffix == ".vy":
         return {"source": text, "optimise": build.optimise, "venom": build.is_new}
     name = case.source.relative_to(CASES).as_posix()

@@ -12,9 +12,11 @@ from tests.analysis.cases import (
     LISTS,
     NOW_IN_FORCE,
     Case,
+    Expectation,
     Label,
     Miss,
     load_cases,
+    parse_expectation,
 )
 from tests.analysis.cases_compile import BUILDS, HAS_VYPER, Build, builds_of, runtime_of
 
@@ -103,4 +105,28 @@ def test_every_known_miss_names_a_label_and_a_build() -> None:
 def test_every_name_is_given_once() -> None:
     names = [case.name for case in load_cases()]
     assert len(set(names)) == len(names)
-    assert {path.stem for path in CASES.glob("*/*/*.toml")} == set(names)
+    assembled = {case.name for case in load_cases() if case.source.suffix == ".evm"}
+    assert {path.stem for path in CASES.glob("*/*/*.toml")} == assembled
+
+
+def test_an_expectation_is_read_to_labels_and_known_misses() -> None:
+    lines = (
+        "about: A proxy.",
+        "expect: is_proxy",
+        "balance_update_function: none",
+        "missed: is_proxy, external_call by 0.8, 0.8-ir: its target is computed",
+        "missed: timebomb: the clock is read elsewhere",
+    )
+    assert parse_expectation(lines) == Expectation(
+        about="A proxy.",
+        holds=("is_proxy",),
+        balance_update_function=(),
+        missed=(
+            Miss(
+                fields=("is_proxy", "external_call"),
+                builds=("0.8", "0.8-ir"),
+                why="its target is computed",
+            ),
+            Miss(fields=("timebomb",), why="the clock is read elsewhere"),
+        ),
+    )

@@ -39,3 +39,8 @@ contract ApproveSelected is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A wrapper passes an address that the sender chose to a call on a stored contract.
+// expect: external_call
+// expect: has_owner_functionality

@@ -19,3 +19,6 @@ contract BurnThatFails is Ledger {
         return true;
     }
 }
+
+// ----
+// about: `burn` lowers an allowance, then sends to nobody, which always fails.

@@ -54,3 +54,14 @@ contract CallsTheReceiver is Ledger {
         return true;
     }
 }
+
+// ----
+// about: Wrappers in the style of ERC-1363 call an address that the sender chose.
+// expect: external_call
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: transferAndCall(address,uint256,bytes)
+// balance_update_function: transferFromAndCall(address,address,uint256,bytes)
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)
+// allowance_update_function: transferFromAndCall(address,address,uint256,bytes)

@@ -15,3 +15,8 @@ contract NoAllowances {
         return true;
     }
 }
+
+// ----
+// about: Holders can send, and nobody can send for them.
+// balance_update_function: transfer(address,uint256)
+// allowance_update_function: none

@@ -34,3 +34,13 @@ contract PullThroughAnybody is Ledger {
         return true;
     }
 }
+
+// ----
+// about: A wrapper that spends through a shared body, as the sender or as somebody else.
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: push(address,uint256)
+// balance_update_function: pull(address,uint256)
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)
+// allowance_update_function: pull(address,uint256)

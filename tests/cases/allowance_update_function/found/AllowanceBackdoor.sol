@@ -24,3 +24,10 @@ contract AllowanceBackdoor is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The chief can grant itself what others hold.
+// expect: has_owner_functionality
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: settle(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

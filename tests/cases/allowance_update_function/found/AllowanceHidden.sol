@@ -24,3 +24,6 @@ contract AllowanceHidden {
         return true;
     }
 }
+
+// ----
+// about: Allowances nobody can ask for: what approve stores is one.

@@ -16,3 +16,6 @@ contract DaiStyle is Ledger {
         return true;
     }
 }
+
+// ----
+// about: transfer calls transferFrom as the sender, which then asks for no allowance.

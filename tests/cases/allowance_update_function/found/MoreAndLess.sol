@@ -31,3 +31,10 @@ contract MoreAndLess is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Allowances are also raised and lowered.
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: decreaseAllowance(address,uint256)
+// allowance_update_function: increaseAllowance(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

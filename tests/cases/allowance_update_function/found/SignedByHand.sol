@@ -62,3 +62,9 @@ contract SignedByHand {
         return true;
     }
 }
+
+// ----
+// about: A signature lends: who signed stands in memory beside a packed number and the spender.
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)
+// allowance_update_function: lend(address,uint256,uint8,bytes32,bytes32)

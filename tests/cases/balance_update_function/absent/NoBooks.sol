@@ -12,3 +12,12 @@ contract NoBooks {
         points[msg.sender] += amount;
     }
 }
+
+// ----
+// about: Not a token: there are no balances to write.
+// only: allowance_update_function
+// only: balance_update_function
+// only: can_selfdestruct
+// only: is_proxy
+// balance_update_function: none
+// allowance_update_function: none

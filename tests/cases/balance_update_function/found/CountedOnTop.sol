@@ -38,3 +38,7 @@ contract CountedOnTop is Chief {
         held[to] += amount;
     }
 }
+
+// ----
+// about: What is earned is counted on top of the balance: writing it moves no balance.
+// expect: has_owner_functionality

@@ -86,3 +86,10 @@ contract HandMadeSlots {
         }
     }
 }
+
+// ----
+// about: Places in storage are hashed by hand, from seeds, as Solady does.
+// expect: mint_or_burn_function
+// balance_update_function: burn(uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

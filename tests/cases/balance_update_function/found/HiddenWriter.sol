@@ -29,3 +29,10 @@ contract HiddenWriter is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A function with an innocent name writes a balance by hand.
+// expect: has_owner_functionality
+// balance_update_function: approveMax(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

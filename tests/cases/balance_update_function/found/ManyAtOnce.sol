@@ -26,3 +26,9 @@ contract ManyAtOnce is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: One call pays many, in a loop.
+// balance_update_function: payMany(address[],uint256[])
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

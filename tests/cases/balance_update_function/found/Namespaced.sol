@@ -66,3 +66,11 @@ contract Namespaced {
         books.held[to] += amount;
     }
 }
+
+// ----
+// about: Everything is kept in one namespace of ERC-7201.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: mint(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

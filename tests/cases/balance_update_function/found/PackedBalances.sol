@@ -51,3 +51,6 @@ contract PackedBalances {
         accounts[to].balance += uint128(amount);
     }
 }
+
+// ----
+// about: A balance shares its word with a count.

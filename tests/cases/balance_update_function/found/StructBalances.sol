@@ -55,3 +55,6 @@ contract StructBalances {
         accounts[to].balance += amount;
     }
 }
+
+// ----
+// about: Balances are the second field of a struct.

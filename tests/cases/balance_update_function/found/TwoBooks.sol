@@ -86,3 +86,11 @@ contract TwoBooks is Chief {
         shares[to] += amount * rate;
     }
 }
+
+// ----
+// about: Two books of balances, by whether an address takes part in what is reflected.
+// expect: has_owner_functionality
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: leave(address)
+// balance_update_function: join(address,uint256)

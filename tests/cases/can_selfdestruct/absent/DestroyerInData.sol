@@ -25,3 +25,6 @@ contract DestroyerInData is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The opcode's byte stands in a constant and a text only.

@@ -31,3 +31,6 @@ contract MakesAMortal is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The creation code of another contract can end itself; this one cannot.

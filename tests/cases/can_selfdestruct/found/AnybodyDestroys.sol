@@ -24,3 +24,7 @@ contract AnybodyDestroys is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Whoever sends the right number ends the contract.
+// expect: can_selfdestruct

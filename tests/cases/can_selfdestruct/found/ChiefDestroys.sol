@@ -24,3 +24,8 @@ contract ChiefDestroys is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The chief can end the contract.
+// expect: can_selfdestruct
+// expect: has_owner_functionality

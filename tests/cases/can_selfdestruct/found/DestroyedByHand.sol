@@ -28,3 +28,8 @@ contract DestroyedByHand is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Hidden behind a number in a function called sweep.
+// expect: can_selfdestruct
+// expect: has_owner_functionality

@@ -34,3 +34,6 @@ contract ImmutableAnswerIgnored is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: An immutable wallet is sent coins, and whether it took them is all that counts.

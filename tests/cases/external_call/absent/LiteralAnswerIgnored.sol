@@ -25,3 +25,6 @@ contract LiteralAnswerIgnored is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A contract named in the code is told, and nothing comes back.

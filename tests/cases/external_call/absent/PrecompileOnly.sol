@@ -27,3 +27,6 @@ contract PrecompileOnly is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Signatures and hashes are the precompiles' work.

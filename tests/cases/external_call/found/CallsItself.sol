@@ -23,3 +23,7 @@ contract CallsItself is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The contract asks itself from outside and uses the answer.
+// expect: external_call

@@ -34,3 +34,7 @@ contract ImmutableRouter is Ledger {
         return true;
     }
 }
+
+// ----
+// about: An immutable contract is asked for a number that is used.
+// expect: external_call

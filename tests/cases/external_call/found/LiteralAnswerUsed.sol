@@ -27,3 +27,7 @@ contract LiteralAnswerUsed is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A contract named in the code is asked, and its answer is used.
+// expect: external_call

@@ -28,3 +28,8 @@ contract RescueTokens is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Tokens that came here by mistake can be taken out.
+// expect: external_call
+// expect: has_owner_functionality

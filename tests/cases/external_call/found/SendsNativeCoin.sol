@@ -30,3 +30,8 @@ contract SendsNativeCoin is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The contract's coins go to a stored wallet.
+// expect: external_call
+// expect: has_owner_functionality

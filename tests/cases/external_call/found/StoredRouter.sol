@@ -34,3 +34,8 @@ contract StoredRouter is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A stored contract is asked for a price.
+// expect: external_call
+// expect: has_owner_functionality

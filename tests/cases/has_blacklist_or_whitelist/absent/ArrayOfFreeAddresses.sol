@@ -35,3 +35,9 @@ contract ArrayOfFreeAddresses is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Addresses in a stored array pay no fee.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// unsure: tax_can_be_modified

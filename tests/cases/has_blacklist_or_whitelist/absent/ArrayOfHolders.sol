@@ -31,3 +31,7 @@ contract ArrayOfHolders is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Recipients are added to a stored array of holders, which refuses nobody.
+// expect: has_owner_functionality

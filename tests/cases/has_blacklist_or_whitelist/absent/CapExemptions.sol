@@ -41,3 +41,13 @@ contract CapExemptions is Chief, Ledger {
         return true;
     }
 }
+
+// ----
+// about: Some may move more at once than others.
+// expect: transfer_guarded_by_storage
+// expect: transfer_from_guarded_by_storage
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: trading_cap_can_be_modified
+// expect: has_owner_functionality
+// expect: has_tax_functionality

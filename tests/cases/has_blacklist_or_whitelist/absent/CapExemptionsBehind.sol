@@ -32,3 +32,12 @@ contract CapExemptionsBehind is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Listed addresses are let through above the cap.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: trading_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

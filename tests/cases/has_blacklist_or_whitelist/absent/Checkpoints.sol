@@ -64,3 +64,9 @@ contract Checkpoints is Ledger {
         return true;
     }
 }
+
+// ----
+// about: Transfers move votes between the checkpoints of delegates.
+// expect: timebomb
+// unsure: transfer_guarded_by_storage
+// unsure: transfer_from_guarded_by_storage

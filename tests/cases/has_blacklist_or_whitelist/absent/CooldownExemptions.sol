@@ -31,3 +31,11 @@ contract CooldownExemptions is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Listed addresses are free of the cooldown; nobody is refused for being listed.
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

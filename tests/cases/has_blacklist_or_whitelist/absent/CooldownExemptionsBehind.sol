@@ -36,3 +36,11 @@ contract CooldownExemptionsBehind is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Listed addresses are let through where the time is not yet come.
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

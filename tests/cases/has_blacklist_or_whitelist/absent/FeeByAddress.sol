@@ -31,3 +31,9 @@ contract FeeByAddress is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A fee rate per address; nobody is refused.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// unsure: tax_can_be_modified

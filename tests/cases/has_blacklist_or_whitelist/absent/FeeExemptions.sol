@@ -30,3 +30,8 @@ contract FeeExemptions is Ledger, Chief {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: The list only lets addresses off the tax.
+// expect: has_owner_functionality
+// expect: has_tax_functionality

@@ -42,3 +42,10 @@ contract LockOnTheWay is Ledger, Chief {
         address(uint160(purse)).call("");
     }
 }
+
+// ----
+// about: Transfers that do not come from a listed market pay out, behind a lock against re-entry.
+// expect: external_call
+// expect: has_owner_functionality
+// unsure: transfer_from_guarded_by_storage
+// unsure: transfer_guarded_by_storage

@@ -37,3 +37,8 @@ contract PackedPurse is Ledger, Chief {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: A tax of all but listed addresses goes to a stored address that shares its slot and must be set.
+// expect: has_owner_functionality
+// expect: has_tax_functionality

@@ -22,3 +22,6 @@ contract Points is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A per-address score is counted and never asked.

@@ -52,3 +52,13 @@ contract RebasingOptOut is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: Accounts may opt out of rebasing; their balance then counts in another unit.
+// expect: has_owner_functionality
+// unsure: has_tax_functionality
+// unsure: tax_can_be_modified
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: optOut()
+// balance_update_function: optOutFor(address)

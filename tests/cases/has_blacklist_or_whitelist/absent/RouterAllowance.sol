@@ -29,3 +29,10 @@ contract RouterAllowance is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Transfers look at what the token itself lends its router.
+// expect: has_owner_functionality
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transfer(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

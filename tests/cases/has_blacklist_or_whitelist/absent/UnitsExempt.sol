@@ -54,3 +54,9 @@ contract UnitsExempt is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A token whose whole units are numbered; listed addresses get no numbers.
+// expect: has_owner_functionality
+// unsure: transfer_guarded_by_storage
+// unsure: transfer_from_guarded_by_storage

@@ -25,3 +25,13 @@ contract AllowanceOfAThird is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The list is kept in allowances to an address that nobody has.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)
+// allowance_update_function: mark(address,uint256)

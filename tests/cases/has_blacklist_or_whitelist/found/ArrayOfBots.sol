@@ -29,3 +29,10 @@ contract ArrayOfBots is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Senders found in a stored array are refused.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

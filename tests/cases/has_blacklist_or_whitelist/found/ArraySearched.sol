@@ -36,3 +36,10 @@ contract ArraySearched is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A function looks for both parties in a stored array.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -28,3 +28,10 @@ contract BitmapList is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The list is a bitmap: 256 addresses share a word.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

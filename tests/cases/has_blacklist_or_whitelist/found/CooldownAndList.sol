@@ -34,3 +34,12 @@ contract CooldownAndList is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A cooldown with exemptions, and a list that refuses.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -42,3 +42,10 @@ contract FlagInTheBalance is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: The highest bit of a balance freezes it; the rest is the amount.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -53,3 +53,10 @@ contract FrozenInStruct is Chief {
         accounts[to].balance += amount;
     }
 }
+
+// ----
+// about: The list is a flag beside the balance, in one struct.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -29,3 +29,9 @@ contract ImpossibleAmount is Chief, Ledger {
         emit Transfer(from, to, amount);
     }
 }
+
+// ----
+// about: Whoever is marked is made to send more than they have.
+// expect: transfer_guarded_by_storage
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality

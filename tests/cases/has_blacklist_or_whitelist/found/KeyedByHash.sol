@@ -27,3 +27,10 @@ contract KeyedByHash is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The list is keyed by a hash of the address.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -29,3 +29,10 @@ contract ListedCallers is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Listed callers are refused, whoever's tokens they move.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -36,3 +36,10 @@ contract NumberedBots is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Bots are numbered from one in an array; its places are searched from its end.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

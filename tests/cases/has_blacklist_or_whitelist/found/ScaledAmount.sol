@@ -26,3 +26,10 @@ contract ScaledAmount is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The amount is multiplied by a per-address number that is 0 for those on the list.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -41,3 +41,10 @@ contract SeededSlots is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Marks lie behind a hash of an address and a seed, packed.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

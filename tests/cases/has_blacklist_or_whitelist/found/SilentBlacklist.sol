@@ -27,3 +27,10 @@ contract SilentBlacklist is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A listed sender's transfers answer true and move nothing.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

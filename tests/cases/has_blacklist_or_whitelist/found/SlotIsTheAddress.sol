@@ -31,3 +31,10 @@ contract SlotIsTheAddress is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A frozen address is marked in the slot of its own number.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

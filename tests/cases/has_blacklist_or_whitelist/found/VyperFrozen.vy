@@ -53,3 +53,10 @@ def _move(holder: address, to: address, amount: uint256):
     self.balanceOf[holder] -= amount
     self.balanceOf[to] += amount
     log Transfer(sender=holder, receiver=to, value=amount)
+
+# ----
+# about: The chief freezes addresses, in Vyper.
+# expect: has_blacklist_or_whitelist
+# expect: has_owner_functionality
+# expect: transfer_from_guarded_by_storage
+# expect: transfer_guarded_by_storage

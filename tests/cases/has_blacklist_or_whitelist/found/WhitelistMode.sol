@@ -34,3 +34,12 @@ contract WhitelistMode is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A switch turns the white list on.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -28,3 +28,10 @@ contract WhitelistOnly is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Only listed addresses may send or receive, for ever.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

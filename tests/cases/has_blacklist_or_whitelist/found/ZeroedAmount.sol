@@ -29,3 +29,10 @@ contract ZeroedAmount is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A marked sender moves nothing, whatever was asked.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

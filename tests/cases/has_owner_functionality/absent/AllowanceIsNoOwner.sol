@@ -27,3 +27,13 @@ contract AllowanceIsNoOwner is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Burning from others asks for their allowance only.
+// expect: mint_or_burn_function
+// balance_update_function: burnFrom(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: burnFrom(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

@@ -27,3 +27,6 @@ contract HashOfTheCaller is Ledger {
         return true;
     }
 }
+
+// ----
+// about: What the caller has committed to is looked up by a hash of the caller.

@@ -29,3 +29,11 @@ contract AddedOwner is Ledger {
         return true;
     }
 }
+
+// ----
+// about: The caller is compared with a constant by a sum.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(uint256)

@@ -26,3 +26,7 @@ contract ConstantOwner is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The privileged address is written in the code.
+// expect: has_owner_functionality

@@ -27,3 +27,11 @@ contract HashedOwner is Ledger {
         return true;
     }
 }
+
+// ----
+// about: The hash of the caller is compared with a stored hash.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(uint256)

@@ -31,3 +31,11 @@ contract HashesCompared is Ledger {
         return true;
     }
 }
+
+// ----
+// about: The hashes of the caller and of an immutable address are compared.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(uint256)

@@ -31,3 +31,7 @@ contract ImmutableOwner is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The privileged address is an immutable.
+// expect: has_owner_functionality

@@ -31,3 +31,7 @@ contract Keepers is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A mapping of privileged addresses gates a function.
+// expect: has_owner_functionality

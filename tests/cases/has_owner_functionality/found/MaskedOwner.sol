@@ -27,3 +27,11 @@ contract MaskedOwner is Ledger {
         return true;
     }
 }
+
+// ----
+// about: The caller is exclusive-ored with a stored mask before it is compared.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(uint256)

@@ -32,3 +32,7 @@ contract OriginOwner is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The origin of the transaction is compared, in a packed slot.
+// expect: has_owner_functionality

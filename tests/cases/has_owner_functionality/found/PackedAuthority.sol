@@ -37,3 +37,11 @@ contract PackedAuthority is Ledger {
         return true;
     }
 }
+
+// ----
+// about: The owner lies above a balance of fees in one slot.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(uint256)

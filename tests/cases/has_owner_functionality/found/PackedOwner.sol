@@ -33,3 +33,11 @@ contract PackedOwner is Ledger {
         return true;
     }
 }
+
+// ----
+// about: The owner shares its slot with a flag and a number below it.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(uint256)

@@ -40,3 +40,7 @@ contract Roles is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Roles of addresses, as a mapping of mappings.
+// expect: has_owner_functionality

@@ -28,3 +28,11 @@ contract SaltedOwner is Ledger {
         return true;
     }
 }
+
+// ----
+// about: A hash of the caller with a salt decides silently.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(uint256)

@@ -24,3 +24,7 @@ contract StoredOwner is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: An owner in storage may hand itself on.
+// expect: has_owner_functionality

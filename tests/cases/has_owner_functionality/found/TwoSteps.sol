@@ -56,3 +56,7 @@ contract TwoSteps is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A new owner must accept; an ownerless token stays so.
+// expect: has_owner_functionality

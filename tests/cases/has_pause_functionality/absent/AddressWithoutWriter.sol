@@ -22,3 +22,9 @@ contract AddressWithoutWriter is Ledger {
         return true;
     }
 }
+
+// ----
+// about: One stored address may not receive; nothing can change which.
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist

@@ -34,3 +34,7 @@ contract CheckedCounters is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Transfers count, sum up and take the time, all in checked arithmetic.
+// expect: has_owner_functionality

@@ -32,3 +32,9 @@ contract CheckedDifferences is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Transfers take stored numbers from each other in checked arithmetic.
+// expect: has_owner_functionality
+// unsure: transfer_guarded_by_storage
+// unsure: transfer_from_guarded_by_storage

@@ -22,3 +22,6 @@ contract CountedTransfers is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A counter that transfers raise; its overflow check is the compiler's.

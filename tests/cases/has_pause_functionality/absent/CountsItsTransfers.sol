@@ -28,3 +28,8 @@ contract CountsItsTransfers is Ledger {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: Transfers are counted, each count with the compiler's check; the tax ends after twenty.
+// expect: has_tax_functionality
+// unsure: tax_can_be_modified

@@ -32,3 +32,11 @@ contract MintingPaused is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The switch stops minting, never a transfer.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: mint(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

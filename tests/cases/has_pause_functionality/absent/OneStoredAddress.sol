@@ -27,3 +27,10 @@ contract OneStoredAddress is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A stored address that a function sets is the only one who may not send; nobody else is stopped.
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist

@@ -22,3 +22,10 @@ contract OnlyThroughHubWithoutWriter is Ledger {
         return true;
     }
 }
+
+// ----
+// about: All transfers must involve a stored address that nothing can change.
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist
+// unsure: has_owner_functionality

@@ -30,3 +30,10 @@ contract PairWithoutWriter is Ledger {
         return true;
     }
 }
+
+// ----
+// about: Before the pair, a stored address that nothing writes, tokens are not sold.
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_owner_functionality
+// unsure: has_blacklist_or_whitelist

@@ -33,3 +33,12 @@ contract PathsOfStoredLength is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The way of the swap is an array of stored length.
+// expect: has_owner_functionality
+// unsure: transfer_guarded_by_storage
+// unsure: transfer_from_guarded_by_storage
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transfer(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

@@ -35,3 +35,9 @@ contract SmallCounters is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Transfers count in types of eight and sixteen bits, one of them down.
+// expect: has_owner_functionality
+// unsure: transfer_guarded_by_storage
+// unsure: transfer_from_guarded_by_storage

@@ -34,3 +34,11 @@ contract GateForTrades is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Trades with the pair fail until the chief opens them, by number.
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -31,3 +31,11 @@ contract PairClosed is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: While trading is closed, nothing moves to or from the one pair.
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

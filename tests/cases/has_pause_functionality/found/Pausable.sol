@@ -31,3 +31,11 @@ contract Pausable is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The chief pauses and unpauses all transfers.
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -24,3 +24,11 @@ contract SilentPause is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: While paused nothing moves and the call still answers.
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -25,3 +25,12 @@ contract AmountOnly is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A stored largest transfer says nothing about balances.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: trading_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -27,3 +27,12 @@ contract BalanceBefore is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The balance before the transfer decides, without the amount.
+// expect: has_owner_functionality
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: position_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

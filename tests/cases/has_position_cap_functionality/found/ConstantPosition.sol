@@ -20,3 +20,10 @@ contract ConstantPosition is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Nobody may end up with more than a constant amount.
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// unsure: transfer_from_guarded_by_storage
+// unsure: transfer_guarded_by_storage

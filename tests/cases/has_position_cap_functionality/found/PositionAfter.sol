@@ -26,3 +26,10 @@ contract PositionAfter is Ledger {
         require(balanceOf(to) <= mostHeld, "too much for one");
     }
 }
+
+// ----
+// about: The recipient's balance is looked at after it was credited.
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -32,3 +32,12 @@ contract PositionWithExemptions is Ledger, Chief {
         require(held[to] <= mostHeld || exempt[to], "too much for one");
     }
 }
+
+// ----
+// about: Who is not exempt may not hold too much; looked at after the credit.
+// expect: has_owner_functionality
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: position_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -28,3 +28,12 @@ contract ShareOfWhatCirculates is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Nobody may hold more than a share of what is not burned.
+// expect: has_owner_functionality
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: position_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

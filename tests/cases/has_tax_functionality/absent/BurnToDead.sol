@@ -23,3 +23,9 @@ contract BurnToDead is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Burning means sending to the dead address, on request.
+// balance_update_function: burn(uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

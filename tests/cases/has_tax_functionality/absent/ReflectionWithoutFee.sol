@@ -89,3 +89,7 @@ contract ReflectionWithoutFee is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: Books kept in shares, passed on whole through values in memory.
+// expect: has_owner_functionality

@@ -22,3 +22,8 @@ contract BurnTax is Ledger {
         issued -= burnt;
     }
 }
+
+// ----
+// about: One percent of each transfer is burnt and lowers the supply.
+// expect: has_tax_functionality
+// expect: mint_or_burn_function

@@ -22,3 +22,7 @@ contract ConstantTax is Ledger, Chief {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: Two percent of every transfer go to the chief.
+// expect: has_tax_functionality

@@ -23,3 +23,7 @@ contract DebitMore is Ledger {
         held[address(this)] += paid - amount;
     }
 }
+
+// ----
+// about: The sender pays one percent on top of what arrives.
+// expect: has_tax_functionality

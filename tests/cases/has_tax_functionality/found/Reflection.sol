@@ -57,3 +57,7 @@ contract Reflection {
         return pool / FIXED;
     }
 }
+
+// ----
+// about: A share of each transfer is spread over all holders.
+// expect: has_tax_functionality

@@ -31,3 +31,7 @@ contract TaxWrittenOnce is Ledger {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: The rate is stored by the constructor and never again.
+// expect: has_tax_functionality

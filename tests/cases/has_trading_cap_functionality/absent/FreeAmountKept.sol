@@ -32,3 +32,10 @@ contract FreeAmountKept is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: How much an address may send is kept per address and lowered by each transfer.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -27,3 +27,10 @@ contract LockedAdded is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Amount and locked amount together must be covered.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

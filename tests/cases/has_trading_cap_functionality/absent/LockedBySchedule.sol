@@ -42,3 +42,11 @@ contract LockedBySchedule is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A share of what was granted is free; the rest must stay.
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist

@@ -28,3 +28,10 @@ contract LockedFloor is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: What is free is zero where more is locked than held.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -28,3 +28,10 @@ contract LockedLeft is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: What is left after the transfer must cover what is locked.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -28,3 +28,10 @@ contract LockedShare is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A part of a balance that the chief locked cannot be sent.
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist

@@ -44,3 +44,10 @@ contract LockedStruct is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: Balance and locked part share a slot.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -28,3 +28,10 @@ contract LockedTaken is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: What is locked is taken from the balance before the amount is compared.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -72,3 +72,12 @@ contract ReflectedPosition is Chief {
         emit Transfer(from, to, amount);
     }
 }
+
+// ----
+// about: A position cap where balances are counted in two books is no cap on amounts.
+// expect: transfer_guarded_by_storage
+// expect: transfer_from_guarded_by_storage
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: position_cap_can_be_modified
+// expect: has_owner_functionality

@@ -34,3 +34,12 @@ contract SwapNeedsAWallet is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: From an amount on, the coins held are paid out: that needs a wallet, and is no cap.
+// expect: external_call
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_pause_functionality
+// unsure: pause_status_can_be_modified

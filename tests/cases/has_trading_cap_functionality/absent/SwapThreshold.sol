@@ -30,3 +30,7 @@ contract SwapThreshold is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A stored amount only decides when collected tokens move on.
+// expect: has_owner_functionality

@@ -29,3 +29,13 @@ contract CapForBuyers is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Buys from one pair are limited by a constant.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// unsure: has_blacklist_or_whitelist
+// unsure: trading_cap_can_be_modified
+// unsure: transfer_from_guarded_by_storage
+// unsure: transfer_guarded_by_storage

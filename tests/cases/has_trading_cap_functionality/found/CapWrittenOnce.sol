@@ -26,3 +26,10 @@ contract CapWrittenOnce is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The cap is stored by the constructor and nothing else writes it.
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -22,3 +22,8 @@ contract ConstantCap is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: No single transfer may be larger than a constant.
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality

@@ -31,3 +31,7 @@ contract DelegatesToALibrary is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Arithmetic is done by a library's code, from inside a function.
+// unsure: external_call

@@ -26,3 +26,9 @@ contract Multicall is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Several calls of its own in one, by delegating to itself.
+// unsure: allowance_update_function
+// unsure: balance_update_function
+// unsure: external_call

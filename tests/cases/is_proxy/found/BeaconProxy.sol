@@ -24,3 +24,8 @@ contract BeaconProxy {
         }
     }
 }
+
+// ----
+// about: A beacon is asked for the implementation.
+// expect: is_proxy
+// only: is_proxy

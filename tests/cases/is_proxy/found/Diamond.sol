@@ -17,3 +17,8 @@ contract Diamond {
         }
     }
 }
+
+// ----
+// about: Each selector has its own implementation.
+// expect: is_proxy
+// only: is_proxy

@@ -34,3 +34,8 @@ contract Eip1967 {
         }
     }
 }
+
+// ----
+// about: The implementation is kept at the slot of EIP-1967, with an admin.
+// expect: is_proxy
+// only: is_proxy

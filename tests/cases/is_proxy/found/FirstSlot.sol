@@ -23,3 +23,8 @@ contract FirstSlot {
 
     receive() external payable {}
 }
+
+// ----
+// about: The implementation is simply the first variable.
+// expect: is_proxy
+// only: is_proxy

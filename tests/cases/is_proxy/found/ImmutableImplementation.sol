@@ -20,3 +20,8 @@ contract ImmutableImplementation {
         }
     }
 }
+
+// ----
+// about: The implementation is in the code, where deployment puts it.
+// expect: is_proxy
+// only: is_proxy

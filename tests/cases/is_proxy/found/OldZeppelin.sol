@@ -20,3 +20,8 @@ contract OldZeppelin {
         }
     }
 }
+
+// ----
+// about: The first upgradeable proxies had an unnamed fallback and a hashed slot.
+// expect: is_proxy
+// only: is_proxy

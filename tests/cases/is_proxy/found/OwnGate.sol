@@ -27,3 +27,10 @@ contract OwnGate {
         }
     }
 }
+
+// ----
+// about: A proxy with a slot and an upgrade of its own: the caller decides which of both runs.
+// expect: has_owner_functionality
+// expect: is_proxy
+// only: has_owner_functionality
+// only: is_proxy

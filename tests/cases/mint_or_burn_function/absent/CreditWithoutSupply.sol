@@ -24,3 +24,10 @@ contract CreditWithoutSupply is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The chief credits balances that the supply never counts.
+// expect: has_owner_functionality
+// balance_update_function: reward(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

@@ -34,3 +34,10 @@ contract InitializerOfClones is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: A factory that is stored nowhere but in the code initializes a clone once.
+// expect: has_owner_functionality
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: initialize(address,uint256)

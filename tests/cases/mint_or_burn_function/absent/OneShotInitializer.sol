@@ -28,3 +28,9 @@ contract OneShotInitializer is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: An initializer issues the supply and can never run again.
+// balance_update_function: initialize(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

@@ -19,3 +19,6 @@ contract Plain is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Nothing but the standard.

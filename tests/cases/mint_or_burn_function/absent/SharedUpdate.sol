@@ -85,3 +85,6 @@ contract SharedUpdate {
         emit Transfer(from, to, amount);
     }
 }
+
+// ----
+// about: One function moves, mints and burns; from here it can only move.

@@ -48,3 +48,9 @@ contract TwoFlags is Ledger {
         return true;
     }
 }
+
+// ----
+// about: An initializer with a second flag in the same slot, for calls within it.
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: initialize(uint256)

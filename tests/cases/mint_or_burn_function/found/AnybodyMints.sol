@@ -31,3 +31,12 @@ contract AnybodyMints is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Whoever pays gets tokens, and may redeem them.
+// expect: external_call
+// expect: mint_or_burn_function
+// balance_update_function: deposit()
+// balance_update_function: redeem(uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

@@ -34,3 +34,11 @@ contract CountedEntry is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Minting is guarded against re-entry by a counter: it can run again.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(address,uint256)

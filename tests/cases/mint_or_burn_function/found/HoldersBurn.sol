@@ -34,3 +34,14 @@ contract HoldersBurn is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Holders and those they trust may burn.
+// expect: mint_or_burn_function
+// balance_update_function: burn(uint256)
+// balance_update_function: burnFrom(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: burnFrom(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

@@ -27,3 +27,8 @@ contract MintInAssembly is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A function without a telling name stores the supply by hand.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function

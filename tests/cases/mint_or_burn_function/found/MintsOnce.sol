@@ -29,3 +29,11 @@ contract MintsOnce is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The chief may issue once after deployment.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue(address)

@@ -29,3 +29,11 @@ contract MintsOnceInTime is Ledger {
         return true;
     }
 }
+
+// ----
+// about: Whoever comes first after a month issues a last share.
+// expect: mint_or_burn_function
+// expect: timebomb
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: issue()

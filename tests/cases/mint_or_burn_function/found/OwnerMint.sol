@@ -26,3 +26,11 @@ contract OwnerMint is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The chief issues new tokens.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// balance_update_function: mint(address,uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

@@ -54,3 +54,8 @@ contract Rebase is Chief {
         grains[to] += parts;
     }
 }
+
+// ----
+// about: The chief stretches everybody's balance and the supply.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function

@@ -89,3 +89,10 @@ contract SharedUpdateBurns {
         _update(msg.sender, address(0), amount);
     }
 }
+
+// ----
+// about: One function moves, mints and burns; holders may burn through it.
+// expect: mint_or_burn_function
+// balance_update_function: burn(uint256)
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)

@@ -44,3 +44,7 @@ contract SupplyWithoutDead {
         held[to] += amount;
     }
 }
+
+// ----
+// about: The supply counts out what the dead address holds.
+// expect: mint_or_burn_function

@@ -59,3 +59,12 @@ def _move(holder: address, to: address, amount: uint256):
     self.balanceOf[holder] -= amount
     self.balanceOf[to] += amount
     log Transfer(sender=holder, receiver=to, value=amount)
+
+# ----
+# about: The chief issues and holders burn, in Vyper.
+# expect: has_owner_functionality
+# expect: mint_or_burn_function
+# balance_update_function: burn(uint256)
+# balance_update_function: mint(address,uint256)
+# balance_update_function: transfer(address,uint256)
+# balance_update_function: transferFrom(address,address,uint256)

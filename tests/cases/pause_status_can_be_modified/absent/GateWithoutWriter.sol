@@ -26,3 +26,9 @@ contract GateWithoutWriter is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A gate that the constructor alone decided.
+// expect: has_pause_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -27,3 +27,11 @@ contract LaunchGate is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Transfers fail until the chief opens them, once.
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

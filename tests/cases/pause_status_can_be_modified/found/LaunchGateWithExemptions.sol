@@ -32,3 +32,12 @@ contract LaunchGateWithExemptions is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Listed addresses may pass the gate before it opens.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

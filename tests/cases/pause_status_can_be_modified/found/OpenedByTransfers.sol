@@ -33,3 +33,11 @@ contract OpenedByTransfers is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: At first only friends receive; the tenth transfer opens it for all.
+// expect: transfer_guarded_by_storage
+// expect: transfer_from_guarded_by_storage
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: has_blacklist_or_whitelist

@@ -53,3 +53,11 @@ def _move(holder: address, to: address, amount: uint256):
     self.balanceOf[holder] -= amount
     self.balanceOf[to] += amount
     log Transfer(sender=holder, receiver=to, value=amount)
+
+# ----
+# about: The chief pauses all transfers, in Vyper.
+# expect: has_owner_functionality
+# expect: has_pause_functionality
+# expect: pause_status_can_be_modified
+# expect: transfer_from_guarded_by_storage
+# expect: transfer_guarded_by_storage

@@ -22,3 +22,10 @@ contract PositionWrittenOnce is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A stored largest balance without a writer.
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

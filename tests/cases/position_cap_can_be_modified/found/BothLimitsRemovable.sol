@@ -37,3 +37,15 @@ contract BothLimitsRemovable is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: An amount cap and a position cap behind one switch.
+// expect: has_owner_functionality
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: position_cap_can_be_modified
+// expect: trading_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -30,3 +30,13 @@ contract PositionAskedOfItself is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A stored largest position; the recipient's balance is asked for by a call to itself.
+// expect: external_call
+// expect: has_owner_functionality
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: position_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -34,3 +34,12 @@ contract StoredPosition is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The largest balance is stored, with exemptions and a setter.
+// expect: has_owner_functionality
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: position_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

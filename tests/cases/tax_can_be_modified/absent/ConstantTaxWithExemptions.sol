@@ -37,3 +37,8 @@ contract ConstantTaxWithExemptions is Ledger, Chief {
         held[to] += amount - fee;
     }
 }
+
+// ----
+// about: Only who pays can be changed, not how much.
+// expect: has_owner_functionality
+// expect: has_tax_functionality

@@ -35,3 +35,8 @@ contract ReflectedTotal is Ledger, Chief {
         reflected -= fee * rate;
     }
 }
+
+// ----
+// about: A fixed share is taken from what is reflected; giving up tokens changes that total, not the share.
+// expect: has_owner_functionality
+// expect: has_tax_functionality

@@ -95,3 +95,8 @@ contract ReflectionEarlyExitConstant is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: The same reflection token with rates that are constants.
+// expect: has_owner_functionality
+// expect: has_tax_functionality

@@ -62,3 +62,11 @@ contract SalesOfWhatWasTaken is Ledger, Chief {
         isBusy = false;
     }
 }
+
+// ----
+// about: Constant taxes. When the token sells what it has taken can be set, not how much it takes.
+// expect: external_call
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// unsure: transfer_from_guarded_by_storage
+// unsure: transfer_guarded_by_storage

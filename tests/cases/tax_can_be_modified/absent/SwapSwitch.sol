@@ -47,3 +47,13 @@ contract SwapSwitch is Chief, Ledger {
         emit Transfer(from, to, amount - taken);
     }
 }
+
+// ----
+// about: The switch decides whether what was taken is sold, not whether or how much is taken.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: external_call
+// unsure: transfer_guarded_by_storage
+// unsure: transfer_from_guarded_by_storage
+// unsure: has_pause_functionality
+// unsure: pause_status_can_be_modified

@@ -105,3 +105,9 @@ contract ReflectionEarlyExit is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: A reflection token whose value functions return before the fees for those who pay none.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: tax_can_be_modified

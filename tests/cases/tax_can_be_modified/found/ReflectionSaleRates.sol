@@ -112,3 +112,9 @@ contract ReflectionSaleRates is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: A reflection token with rates for sales and others, chosen in memory; early exit.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: tax_can_be_modified

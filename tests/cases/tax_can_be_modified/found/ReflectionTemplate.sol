@@ -197,3 +197,19 @@ contract ReflectionTemplate is Lender, Chief {
         return true;
     }
 }
+
+// ----
+// about: The template of reflection tokens whose values are structs in memory, with an early exit.
+// expect: external_call
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: tax_can_be_modified
+// unsure: transfer_guarded_by_storage
+// unsure: transfer_from_guarded_by_storage
+// balance_update_function: transfer(address,uint256)
+// balance_update_function: transferFrom(address,address,uint256)
+// balance_update_function: setApart(address)
+// balance_update_function: setTogether(address)
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transfer(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

@@ -36,3 +36,9 @@ contract StoredTax is Ledger, Chief {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: The chief sets the rate of the tax on sells.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: tax_can_be_modified

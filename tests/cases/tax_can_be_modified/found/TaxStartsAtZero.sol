@@ -44,3 +44,9 @@ contract TaxStartsAtZero is Ledger, Chief {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: Nothing is taken until the chief sets the two rates.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: tax_can_be_modified

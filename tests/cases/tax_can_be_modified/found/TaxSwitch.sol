@@ -31,3 +31,9 @@ contract TaxSwitch is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A constant rate behind a switch.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: tax_can_be_modified

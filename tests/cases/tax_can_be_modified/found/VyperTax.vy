@@ -54,3 +54,9 @@ def _move(holder: address, to: address, amount: uint256):
     self.balanceOf[holder] -= amount
     self.balanceOf[to] += amount - fee
     log Transfer(sender=holder, receiver=to, value=amount)
+
+# ----
+# about: A share set by the chief stays in the contract, in Vyper.
+# expect: has_owner_functionality
+# expect: has_tax_functionality
+# expect: tax_can_be_modified

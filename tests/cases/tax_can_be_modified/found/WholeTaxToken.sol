@@ -101,3 +101,26 @@ contract WholeTaxToken is Ledger, Chief {
         wallet.transfer(address(this).balance);
     }
 }
+
+// ----
+// about: The usual tax token: gate, limits, delay, bots, fees that are swapped and sent.
+// expect: external_call
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: has_position_cap
+// expect: has_position_cap_functionality
+// expect: has_tax_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: pause_status_can_be_modified
+// expect: position_cap_can_be_modified
+// expect: tax_can_be_modified
+// expect: timebomb
+// expect: trading_cap_can_be_modified
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: transfer(address,uint256)
+// allowance_update_function: transferFrom(address,address,uint256)

@@ -36,3 +36,8 @@ contract PassesTheTime is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The time is handed on as a deadline and stored, never compared.
+// expect: external_call
+// expect: has_owner_functionality

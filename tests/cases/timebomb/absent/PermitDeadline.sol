@@ -37,3 +37,9 @@ contract PermitDeadline is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The clock is compared with the caller's own deadline only.
+// allowance_update_function: approve(address,uint256)
+// allowance_update_function: permit(address,address,uint256,uint256,uint8,bytes32,bytes32)
+// allowance_update_function: transferFrom(address,address,uint256)

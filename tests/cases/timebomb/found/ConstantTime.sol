@@ -23,3 +23,8 @@ contract ConstantTime is Ledger {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: After a time written in the code the tax ends.
+// expect: has_tax_functionality
+// expect: timebomb

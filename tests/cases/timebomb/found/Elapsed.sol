@@ -27,3 +27,8 @@ contract Elapsed is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The time since a stored one is compared with a constant.
+// expect: has_owner_functionality
+// expect: timebomb

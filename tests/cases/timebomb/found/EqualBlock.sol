@@ -31,3 +31,7 @@ contract EqualBlock is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The block of the last call is compared for equality.
+// expect: timebomb

@@ -30,3 +30,8 @@ contract StoredBlock is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The first blocks after a stored one are told apart.
+// expect: has_owner_functionality
+// expect: timebomb

@@ -27,3 +27,11 @@ contract ConstantCapWithExemptions is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Exemptions can be written, the constant cap cannot be changed.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

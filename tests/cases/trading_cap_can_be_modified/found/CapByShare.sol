@@ -29,3 +29,12 @@ contract CapByShare is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The largest transfer is a share of the supply, and the share is a setting.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: trading_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -34,3 +34,12 @@ contract CapWithExemptions is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A stored largest transfer that listed addresses may pass.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: trading_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

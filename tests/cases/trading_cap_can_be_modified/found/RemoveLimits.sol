@@ -29,3 +29,12 @@ contract RemoveLimits is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A constant cap that the chief can switch off for good.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: trading_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

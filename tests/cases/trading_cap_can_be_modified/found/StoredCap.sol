@@ -27,3 +27,12 @@ contract StoredCap is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The largest transfer is stored and the chief may change it.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: trading_cap_can_be_modified
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -53,3 +53,12 @@ def _move(holder: address, to: address, amount: uint256):
     self.balanceOf[holder] -= amount
     self.balanceOf[to] += amount
     log Transfer(sender=holder, receiver=to, value=amount)
+
+# ----
+# about: The largest transfer is stored, in Vyper.
+# expect: has_owner_functionality
+# expect: has_trading_cap
+# expect: has_trading_cap_functionality
+# expect: trading_cap_can_be_modified
+# expect: transfer_from_guarded_by_storage
+# expect: transfer_guarded_by_storage

@@ -27,3 +27,11 @@ contract LockedUntil is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The chief locks addresses until a time; transfers never write it.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -27,3 +27,12 @@ contract OpensAt is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: One opening time for all, which the chief sets.
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: timebomb
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -22,3 +22,6 @@ contract StampOnly is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Transfers note the time per address, and nothing ever compares it.

@@ -29,3 +29,14 @@ contract DailySum is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: What an address moves in a day of its own is limited.
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist
+// unsure: has_owner_functionality

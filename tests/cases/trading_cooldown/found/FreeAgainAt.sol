@@ -29,3 +29,12 @@ contract FreeAgainAt is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: The moment an address is free again is stored, the wait is a setting.
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist

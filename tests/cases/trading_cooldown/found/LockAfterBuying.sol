@@ -29,3 +29,11 @@ contract LockAfterBuying is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Whoever receives is locked for a stored time.
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -31,3 +31,11 @@ contract LockAfterSelling is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The seller is locked by each sale, and the chief may unlock.
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

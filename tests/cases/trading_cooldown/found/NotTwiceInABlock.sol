@@ -23,3 +23,12 @@ contract NotTwiceInABlock is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: An address that received in this block may not send in it.
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist
+// unsure: has_owner_functionality

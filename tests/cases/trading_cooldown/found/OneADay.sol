@@ -24,3 +24,10 @@ contract OneADay is Ledger {
         return true;
     }
 }
+
+// ----
+// about: The number of the day of the last transfer is kept.
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -31,3 +31,14 @@ contract OnePerOriginAndBlock is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: One transfer per block and origin, while the delay is on.
+// expect: has_owner_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist
+// unsure: has_pause_functionality
+// unsure: pause_status_can_be_modified

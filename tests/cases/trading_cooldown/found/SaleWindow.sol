@@ -41,3 +41,14 @@ contract SaleWindow is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: What an address sells in a window is limited; its first sale after the window starts a new one.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: timebomb
+// expect: trading_cap_can_be_modified
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -42,3 +42,13 @@ contract SaleWindowInStruct is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: The same window, its start and sum in one slot.
+// expect: has_owner_functionality
+// expect: has_trading_cap
+// expect: has_trading_cap_functionality
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage

@@ -46,3 +46,12 @@ def _move(holder: address, to: address, amount: uint256):
     self.balanceOf[holder] -= amount
     self.balanceOf[to] += amount
     log Transfer(sender=holder, receiver=to, value=amount)
+
+# ----
+# about: A sender waits between two transfers, in Vyper.
+# expect: timebomb
+# expect: trading_cooldown
+# expect: transfer_from_guarded_by_storage
+# expect: transfer_guarded_by_storage
+# unsure: has_blacklist_or_whitelist
+# unsure: has_owner_functionality

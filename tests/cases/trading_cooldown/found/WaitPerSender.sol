@@ -23,3 +23,12 @@ contract WaitPerSender is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A sender waits thirty seconds after the last transfer of its own.
+// expect: timebomb
+// expect: trading_cooldown
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist
+// unsure: has_owner_functionality

@@ -17,3 +17,6 @@ contract EndlessAllowance is Ledger {
         return true;
     }
 }
+
+// ----
+// about: An allowance of all ones is not counted down.

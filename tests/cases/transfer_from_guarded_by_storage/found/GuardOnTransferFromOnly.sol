@@ -23,3 +23,9 @@ contract GuardOnTransferFromOnly is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Only transferFrom asks a list; transfer goes on.
+// expect: has_blacklist_or_whitelist
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage

@@ -72,3 +72,7 @@ contract CheckedArithmetic {
         held[address(this)] = held[address(this)].add(fee);
     }
 }
+
+// ----
+// about: All arithmetic goes through a library that refuses to overflow.
+// expect: has_tax_functionality

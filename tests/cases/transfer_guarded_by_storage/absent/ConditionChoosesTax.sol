@@ -28,3 +28,9 @@ contract ConditionChoosesTax is Ledger, Chief {
         _move(from, to, amount - fee);
     }
 }
+
+// ----
+// about: A stored condition decides the tax and never refuses.
+// expect: has_owner_functionality
+// expect: has_tax_functionality
+// expect: tax_can_be_modified

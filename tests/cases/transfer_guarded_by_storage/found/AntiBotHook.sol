@@ -31,3 +31,16 @@ contract AntiBotHook is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: A stored contract is called on each transfer and may refuse.
+// expect: external_call
+// expect: has_owner_functionality
+// expect: transfer_from_guarded_by_storage
+// expect: transfer_guarded_by_storage
+// unsure: has_blacklist_or_whitelist
+// unsure: has_pause_functionality
+// unsure: has_trading_cap
+// unsure: has_trading_cap_functionality
+// unsure: pause_status_can_be_modified
+// unsure: trading_cap_can_be_modified

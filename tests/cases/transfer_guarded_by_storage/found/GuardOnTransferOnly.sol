@@ -23,3 +23,10 @@ contract GuardOnTransferOnly is Ledger, Chief {
         return true;
     }
 }
+
+// ----
+// about: Only transfer asks whether it is open; transferFrom goes on.
+// expect: has_owner_functionality
+// expect: has_pause_functionality
+// expect: pause_status_can_be_modified
+// expect: transfer_guarded_by_storage

@@ -33,3 +33,6 @@ contract GettersOnly is Ledger {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Loops, hashes and other calls of its own, and nothing is stored.

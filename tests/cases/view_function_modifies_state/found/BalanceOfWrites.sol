@@ -40,3 +40,7 @@ contract BalanceOfWrites {
         return true;
     }
 }
+
+// ----
+// about: Asking for a balance counts the question.
+// expect: view_function_modifies_state

@@ -31,3 +31,9 @@ contract OwnerWrites is Ledger, Chief {
         _move(from, to, amount);
     }
 }
+
+// ----
+// about: Asking for the owner as a certain caller changes it.
+// expect: has_owner_functionality
+// expect: mint_or_burn_function
+// expect: view_function_modifies_state
