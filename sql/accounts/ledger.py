@@ -14,12 +14,15 @@ from sql.engine.database import Database, Transaction
 from sql.engine.database_layout import DatabaseLayout
 from sql.engine.fleet_database import connect
 from sql.engine.sqlite_file import FileLayout, SqliteFile
-from sql.engine.statements import LEDGER_QUERIES, LEDGER_SCHEMA, POSTGRES_LEDGER_SCHEMA
 from sql.engine.table_rows import KeyRow
+
+_HERE = Path(__file__).parent
+LEDGER_QUERIES = _HERE / "ledger.sql"
+LEDGER_SCHEMA = _HERE / "schema"
 
 LEDGER_LAYOUT = FileLayout(schema=LEDGER_SCHEMA, queries=LEDGER_QUERIES, synchronous="full")
 LEDGER = DatabaseLayout(
-    schema=POSTGRES_LEDGER_SCHEMA,
+    schema=_HERE / "postgres_schema",
     queries=LEDGER_QUERIES,
     versions="ledger_version",
     turns="ledger_writer",

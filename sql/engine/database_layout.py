@@ -4,14 +4,16 @@ from pathlib import Path
 
 import msgspec
 
+from sql.engine.statements import Queries
+
 
 class DatabaseLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Tables of one kind in a PostgreSQL database, and how they are written."""
 
     schema: Path
     """Folder of numbered migrations."""
-    queries: Path
-    """Folder of the statements that run on it."""
+    queries: Queries
+    """Home of the statements that run on it."""
     versions: str
     """Table of the migrations that have been made."""
     turns: str

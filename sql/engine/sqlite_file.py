@@ -19,7 +19,7 @@ import msgspec
 from core.errors import StoreError
 from sql.engine.columns import rows_to_insert
 from sql.engine.database import OnConflict, Reader, Transaction
-from sql.engine.statements import load_migrations, load_statement
+from sql.engine.statements import Queries, load_migrations, load_statement
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -37,7 +37,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Path
     """Folder of numbered migrations."""
-    queries: Path
+    queries: Queries
     """Folder of the statements that run on it."""
     synchronous: Literal["normal", "full"]
     """full: a commit is on disk when it returns. normal: a power cut may take back the last
@@ -51,7 +51,7 @@ class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
 class SqliteReader(Reader):
     """Statements on one connection of a file."""
 
-    def __init__(self, connection: sqlite3.Connection, queries: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, queries: Queries) -> None:
         self._connection = connection
         self._queries = queries
 

@@ -14,7 +14,7 @@ from core.errors import StoreError
 from core.evm.primitives import Address
 from sql.engine.columns import blob
 from sql.engine.postgres.connection_limits import PostgresConnection
-from sql.engine.postgres.single_statements import QUERIES, SingleStatements
+from sql.engine.postgres.single_statements import FLEET_QUERIES, SingleStatements
 from sql.engine.postgres.statement_text import load_numbered
 from sql.engine.postgres.write_guard import WriteGuard
 
@@ -254,7 +254,7 @@ class AnalysisRuns:
 
     def guard_of(self, run: TokenRun) -> WriteGuard:
         """Return the condition under which the run may write: that it was not taken over."""
-        statement = load_numbered("runs/lock_run", QUERIES)
+        statement = load_numbered("runs/lock_run", FLEET_QUERIES)
         params = self._key(run)
 
         def check(connection: PostgresConnection) -> None:

@@ -15,7 +15,7 @@ from sql.lake.batch_sums import BatchSums
 from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_place import ALONE, StreamingDatabase, Turn
 
-SERVING_QUERIES: Final = Path(__file__).parent / "serving_queries"
+SERVING_QUERIES: Final = Path(__file__).with_name("serving.sql")
 
 DELETED_AT_ONCE: Final = 2_000
 """Rows in one transaction of a deletion."""

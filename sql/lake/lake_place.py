@@ -15,7 +15,7 @@ from core.errors import StoreError
 from sql.engine.database import Database
 from sql.engine.process_lock import held_alone
 from sql.engine.sqlite_file import FileLayout, SqliteFile
-from sql.engine.statements import SCHEMA, Engine
+from sql.engine.statements import SCHEMA, Engine, Queries
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.durable import put_on_disk
@@ -138,7 +138,7 @@ class LakePlace(ABC):
         """Write Parquet files through to the disk. Raises OSError."""
 
     @abstractmethod
-    def open_batches(self, queries: Path, turn: Turn) -> StreamingDatabase:
+    def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
         """Open the serving state for statements of a folder. Raises StoreError."""
 
     @abstractmethod
@@ -256,7 +256,7 @@ class FilePlace(LakePlace):
         """Write files through. Raises OSError."""
         put_on_disk(map(Path, names))
 
-    def open_batches(self, queries: Path, turn: Turn) -> StreamingDatabase:
+    def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
         """Open the file; a commit here puts all earlier ones of other connections on disk too.
 
         Raises StoreError, also when there is no such file.

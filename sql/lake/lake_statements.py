@@ -1,4 +1,4 @@
-"""Loader of the lake's SQL: schema, layout and statements, one statement a file."""
+"""Loader of the lake's SQL: schema, layout and statements."""
 
 from functools import cache
 from pathlib import Path
@@ -12,8 +12,8 @@ from sql.engine.statements import (
 )
 
 _HERE = Path(__file__).parent
-LAKE_QUERIES = _HERE / "queries"
-LAKE_SCANS = _HERE / "scans"
+LAKE_QUERIES = _HERE / "lake.sql"
+LAKE_SCANS = _HERE / "scans.sql"
 LAKE_SCHEMA = _HERE / "schema"
 
 
@@ -24,7 +24,7 @@ def load_lake_migrations() -> tuple[Migration, ...]:
 
 @cache
 def load_lake_statement(query: str) -> str:
-    """Return the text of `verb_noun`. Raises FileNotFoundError: a misspelt name is a bug."""
+    """Return the text of `verb_noun`. Raises LookupError for an unknown name."""
     return load_statement(query, LAKE_QUERIES)
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from sql.accounts.ledger import LEDGER_QUERIES, LEDGER_SCHEMA
 from sql.engine.statements import (
-    LEDGER_QUERIES,
-    LEDGER_SCHEMA,
     QUERIES,
     SCHEMA,
+    Queries,
     list_postgres_statements,
     list_statements,
     load_migrations,
@@ -126,8 +126,48 @@ def test_a_name_is_of_one_statement() -> None:
     assert len(FOLDERS) == len(STORE_NAMES) + len(LEDGER_NAMES) + len(SERVING_NAMES)
 
 
+def test_a_misspelt_statement_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="no SQL statement 'watches/find_wach' in"):
+        load_statement("watches/find_wach")
+    with pytest.raises(LookupError, match="no SQL statement 'find' in"):
+        load_postgres_statement("find", written(tmp_path, "-- name: found\nselect 1\n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-- name: find\nselect 1\n\n-- name: find\nselect 2\n",
+        "-- name: find\nselect 1\n\n-- name: list\nselect 2\n\n-- name: find postgres\nselect 3\n",
+        "-- name: find mysql\nselect 1\n",
+        "select 1\n\n-- name: find\nselect 1\n",
+    ],
+    ids=["defined twice", "not below its statement", "another engine", "without a name"],
+)
+def test_a_malformed_file_of_statements_is_rejected(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"own\.sql"):
+        list_statements(written(tmp_path, text))
+
+
+def test_a_block_is_kept_word_for_word(tmp_path: Path) -> None:
+    first = "-- One number.\n\nselect 1 -- name: of nothing\n"
+    own = "select 2\n"
+    text = f"-- name: find\n{first}\n\n-- name: find postgres\n{own}\n-- name: list\nselect 3\n"
+    queries = written(tmp_path, text)
+    assert load_statement("find", queries) == first
+    assert load_postgres_statement("find", queries) == own
+    assert load_postgres_statement("list", queries) == load_statement("list", queries)
+    assert list_statements(queries) == ["find", "list"]
+    assert list_postgres_statements(queries) == ["find"]
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "own.sql"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 @pytest.mark.parametrize("folder", [QUERIES, LEDGER_QUERIES], ids=["store", "ledger"])
-def test_a_statement_opens_by_saying_what_one_row_is(folder: Path) -> None:
+def test_a_statement_opens_by_saying_what_one_row_is(folder: Queries) -> None:
     for name in list_statements(folder):
         assert NAME.fullmatch(name), name
         for text in (load_statement(name, folder), load_postgres_statement(name, folder)):

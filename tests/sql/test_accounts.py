@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sql.accounts.accounts import Accounts, Session
-from sql.accounts.ledger import Ledger
-from sql.engine.statements import LEDGER_SCHEMA, load_migrations
+from sql.accounts.ledger import LEDGER_SCHEMA, Ledger
+from sql.engine.statements import load_migrations
 
 NOW_S = 1_790_000_000.5
 

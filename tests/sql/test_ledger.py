@@ -14,6 +14,7 @@ from config.plans import Plan, load_plans
 from core.errors import StoreError
 from sql.accounts.ledger import (
     LEDGER_LAYOUT,
+    LEDGER_SCHEMA,
     AlreadyIssued,
     Calls,
     Ledger,
@@ -23,7 +24,7 @@ from sql.accounts.ledger import (
     digest_of,
 )
 from sql.engine.sqlite_file import SqliteFile
-from sql.engine.statements import LEDGER_SCHEMA, load_migrations
+from sql.engine.statements import load_migrations
 from tests.sql.empty_files import ledger_at
 from tests.sql.processes import read_line, start
 

@@ -10,7 +10,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,6 +28,7 @@ from sql.engine.postgres.migrations import migrate, read_primary_keys
 from sql.engine.postgres.postgres_url import shown_url
 from sql.engine.postgres.statement_text import NumberedStatement, load_numbered
 from sql.engine.postgres.write_guard import check_guard
+from sql.engine.statements import Queries
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -54,7 +54,7 @@ class PostgresReader(Reader):
     """Statements on one connection."""
 
     def __init__(
-        self, connection: PostgresConnection, pool: ConnectionPool, *, name: str, queries: Path
+        self, connection: PostgresConnection, pool: ConnectionPool, *, name: str, queries: Queries
     ) -> None:
         self._connection = connection
         self._pool = pool
@@ -123,7 +123,7 @@ class PostgresTransaction(PostgresReader, Transaction):
         pool: ConnectionPool,
         *,
         name: str,
-        queries: Path,
+        queries: Queries,
         keys: Mapping[str, Sequence[str]],
     ) -> None:
         """`keys`: the columns of each table's primary key."""

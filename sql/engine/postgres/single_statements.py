@@ -13,10 +13,12 @@ from sql.engine.postgres.connection_pool import ConnectionPool
 from sql.engine.postgres.postgres_database import translated
 from sql.engine.postgres.postgres_url import shown_url
 from sql.engine.postgres.statement_text import load_numbered
+from sql.engine.statements import Queries
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-QUERIES = Path(__file__).parent / "queries"
+_HERE = Path(__file__).parent
+FLEET_QUERIES: Queries = (_HERE, _HERE.parents[1] / "fleet")
 
 COORDINATION_LIMITS = ConnectionLimits(
     connect_s=2.0, statement_s=3.0, silence_s=2.0, turn_s=2.0, idle_s=3.0, connections=8
@@ -27,7 +29,7 @@ _WRITE = "begin isolation level read committed, read write"
 
 
 class SingleStatements:
-    """Runs statements of sql/engine/postgres/queries on one database. Thread-safe."""
+    """Runner of single statements on one database. Thread-safe."""
 
     def __init__(self, url: str, *, limits: ConnectionLimits = COORDINATION_LIMITS) -> None:
         """`url` of a database that has been migrated. Raises StoreError for one that is none."""
@@ -41,7 +43,7 @@ class SingleStatements:
     def run(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Run a statement and commit; return its rows as structs. Raises StoreError; then it may
         have been committed all the same."""
-        statement = load_numbered(query, QUERIES)
+        statement = load_numbered(query, FLEET_QUERIES)
         values = [params[name] for name in statement.names]
         with (
             translated(self.name, doing=query),

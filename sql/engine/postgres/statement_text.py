@@ -2,11 +2,10 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
-from sql.engine.statements import load_postgres_statement
+from sql.engine.statements import Queries, load_postgres_statement
 
 _NAMED = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 _PLAIN = re.compile(r"\?(\d*)")
@@ -24,9 +23,9 @@ class NumberedStatement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def load_numbered(query: str, folder: Path) -> NumberedStatement:
-    """Return the statement `area/verb_noun`. Raises FileNotFoundError."""
-    return number_parameters(load_postgres_statement(query, folder))
+def load_numbered(query: str, queries: Queries) -> NumberedStatement:
+    """Return a statement by its name. Raises LookupError for an unknown one."""
+    return number_parameters(load_postgres_statement(query, queries))
 
 
 def number_parameters(text: str) -> NumberedStatement:

@@ -20,7 +20,7 @@ from sql.engine.postgres.fenced_database import FencedDatabase
 from sql.engine.postgres.leases import LeaseTerm
 from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.postgres.postgres_url import shown_url
-from sql.engine.statements import Engine
+from sql.engine.statements import Engine, Queries
 from sql.engine.store import SERVING, Store
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import ducklake_path, extension_path, sql_text
@@ -177,7 +177,7 @@ class DatabasePlace(LakePlace):
         if not self._is_remote:
             put_on_disk(map(Path, names))
 
-    def open_batches(self, queries: Path, turn: Turn) -> StreamingDatabase:
+    def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
         """Connect; what is written is under the lease, if there is one. Raises StoreError."""
         layout = DatabaseLayout(
             schema=SERVING.schema,

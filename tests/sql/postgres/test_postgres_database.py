@@ -252,9 +252,9 @@ class One(msgspec.Struct, frozen=True):
     number: int
 
 
-def with_queries(folder: Path) -> DatabaseLayout:
+def with_queries(queries: Path) -> DatabaseLayout:
     """The serving state with statements of the tests' own."""
-    return msgspec.structs.replace(SERVING, queries=folder)
+    return msgspec.structs.replace(SERVING, queries=queries)
 
 
 @pytest.fixture
@@ -265,11 +265,11 @@ def own_statements(tmp_path: Path, empty_databases: EmptyDatabases) -> Iterator[
         "slow": "select 1 as number from pg_sleep(30)",
         "count": "select number from generate_series(1, $most) as number",
     }
-    for name, text in texts.items():
-        (tmp_path / f"{name}.sql").write_text(text)
+    queries = tmp_path / "own.sql"
+    queries.write_text("".join(f"-- name: {name}\n{text}\n" for name, text in texts.items()))
     with (
         empty_databases.lent() as url,
-        closing(PostgresDatabase(url, with_queries(tmp_path), limits=HASTY)) as database,
+        closing(PostgresDatabase(url, with_queries(queries), limits=HASTY)) as database,
     ):
         yield database
 
@@ -302,11 +302,11 @@ def test_a_text_comes_back_without_what_postgresql_cannot_hold(
 def own_text(
     tmp_path_factory: pytest.TempPathFactory, empty_databases: EmptyDatabases
 ) -> Iterator[PostgresDatabase]:
-    folder = tmp_path_factory.mktemp("queries")
-    (folder / "echo.sql").write_text("select $text as text")
+    queries = tmp_path_factory.mktemp("queries") / "own.sql"
+    queries.write_text("-- name: echo\nselect $text as text\n")
     with (
         empty_databases.lent() as url,
-        closing(PostgresDatabase(url, with_queries(folder))) as database,
+        closing(PostgresDatabase(url, with_queries(queries))) as database,
     ):
         yield database
 

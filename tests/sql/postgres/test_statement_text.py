@@ -1,15 +1,15 @@
 """Protects how statements are numbered, and that PostgreSQL takes each of them."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sql.accounts.ledger import LEDGER_QUERIES
 from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.postgres.statement_text import load_numbered, number_parameters
-from sql.engine.statements import LEDGER_QUERIES, QUERIES, list_postgres_statements, list_statements
+from sql.engine.statements import QUERIES, Queries, list_postgres_statements, list_statements
 from sql.engine.store import Store
 
 CASES = [
@@ -43,7 +43,7 @@ def test_a_number_is_that_of_its_name(names: list[str]) -> None:
     [(name, folder) for folder in (QUERIES, LEDGER_QUERIES) for name in list_statements(folder)],
 )
 def test_a_statement_is_understood_on_the_empty_schema(
-    name: str, folder: Path, postgres_store: Store
+    name: str, folder: Queries, postgres_store: Store
 ) -> None:
     """Parsed and its types found, without a value for any parameter."""
     database = postgres_store._database

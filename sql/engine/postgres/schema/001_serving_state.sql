@@ -1,4 +1,4 @@
--- The serving state as the migrations of sql/schema leave it, whose comments say what each table
+-- The serving state as the migrations of sql/engine/schema leave it, whose comments say what each table
 -- holds. Flags are 0 and 1 here too, so that one statement fits both. Texts compare byte by byte, as
 -- they do there, whatever the database's own order is.
 

@@ -1,4 +1,4 @@
--- As sql/schema/018_funder.sql.
+-- As sql/engine/schema/018_funder.sql.
 
 create table funder (
     chain_id bigint not null,

@@ -1,4 +1,4 @@
--- As sql/schema/019_liquidity_events.sql.
+-- As sql/engine/schema/019_liquidity_events.sql.
 
 create table liquidity_event (
     chain_id bigint not null,

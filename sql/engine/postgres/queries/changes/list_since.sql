@@ -1,7 +1,0 @@
--- One row for each of at most $at_most tokens of the chains $chain_ids whose report has changed since the
--- chain's change in $changes, oldest change first.
-select known.chain_id, known.address, known.change
-from unnest($chain_ids::bigint[], $changes::bigint[]) as seen (chain_id, change)
-join report_change as known on known.chain_id = seen.chain_id and known.change > seen.change
-order by known.change
-limit $at_most

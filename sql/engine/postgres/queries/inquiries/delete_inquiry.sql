@@ -1,2 +1,0 @@
--- Deletes $inquiry: its asker waits no longer.
-delete from inquiry where inquiry = $inquiry

@@ -1,5 +1,0 @@
--- One row per token of batch {batch}, as text. SQLite runs it itself and finds each token by its
--- key, where DuckDB would read the whole table of tokens.
-select token_id, lower(hex(address)) as address
-from token
-where token_id in (select token_id from final_transfer where batch = {batch})

@@ -1,2 +1,0 @@
--- Opens a batch of a chain.
-insert into batch (chain_id) values (:chain_id)

@@ -1,2 +1,0 @@
--- Ends the session :digest.
-delete from session where digest = :digest

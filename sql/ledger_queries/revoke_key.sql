@@ -1,5 +1,0 @@
--- One row, or none: the key :key_id, revoked at :revoked_at_s just now.
-update api_key
-set revoked_at_s = :revoked_at_s
-where key_id = :key_id and revoked_at_s is null
-returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s, is_operator

@@ -1,2 +1,0 @@
--- Removes the balance under a key: it is nothing.
-delete from balance where key = ?

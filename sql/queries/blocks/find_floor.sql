@@ -1,2 +1,0 @@
--- One row: the lowest block of $chain_id that following may unwind.
-select number from window_floor where chain_id = $chain_id

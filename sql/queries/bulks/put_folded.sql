@@ -1,3 +1,0 @@
--- Notes how far the range $batch of a back-fill has come into the balances; NULL: it is whole.
-insert into bulk_folded (one, batch, after_key) values (1, $batch, $after_key)
-on conflict (one) do update set batch = excluded.batch, after_key = excluded.after_key

@@ -1,8 +1,0 @@
--- One row per run of the job $job_id, the newest first; $at_most of them.
-select
-    run_id, job_id, cause, due_s, started_at_s, ended_at_s, outcome, is_held, cuts, is_selected,
-    tokens, done, young, refused, failed, rows_exported, "overlaps", error
-from job_run
-where job_id = $job_id
-order by run_id desc
-limit $at_most

@@ -1,9 +1,0 @@
--- One row per report of the tokens after $done: its packed body, and the policy that judged it; null:
--- none has.
-select report_body.token_id, report_body.body, check_catalogue.policy
-from report_body
-left join judgement on judgement.token_id = report_body.token_id
-left join check_catalogue on check_catalogue.catalogue_id = judgement.catalogue_id
-where report_body.token_id > $done
-order by report_body.token_id
-limit $at_most

@@ -1,2 +1,0 @@
--- Removes the message $message_id.
-delete from watch_message where id = $message_id

@@ -1,2 +1,0 @@
--- Removes the watch $watch_id, with its tokens and messages.
-delete from watch where id = $watch_id

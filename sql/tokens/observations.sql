@@ -1,0 +1,72 @@
+-- name: delete_from
+-- Removes what was observed on $chain_id from the block $number on.
+delete from observation where chain_id = $chain_id and block_number >= $number
+
+-- name: delete_of_token
+-- Removes what was observed of the token $token_id.
+delete from observation where token_id = $token_id
+
+-- name: delete_old
+-- Removes those of the $at_most oldest observations of a chain that are of blocks before $before_s. It
+-- looks no further than at those: the limit is within.
+delete from observation
+where observation_id in (
+    select observation_id
+    from (
+        select observation_id, block_time_s
+        from observation
+        where chain_id = $chain_id and block_number >= 0
+        order by block_number
+        limit $at_most
+    ) known
+    where block_time_s < $before_s
+)
+
+-- name: find_earliest_after
+-- One row: the time of the first block above $above with an observation of the token $token_id; NULL if
+-- there is none.
+select min(block_time_s) as time_s
+from observation
+where token_id = $token_id and block_number > $above
+
+-- name: find_newest
+-- One row: the block of the newest observation of the token $token_id; NULL if there is none.
+select max(block_number) as block_number from observation where token_id = $token_id
+
+-- name: find_report_block
+-- One row, or none: the block of the report of the token $token_id.
+select block_number from report where token_id = $token_id
+
+-- name: insert_gap
+-- One observation for each watched token of $chain_id whose report is of a block before $first: blocks up
+-- to $last were not read one by one. None where one after the report says so already.
+insert into observation (chain_id, block_number, block_time_s, token_id, kind, what)
+select $chain_id, $last, $time_s, report.token_id, 'gap', $what
+from (
+    select distinct watch_token.token_id
+    from watch_token
+    join watch on watch.id = watch_token.watch_id
+    where watch.is_paused = 0
+) wanted
+join report on report.token_id = wanted.token_id
+where
+    report.chain_id = $chain_id
+    and report.block_number < $first
+    and not exists (
+        select 1 from observation known
+        where
+            known.token_id = report.token_id
+            and known.block_number > report.block_number
+            and known.kind = 'gap'
+    )
+returning token_id
+
+-- name: list_causes
+-- One row for each of the newest $at_most observations of the token $token_id in blocks above $above and
+-- up to $up_to, newest first.
+select
+    observation_id, chain_id, block_number, block_time_s, token_id, kind, tx_hash, sender, what, detail
+from observation
+where token_id = $token_id and block_number > $above and block_number <= $up_to
+order by block_number desc, observation_id desc
+limit $at_most

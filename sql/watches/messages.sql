@@ -1,0 +1,175 @@
+-- name: add_missed
+-- The queue of the watch $watch_id is full.
+update watch set missed = missed + 1 where id = $watch_id
+
+-- name: add_pending
+-- The watch $watch_id has one more message to send, at once if it has sent all before.
+update watch set
+    pending = pending + 1, missed = 0,
+    due_s = case when failing_since_s is null then coalesce(due_s, $due_s) end
+where id = $watch_id
+
+-- name: delete_event
+-- Removes what the message of the number $event_id told, unless another message does, too.
+delete from watch_event
+where
+    id = $event_id
+    and not exists (select 1 from watch_message where watch_message.event_id = $event_id)
+
+-- name: delete_message
+-- Removes the message $message_id.
+delete from watch_message where id = $message_id
+
+-- name: end_message
+-- The webhook has taken the message $message_id.
+update watch_message set
+    is_pending = 0, attempts = attempts + 1, tried_at_s = $now_s, delivered_at_s = $now_s,
+    error = null
+where id = $message_id and is_pending = 1
+
+-- name: find_first_due
+-- One row: when the longest overdue attempt was to be made. Null: none is to be made.
+select min(due_s) as due_s from watch where due_s is not null
+
+-- name: find_newest
+-- One row: the highest number of a message; 0 if there was none yet.
+select coalesce(max(id), 0) as id from watch_message
+
+-- name: find_next
+-- One row, or none: the oldest message that the watch $watch_id has to send.
+select
+    watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
+    watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
+    watch_event.address, watch_event.block_number, watch_event.block_hash,
+    watch_event.block_time_s, watch_event.body
+from watch
+cross join watch_message on watch_message.watch_id = watch.id and watch_message.is_pending = 1
+left join watch_event on watch_event.id = watch_message.event_id
+where watch.id = $watch_id and watch.is_paused = 0 and watch.failing_since_s is null
+order by watch_message.id
+limit 1
+
+-- name: find_oldest
+-- One row: when the oldest message was made that waits to be sent. Null: none waits.
+select min(created_at_s) as created_at_s from watch_message where is_pending = 1
+
+-- name: insert_event
+-- One row: the number of what is told.
+insert into watch_event (chain_id, address, block_number, block_hash, block_time_s, seen_at_s, body)
+values ($chain_id, $address, $block_number, $block_hash, $block_time_s, $seen_at_s, $body)
+returning id
+
+-- name: insert_message
+-- A message of $event_id to the watch $watch_id.
+insert into watch_message (watch_id, event_id, kind, created_at_s, missed, is_pending)
+values ($watch_id, $event_id, $kind, $created_at_s, $missed, $is_pending)
+
+-- name: list_after
+-- One row per message to the watch $watch_id above $after, oldest first; $at_most of them.
+select
+    watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
+    watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
+    watch_event.address, watch_event.block_number, watch_event.block_hash,
+    watch_event.block_time_s, watch_event.body
+from watch_message
+cross join watch on watch.id = watch_message.watch_id
+left join watch_event on watch_event.id = watch_message.event_id
+where watch_message.watch_id = $watch_id and watch_message.id > $after
+order by watch_message.id
+limit $at_most
+
+-- name: list_deliveries
+-- One row per message to the watch $watch_id, newest first, with how it was delivered; $at_most of
+-- them.
+select id, kind, created_at_s, is_pending, attempts, tried_at_s, delivered_at_s, error
+from watch_message
+where watch_id = $watch_id
+order by id desc
+limit $at_most
+
+-- name: list_due
+-- One row per watch that has a message to send by $now_s, the longest overdue first.
+select id, url, secret
+from watch
+where due_s <= $now_s
+order by due_s
+limit $at_most
+
+-- name: list_events
+-- One row per message to the watch $watch_id: the number of what it told.
+select event_id from watch_message where watch_id = $watch_id
+
+-- name: list_last
+-- One row per message to the watch $watch_id, newest first; $at_most of them.
+select
+    watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
+    watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
+    watch_event.address, watch_event.block_number, watch_event.block_hash,
+    watch_event.block_time_s, watch_event.body
+from watch_message
+cross join watch on watch.id = watch_message.watch_id
+left join watch_event on watch_event.id = watch_message.event_id
+where watch_message.watch_id = $watch_id
+order by watch_message.id desc
+limit $at_most
+
+-- name: list_new
+-- One row per message above $after, oldest first, with the key whose watch it is to; $at_most of
+-- them.
+select watch_message.id, watch_message.watch_id, watch.key_id
+from watch_message cross join watch on watch.id = watch_message.watch_id
+where watch_message.id > $after
+order by watch_message.id
+limit $at_most
+
+-- name: list_old
+-- One row for each of the $at_most oldest messages that were made before $before_s and are not to
+-- be sent any more.
+select id, watch_id, event_id
+from watch_message
+where created_at_s < $before_s and is_pending = 0
+order by created_at_s
+limit $at_most
+
+-- name: note_delivery
+-- The watch $watch_id has one message less to send, and the next one at once.
+update watch set
+    pending = pending - 1, failures = 0, failed_first_at_s = null, failing_since_s = null,
+    due_s = case when pending > 1 and is_paused = 0 then cast($now_s as double precision) end
+where id = $watch_id
+
+-- name: note_error
+-- The webhook has not taken the message $message_id.
+update watch_message set attempts = attempts + 1, tried_at_s = $now_s, error = $error
+where id = $message_id
+
+-- name: note_forgotten
+-- Messages up to $message_id to the watch $watch_id have been deleted.
+update watch set forgotten = max(forgotten, $message_id) where id = $watch_id
+
+-- name: note_forgotten postgres
+-- As for SQLite.
+update watch set forgotten = greatest(forgotten, $message_id) where id = $watch_id
+
+-- name: put_off
+-- One row: failed attempts in a row of the watch $watch_id, with this one, and when the first was.
+update watch set
+    failures = failures + 1, failed_first_at_s = coalesce(failed_first_at_s, $now_s)
+where id = $watch_id
+returning failures, failed_first_at_s
+
+-- name: set_due
+-- The watch $watch_id is tried again at $due_s; null: not before it is resumed.
+update watch set
+    due_s = case when is_paused = 0 then cast($due_s as double precision) end,
+    failing_since_s = case when $due_s is null then cast($now_s as bigint) end
+where id = $watch_id
+
+-- name: take_turn
+-- One row: of SQLite's one writer at a time, which needs no turn.
+select 1 as taken
+
+-- name: take_turn postgres
+-- One row: from here to the end of the transaction no other gives numbers to messages, so that they
+-- are committed in the order of their numbers, of whatever chains.
+select 1 as taken from (select pg_advisory_xact_lock(hashtext('assay messages')) as turn) as waited
