@@ -378,7 +378,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     jobs: JobSettings
     job: Annotated[
         tuple[JobDefinition, ...],
-        Setting("Jobs, each as a table `[[job]]`; docs/jobs.md has its keys"),
+        Setting("Jobs, each as a table `[[job]]`; docs/operate/jobs.md has its keys"),
     ] = ()
     """In the order of the file."""
     metrics_token: Annotated[

@@ -24,7 +24,7 @@ def choose_roles(named: Sequence[str], address: StoreAddress) -> frozenset[Role]
     if roles != EVERY_ROLE and not isinstance(address, PostgresAddress):
         reason = (
             "roles other than all share their store, so it has to be in PostgreSQL: "
-            "set ASSAY_STORE=postgresql://... (docs/fleet.md)"
+            "set ASSAY_STORE=postgresql://... (docs/operate/fleet.md)"
         )
         raise ConfigError(source="command line", key="--role", reason=reason)
     return roles

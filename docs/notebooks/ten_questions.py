@@ -1,13 +1,13 @@
 # %% [markdown]
-# # Ten questions to a store
+# # Ten questions
 #
-# Each cell asks the views one question in SQL and draws the answer. It is a Python file in the
-# percent format: Jupyter (with Jupytext), VS Code and PyCharm open it as a notebook, and
+# Each cell answers one question with SQL on the views, and plots the result. This Python file is
+# in the percent format: Jupyter (with Jupytext), VS Code and PyCharm open it as a notebook, and
 # `python ten_questions.py` runs it to its end. It needs `pip install 'assay[analyst]'`, or
 # matplotlib and DuckDB of the version that the store's script names.
 #
-# `ASSAY_STORE` names the store. `SURVIVAL_S` is how many seconds a launch must live to count as
-# alive, 3600 unless it is set; `PICTURES` is the folder that the pictures go to.
+# `ASSAY_STORE` names the store. `SURVIVAL_S` is the age in seconds at which a launch counts as
+# alive (default 3600), `PICTURES` the folder for the pictures.
 
 # %%
 import os

@@ -1,4 +1,4 @@
-"""A demo in a process of its own, for pictures and examples that are made of it."""
+"""A demo in a separate process, the source of pictures and examples."""
 
 import re
 import socket
@@ -22,7 +22,7 @@ _STORE: Final = re.compile(r"export ASSAY_STORE=(\S+)")
 
 
 class DemoRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A demo that serves."""
+    """A running demo."""
 
     url: str
     """Without a slash at the end."""
@@ -32,27 +32,27 @@ class DemoRun(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses of its tokens by symbol."""
 
     def page(self, symbol: str) -> str:
-        """Return the address of a token's page."""
+        """Build the address of a token's page."""
         return f"{self.url}/t/ethereum/{self.tokens[symbol]}"
 
 
 @contextmanager
 def running_demo() -> Iterator[DemoRun]:
-    """Yield a demo, and end it with the block. Raises RuntimeError where it does not start."""
+    """Run a demo for the length of the block. Raises RuntimeError if it does not start."""
     port = _free_port()
     command = [sys.executable, "-m", "assay", "demo", "--port", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
-            said = _read_start(process)
-            store = _STORE.search(said)
-            if _LAST_LINE not in said or store is None:
+            output = _read_start(process)
+            store = _STORE.search(output)
+            if _LAST_LINE not in output or store is None:
                 message = "the demo did not start"
                 raise RuntimeError(message)
             yield DemoRun(
                 url=f"http://127.0.0.1:{port}",
                 store=Path(store[1]),
                 tokens={
-                    symbol: Address(address.lower()) for symbol, address in _TOKEN.findall(said)
+                    symbol: Address(address.lower()) for symbol, address in _TOKEN.findall(output)
                 },
             )
         finally:
@@ -61,12 +61,12 @@ def running_demo() -> Iterator[DemoRun]:
 
 
 def _read_start(process: "subprocess.Popen[str]") -> str:
-    said = ""
+    output = ""
     for line in process.stdout or ():
-        said += line
+        output += line
         if _LAST_LINE in line:
             break
-    return said
+    return output
 
 
 def _free_port() -> int:

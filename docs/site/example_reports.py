@@ -1,6 +1,6 @@
-"""Takes the reports that the OpenAPI document's examples are rendered from: `make examples`.
+"""Record the reports behind the examples of the OpenAPI document: `make examples`.
 
-They are those of a demo, without the simulated calls of their evidence, which are long.
+They are reports of the demo's tokens, without the long evidence of simulated calls.
 """
 
 import time
@@ -20,7 +20,7 @@ from sql.reports.report_tables import read_report
 REPORTS: Final = ROOT / "api" / "openapi" / "example_reports.json"
 
 SYMBOLS: Final = ("TRAP", "BURN", "FUSE", "HTRAP", "FRESH", "CLONE", "FIXED")
-"""The first is the example of every format; the others have values where it has null."""
+"""The first is the example of every format; the others have values for its null fields."""
 
 _MOST_CHARS: Final = 1_000
 _CHAIN_ID: Final = 1
@@ -29,8 +29,7 @@ _PAUSE_S: Final = 1.0
 
 
 def shortened(report: Report) -> Report:
-    """Return the report without long evidence, which is that of simulated calls, and without the
-    storage words, which no answer has."""
+    """Remove long evidence (simulated calls) and the storage words, which no answer includes."""
     return msgspec.structs.replace(report, evidence=tuple(_short(report.evidence)), state=None)
 
 
@@ -39,13 +38,13 @@ def _short(rows: Iterable[EvidenceRow]) -> Iterable[EvidenceRow]:
 
 
 def encoded(reports: Iterable[Report]) -> bytes:
-    """Return the file's text: one report a line."""
+    """Encode the file: one report per line."""
     lines = ",\n".join(msgspec.json.encode(report).decode() for report in reports)
     return f"[\n{lines}\n]\n".encode()
 
 
 def _await_report(store: Store, address: Address) -> Report:
-    """Return the settled report. Raises TimeoutError."""
+    """Wait for the settled report. Raises TimeoutError."""
     until_s = time.monotonic() + _WAIT_S
     while time.monotonic() < until_s:
         report = read_report(store, chain_id=_CHAIN_ID, address=address)

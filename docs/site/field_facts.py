@@ -1,4 +1,4 @@
-"""What the feature table declares about one field, as Markdown."""
+"""Declaration of one field in the feature table, as Markdown."""
 
 from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
@@ -29,13 +29,13 @@ _WORDS: Final[Mapping[object, str]] = {
 
 
 def kind_of(key: str) -> Any:
-    """The type of a field as it is sent, or as it is kept where no format sends it."""
+    """Type of a field in the native format, or in the report if no format has it."""
     hints = get_type_hints(ScanFindings) | get_type_hints(NativeFeatures)
     return hints[key]
 
 
 def facts_of(key: str, field: Field) -> Iterator[str]:
-    """Yield the lines of a list: type, what it is decided by, check, keys of other formats."""
+    """Yield the lines of a list: type, conditions, check, keys of other formats."""
     unit = f", {field.unit}" if field.unit else ""
     kept = "" if field.is_native else "; not a key of the native format"
     yield f"- Type: {_type(kind_of(key))}{unit}{kept}. Source: {field.source}."

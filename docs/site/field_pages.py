@@ -1,5 +1,4 @@
-"""A page a field and a page a flag, from the feature table, the detectors' test cases and a sample
-report."""
+"""Pages of fields and flags: the feature table, test cases of the detectors, a sample report."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -21,16 +20,16 @@ _CASES: Final = Path(__file__).parents[2] / "tests" / "cases"
 
 _METHODS: Final[Mapping[Section, str]] = {
     "static": (
-        "Inferred from the runtime bytecode by symbolic execution; neither a source nor a node is "
-        "asked. See [Static analysis](../static-analysis.md)."
+        "Inferred from the runtime bytecode by symbolic execution, without a source or a node. "
+        "See [Static analysis](../understand/static-analysis.md)."
     ),
     "simulation": (
-        "Simulated on the node at one pinned block: nothing is sent, and nothing stays. "
+        "Simulated on the node at one pinned block, without sending a transaction. "
         "`/evidence` has the calls."
     ),
     "pools": (
-        "Read from the pools that the chain's exchanges name, at one pinned block; buys and sales "
-        "are simulated in the deepest of them."
+        "Read from the pools of the chain's exchanges at one pinned block; buys and sales are "
+        "simulated in the deepest of them."
     ),
     "supply": "Read from the token at one pinned block.",
     "other": "Read from the token, its creation and its transfers at one pinned block.",
@@ -39,24 +38,24 @@ _METHODS: Final[Mapping[Section, str]] = {
 _SOUNDNESS: Final[Mapping[Section, str]] = {
     "static": (
         "True comes with proof: the functions, storage slots and places in the code are in "
-        "`/evidence`. False is said only where all code that could make it true was followed to "
-        "its end; else the value is null. What this rests on is listed under "
-        "[What is sound, and what is not](../static-analysis.md#what-is-sound-and-what-is-not)."
+        "`/evidence`. False means that all code that could make it true was followed to its end; "
+        "otherwise the value is null. The assumptions are listed under [What is sound, and what is "
+        "not](../understand/static-analysis.md#what-is-sound-and-what-is-not)."
     ),
     "simulation": (
-        "What a simulation shows happens at that block to the accounts that took part. That "
-        "something did not happen does not prove that it cannot: see "
-        "[Blind spots](../blind-spots.md)."
+        "A simulated outcome holds for that block and the accounts that took part. An outcome that "
+        "was not seen may still be possible: see "
+        "[Blind spots](../understand/blind-spots.md)."
     ),
     "pools": (
-        "Pools of exchanges that the chain file does not know are not seen. A trade that passed "
-        "passed at that block, for that amount, for those accounts: see "
-        "[Blind spots](../blind-spots.md)."
+        "Pools of exchanges outside the chain file are not seen. A trade that passed did so at "
+        "that block, for that amount and those accounts: see "
+        "[Blind spots](../understand/blind-spots.md)."
     ),
-    "supply": "It is what the token itself says, which a dishonest one may answer as it likes.",
+    "supply": "Reported by the token itself; a dishonest one may return anything.",
     "other": (
-        "Balances are verified at the block; who has one is known from transfers, as far as they "
-        "are indexed. See [Blind spots](../blind-spots.md)."
+        "Balances are verified at the block; holders are known from transfers, as far as they are "
+        "indexed. See [Blind spots](../understand/blind-spots.md)."
     ),
 }
 
@@ -96,15 +95,15 @@ def _field_lines(key: str, field: Field) -> Iterator[str]:
 
 def _example(key: str, field: Field) -> Iterator[str]:
     sources = {
-        "Code for which it is found": _shortest(key, "found"),
-        "Code that resembles it, and for which it is not": _shortest(key, "absent"),
+        "Code with a finding": _shortest(key, "found"),
+        "Similar code without a finding": _shortest(key, "absent"),
     }
-    told = _told(key) if field.is_native else None
-    if told is None and not any(sources.values()):
+    sample = _sample_value(key) if field.is_native else None
+    if sample is None and not any(sources.values()):
         return
     yield from ("## Example", "")
-    if told is not None:
-        yield from ("As it is sent for an honest token:", "", "```json", told, "```", "")
+    if sample is not None:
+        yield from ("Value for an honest token:", "", "```json", sample, "```", "")
     for title, path in sources.items():
         if path is not None:
             source = source_text(path).rstrip()
@@ -114,8 +113,8 @@ def _example(key: str, field: Field) -> Iterator[str]:
 
 def _flag_lines(check: SummaryCheck, declared: tuple[str, Field] | None) -> Iterator[str]:
     yield from (f"# {check.key}", "", f"{check.label}.", "")
-    yield f"- Status if it finds something: `{check.severity}`. No answer: `unknown`."
-    yield f"- It finds something if its value is {str(check.finding).lower()}."
+    yield f"- Status when it fires: `{check.severity}`. Without an answer: `unknown`."
+    yield f"- It fires if its value is {str(check.finding).lower()}."
     if check.is_reason:
         yield "- It is also a reason of the verdict."
     yield ""
@@ -168,30 +167,30 @@ _COMBINED: Final[Mapping[str, str]] = {
         "counts; of an older one, where `analysis.liquidity_holders` is `always`, what a single "
         "holder can withdraw. It fires at half of the value of all pools, and is unknown where "
         "what is not known may make it half; it is absent where older pools decide. See "
-        "[Who holds the liquidity](../liquidity.md)."
+        "[Who holds the liquidity](../use/liquidity.md)."
     ),
     "privileged_spenders": (
-        "[`privileged_spenders`](../field/privileged_spenders.md) names somebody. Unknown where "
+        "[`privileged_spenders`](../field/privileged_spenders.md) is not empty. Unknown where "
         "[`allowance_bypass`](../field/allowance_bypass.md) is."
     ),
 }
-"""What checks of more than one field are decided by."""
+"""Method of the checks of more than one field."""
 
 if missing := {check.key for check in COMBINED} ^ _COMBINED.keys():
-    message = f"say what these checks are decided by, and no others: {sorted(missing)}"
+    message = f"describe the method of these checks, and of no others: {sorted(missing)}"
     raise LookupError(message)
 
 
 @cache
 def _sample() -> dict[str, Any]:
-    """An honest token as the native format has it."""
+    """Render an honest token in the native format."""
     sent = render_native(make_report(), clock=None, liquid_above_usd=LIQUID_USD)
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(sent))
     return found
 
 
-def _told(key: str) -> str | None:
-    """The key with its value. None: the sample lacks it."""
+def _sample_value(key: str) -> str | None:
+    """Format the key with its value. None if the sample lacks it."""
     if key not in _sample():
         return None
     return msgspec.json.format(msgspec.json.encode({key: _sample()[key]}), indent=2).decode()

@@ -1,4 +1,4 @@
-"""A page an operation of the API, from the OpenAPI document."""
+"""Pages of the API operations, from the OpenAPI document."""
 
 import asyncio
 import json
@@ -21,9 +21,9 @@ _METHODS = ("get", "post", "put", "delete")
 
 
 def read_document() -> Mapping[str, Any]:
-    """Return the OpenAPI document as the service sends it."""
+    """Read the OpenAPI document from the service."""
 
-    async def ask(world: World) -> Mapping[str, Any]:
+    async def fetch(world: World) -> Mapping[str, Any]:
         async with world.client() as client:
             document: Mapping[str, Any] = (await client.get("/schema")).raise_for_status().json()
             return document
@@ -32,11 +32,11 @@ def read_document() -> Mapping[str, Any]:
         tempfile.TemporaryDirectory() as folder,
         closing(Ledger.open(Path(folder) / "ledger.sqlite")) as ledger,
     ):
-        return asyncio.run(ask(World(ledger)))
+        return asyncio.run(fetch(World(ledger)))
 
 
 def operation_pages(document: Mapping[str, Any]) -> Iterator[Page]:
-    """Yield a page for every operation, then one with all the objects they name."""
+    """Yield a page for every operation, then one with all schema objects."""
     schemes = document["components"]["securitySchemes"]
     for path, item in document["paths"].items():
         for method in _METHODS:
@@ -94,7 +94,7 @@ def _operation_lines(
 
 
 def _shown(status: str, answer: Mapping[str, Any]) -> Iterator[str]:
-    """Example bodies of an answer."""
+    """Yield the example bodies of a response."""
     for content in answer.get("content", {}).values():
         for name, example in content.get("examples", {}).items():
             body = json.dumps(example["value"], indent=2, ensure_ascii=False)
@@ -102,12 +102,12 @@ def _shown(status: str, answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _header(scheme: Mapping[str, Any]) -> str:
-    """The header in which a key is sent."""
+    """Header that carries the key."""
     return f"`{scheme['name']}: $KEY`" if "name" in scheme else "`Authorization: Bearer $KEY`"
 
 
 def _command(method: str, path: str, headers: Sequence[str], operation: Mapping[str, Any]) -> str:
-    """A call from a shell, with a variable for each part of the path."""
+    """Write a shell command, with a variable for each part of the path."""
     words = ["curl"]
     if headers:
         words.append(f'-H "{headers[0].strip("`")}"')
@@ -120,7 +120,7 @@ def _command(method: str, path: str, headers: Sequence[str], operation: Mapping[
 
 
 def _object_lines(schemas: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("# Objects", "", "What bodies of requests and answers are made of.", "")
+    yield from ("# Objects", "", "Parts of request and response bodies.", "")
     for name, schema in schemas.items():
         yield from (f"## {name} {{ #{name.lower()} }}", "")
         if description := schema.get("description"):
@@ -142,7 +142,7 @@ def _object_lines(schemas: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _contents(holder: Mapping[str, Any]) -> str:
-    """The body of a request or an answer, by media type."""
+    """Describe the body of a request or response, by media type."""
     return "; ".join(
         f"`{media}`: {_type(content.get('schema', {}))}"
         for media, content in holder.get("content", {}).items()
@@ -150,7 +150,7 @@ def _contents(holder: Mapping[str, Any]) -> str:
 
 
 def _type(schema: Mapping[str, Any], page: str = "objects.md") -> str:
-    """A schema in words; objects are links to their place on a page."""
+    """Describe a schema in words, with links to objects."""
     if reference := schema.get("$ref"):
         name = reference.rpartition("/")[2]
         return f"[{name}]({page}#{name.lower()})"
@@ -167,7 +167,7 @@ def _type(schema: Mapping[str, Any], page: str = "objects.md") -> str:
 
 
 def _example(schema: Mapping[str, Any]) -> str:
-    """The first example, cut where it is long."""
+    """Format the first example, shortened if long."""
     examples = schema.get("examples")
     if not examples:
         return ""

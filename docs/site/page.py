@@ -1,15 +1,15 @@
-"""A page of the site that is made when the site is built."""
+"""A page generated while the site is built."""
 
 import msgspec
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """Its place, its text, and where the navigation has it."""
+    """One generated page with its place in the navigation."""
 
     path: str
-    """Below `docs/`."""
+    """Path below `docs/`."""
     title: str
     text: str
     """Markdown."""
     group: str | None = None
-    """Heading over it in the navigation. None: none."""
+    """Heading above it in the navigation, if any."""

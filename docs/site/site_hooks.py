@@ -1,9 +1,8 @@
-"""Hooks by which MkDocs builds the site: adds the pages that are made from the code, and the
-navigation."""
+"""MkDocs hooks: add the pages generated from the code, and set the navigation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -11,77 +10,63 @@ from mkdocs.structure.files import File, Files
 from docs.site.field_pages import field_pages, flag_pages
 from docs.site.operation_pages import operation_pages, read_document
 from docs.site.page import Page
-from docs.site.reference_pages import exchanges_page, readme_page, views_page
+from docs.site.reference_pages import exchanges_page, views_page
+
+_NAV: Final[Mapping[str, tuple[str, ...]]] = {
+    "Start": ("index", "start/quick-start", "start/installation"),
+    "Use": (
+        *("use/command-line", "use/exit", "use/liquidity", "use/hooks", "use/check-trade"),
+        *("use/kin", "use/watching", "use/replay", "use/goplus", "use/analysts"),
+    ),
+    "Operate": (
+        *("operate/operators", "operate/nodes", "operate/deploying", "operate/fleet"),
+        *("operate/capacity", "operate/jobs"),
+    ),
+    "Understand": (
+        *("understand/blind-spots", "understand/static-analysis", "understand/venues"),
+        *("understand/accuracy-ledger", "understand/noticing", "understand/architecture"),
+        *("understand/serving-state", "understand/lake", "understand/glossary"),
+    ),
+}
+"""Hand-written pages of the first four tabs, in order."""
+
+_CHANGES: Final = ("detector", "field", "venue", "chain", "launchpad")
 
 
 @cache
-def _made() -> dict[str, tuple[Page, ...]]:
-    """The pages that are made, by what they are about."""
+def _generated() -> dict[str, tuple[Page, ...]]:
+    """Pages generated from the code, by subject."""
     return {
         "fields": tuple(field_pages()),
         "flags": tuple(flag_pages()),
         "api": tuple(operation_pages(read_document())),
-        "reference": (
-            views_page(),
-            exchanges_page(),
-            readme_page("Settings", path="settings.md", title="Settings"),
-            readme_page("Commands", path="commands.md", title="Commands"),
-            readme_page("Measured", path="accuracy.md", title="Accuracy and speed"),
-            readme_page("Blind spots", path="blind-spots.md", title="Blind spots"),
-        ),
+        "reference": (views_page(), exchanges_page()),
     }
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Set the navigation."""
-    made = _made()
+    generated = _generated()
     config.nav = [
-        {"Tour": "index.md"},
-        {"Fields": [{"All on one page": "fields.md"}, *_grouped(made["fields"])]},
-        {"Flags": _grouped(made["flags"])},
+        *({tab: [f"{path}.md" for path in paths]} for tab, paths in _NAV.items()),
         {
-            "API": [
-                *_grouped(made["api"]),
-                {"Watching tokens": "watching.md"},
-                {"GoPlus clients": "goplus.md"},
+            "Reference": [
+                "reference/settings.md",
+                "reference/measurements.md",
+                {"Fields": ["reference/fields.md", *_grouped(generated["fields"])]},
+                {"Flags": _grouped(generated["flags"])},
+                {"API": _grouped(generated["api"])},
+                *(page.path for page in generated["reference"]),
             ]
         },
-        {"Trades": ["exit.md", "liquidity.md", "hooks.md", "check-trade.md"]},
-        {"Venues": ["venues.md", "exchanges.md"]},
-        {"Kin of a token": "kin.md"},
-        {"Evidence packs": "replay.md"},
-        {"For analysts": ["analysts.md", "views.md", "lake.md"]},
-        {"For operators": _OPERATORS},
-        {"Accuracy and speed": "accuracy.md"},
-        {"Accuracy in real trades": "accuracy-ledger.md"},
-        {"Blind spots": "blind-spots.md"},
-        {
-            "How it works": [
-                *("architecture.md", "static-analysis.md", "glossary.md"),
-                {"Adding": [f"adding/{name}.md" for name in _ADDING]},
-            ]
-        },
+        {"Change": [f"change/{name}.md" for name in _CHANGES]},
     ]
     return config
 
 
-_OPERATORS = [
-    *("installation.md", "operators.md", "nodes.md", "jobs.md", "noticing.md", "settings.md"),
-    *(
-        "commands.md",
-        "command-line.md",
-        "serving-state.md",
-        "fleet.md",
-        "deploying.md",
-        "capacity.md",
-    ),
-]
-_ADDING = ("chain", "detector", "field", "launchpad", "venue")
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made."""
-    for pages in _made().values():
+    """Add the generated pages."""
+    for pages in _generated().values():
         for page in pages:
             files.append(File.generated(config, page.path, content=page.text))
     return files

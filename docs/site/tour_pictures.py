@@ -1,6 +1,6 @@
-"""Takes the pictures of the tour from a demo that it starts and ends: `make pictures`.
+"""Take the pictures of the tour from a demo: `make pictures`.
 
-They are cut to what the text speaks of, in few colours, so that they are small enough to commit.
+They are cropped to their subject and reduced to few colours, small enough to commit.
 """
 
 import tempfile
@@ -26,7 +26,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     symbol: str = ""
-    """Of the token whose page it shows. Empty: the front page."""
+    """Symbol of the token on the page. Empty: the front page."""
     part: str = ""
     """Selector of the part to show. Empty: the top of the page."""
     clicks: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         closing(Chromium(executable)) as chromium,
     ):
-        for symbol in demo.tokens:  # the front page lists what has been looked at
+        for symbol in demo.tokens:  # the front page lists visited tokens
             chromium.visit(Visit(url=demo.page(symbol)))
         for picture in TOUR:
             url = demo.page(picture.symbol) if picture.symbol else f"{demo.url}/"

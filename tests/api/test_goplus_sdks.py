@@ -1,4 +1,4 @@
-"""Protects what docs/goplus.md says of both SDKs, by running it; and the bare routes behind it."""
+"""Protects docs/use/goplus.md by running both SDKs as it describes, and their bare routes."""
 
 import asyncio
 import hashlib
@@ -25,7 +25,7 @@ PATH = "/goplus/api/v1/token_security/1"
 
 def program(language: str, base: str, key: str) -> str:
     """The document's program in a language, about two tokens of the test."""
-    text = (ROOT / "docs" / "goplus.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "use" / "goplus.md").read_text(encoding="utf-8")
     (written,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
     ours = {"http://localhost:8000": base, "tsk_live_...": key}
     for theirs, value in ours.items():

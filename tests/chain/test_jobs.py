@@ -1,4 +1,4 @@
-"""Protects docs/jobs.md by following it on a real chain, and a run of a job through kill -9."""
+"""Protects docs/operate/jobs.md, followed on a real chain, and a job run through kill -9."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from core.evm.primitives import checksum
 from tests.chain.program import free_port, run, running, until
 from tests.house.sources import ROOT
 
-PAGE = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "operate" / "jobs.md").read_text(encoding="utf-8")
 BLOCKS = [tuple(found) for found in re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)]
 
 SETTINGS = """

@@ -1,5 +1,5 @@
 """Protects following and analysing through the limits of providers: the same tables and reports
-as without, or null as docs/nodes.md says, and no more calls than it says."""
+as without, or null as docs/operate/nodes.md says, and no more calls than it says."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ from tests.indexer.ledger_of_node import expect_of_node
 from tests.indexer.test_rpc import SkippingClock
 from tests.sql.empty_files import new_store
 
-PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "operate" / "nodes.md").read_text()
 TOKENS = ("both_tax", "v3_honest")
 BLOCKS = 120
 STEPS = 10
@@ -43,7 +43,7 @@ def row_of(name: str) -> tuple[str, str, int]:
     found = re.search(
         rf"^\| {re.escape(name)} \|[^|]*\| ([^|]*) \| ([^|]*) \| (\d+) \|$", PAGE, re.M
     )
-    assert found is not None, f"docs/nodes.md has no row for {name}"
+    assert found is not None, f"docs/operate/nodes.md has no row for {name}"
     return found[1], found[2], int(found[3])
 
 

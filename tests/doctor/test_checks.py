@@ -204,7 +204,7 @@ def test_endpoints_are_compared_a_little_below_the_lowest_head() -> None:
 
 
 def test_the_documents_list_every_check() -> None:
-    text = (ROOT / "docs" / "nodes.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "operate" / "nodes.md").read_text(encoding="utf-8")
     table = text.split("\n## Checks\n")[1].split("\n## ")[0].splitlines()
     rows = [line.strip("| ").split(" | ") for line in table if line.startswith("|")]
     assert rows[2:] == [[check.name, check.question, check.costs] for check in (IDENTITY, *CHECKS)]

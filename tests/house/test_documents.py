@@ -1,16 +1,19 @@
-"""Protects what is told to people: settings, targets, commands and the version."""
+"""Protects the documents: sizes, generated pages, commands, make targets and the version."""
 
 import ast
 import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import click
+import pytest
 
 from assay.cli import COMMANDS, cli
 from config.load import load_chains
 from config.settings import SETTINGS
+from docs.site.written_pages import PAGES
 from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,9 +21,10 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGET = re.compile(r"^([a-z-]+):(?!=)", re.MULTILINE)
 
 
-def section(title: str) -> str:
-    """The text under a second-level heading of the README."""
-    return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
+def section(page: str, title: str) -> str:
+    """Text under a second-level heading of a page of docs/."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def table_rows(text: str) -> list[list[str]]:
@@ -28,28 +32,17 @@ def table_rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def in_toml(default: object) -> str:
-    """As a deployment would write it."""
-    if isinstance(default, tuple):
-        return str(list(default))
-    return str(default).lower() if isinstance(default, bool) else str(default)
+def test_the_readme_is_short_and_has_one_picture() -> None:
+    assert len(README.encode()) <= 8 * 1024
+    assert len(re.findall(r"!\[", README)) == 1
 
 
-def test_the_readme_documents_every_setting_as_it_is() -> None:
-    documented = table_rows(section("Settings"))
-    actual = [
-        [
-            f"`{row.name}`",
-            f"`{row.env}`" if row.env else "",
-            f"`{in_toml(row.default)}`" if row.default not in (None, "") else "",
-            row.help,
-        ]
-        for row in SETTINGS
-    ]
-    assert documented == actual
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_generated_page_is_current(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == PAGES[page](), "python -m docs.site.written_pages"
 
 
-def test_somebody_reads_every_setting() -> None:
+def test_every_setting_is_read() -> None:
     read = {
         node.attr
         for path in python_files(*PACKAGES)
@@ -61,9 +54,9 @@ def test_somebody_reads_every_setting() -> None:
     assert not unread
 
 
-def test_the_readme_lists_every_command() -> None:
-    documented = {row[0].strip("`").split()[1] for row in table_rows(section("Commands"))}
-    assert documented == set(COMMANDS)
+def test_the_command_line_page_lists_every_command() -> None:
+    rows = table_rows(section("use/command-line.md", "Commands"))
+    assert {row[0].strip("`").split()[1] for row in rows} == set(COMMANDS)
 
 
 def test_every_command_has_help_with_an_example() -> None:
@@ -102,8 +95,7 @@ def test_help_and_completion_import_no_command() -> None:
 
 
 def test_the_documents_know_the_names_of_the_chains() -> None:
-    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-    documented = table_rows(text.split("\n## Chains by name\n")[1].split("\n## ")[0])
+    documented = table_rows(section("use/command-line.md", "Chains by name"))
     assert documented == [
         [
             chain.display_name,

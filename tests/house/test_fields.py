@@ -16,11 +16,6 @@ from core.report.fields.field import fields_of
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
 from docs.site.field_facts import kind_of
-from tests.house.fields_page import PAGE, page
-
-
-def test_the_page_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.house.fields_page"
 
 
 def test_every_finding_is_declared_and_once() -> None:

@@ -15,7 +15,6 @@ from api.formats.native.field_table import FIELDS
 from api.formats.summary.flags import CATALOGUE
 from config.settings_model import ApiSettings
 from docs.site.operation_pages import operation_pages, read_document
-from docs.site.reference_pages import readme_page
 from docs.site.tour_pictures import PICTURES, TOUR
 from tests.harness.api.world import World
 from tests.harness.browser.chromium import Chromium, Visit
@@ -111,8 +110,3 @@ async def test_we_serve_it_under_a_strict_policy(
     assert [each for each in seen.requests if not each.startswith((url, "data:"))] == []
     assert any(each.endswith(".js") for each in seen.requests)
     assert "Tour" in seen.text
-
-
-def test_a_section_that_the_readme_lacks_is_no_page() -> None:
-    with pytest.raises(LookupError, match="no section Prices"):
-        readme_page("Prices", path="prices.md", title="Prices")

@@ -1,5 +1,5 @@
 """Protects the service on nodes other than anvil: what it says there is what it says on anvil of
-the same chain, or null as the table of docs/nodes.md states; never another answer."""
+the same chain, or null as the table of docs/operate/nodes.md states; never another answer."""
 
 import asyncio
 from collections import Counter
@@ -23,7 +23,7 @@ from tests.indexer.ledger_of_chain import Tables, read
 from tests.indexer.ledger_of_node import expect_of_node
 from tests.nodes.conftest import PATIENT, Judged, OtherNode, Reference, judge_all
 
-PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "operate" / "nodes.md").read_text()
 
 
 def programs(*, has_headers: bool) -> list[Any]:
@@ -129,4 +129,4 @@ def test_a_node_without_headers_is_an_error(
 
 
 def assert_has_row(row: str) -> None:
-    assert row in PAGE, f"docs/nodes.md lacks this row:\n{row}"
+    assert row in PAGE, f"docs/operate/nodes.md lacks this row:\n{row}"

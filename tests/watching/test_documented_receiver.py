@@ -22,7 +22,7 @@ from tests.watching.telling import tell, watch
 
 
 def documented() -> str:
-    text = (ROOT / "docs" / "watching.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "use" / "watching.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     return str(program)
 

@@ -2,7 +2,7 @@
 
 A field is one attribute of a struct, `key: Annotated[type, Field(...)]`. Key and type are the
 attribute's; everything else that is said about the field is in its `Field`. Storage, formats,
-checks, reasons for null and `docs/fields.md` are derived from these declarations.
+checks, reasons for null and `docs/reference/fields.md` are derived from these declarations.
 """
 
 from functools import cache

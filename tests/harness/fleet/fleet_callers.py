@@ -20,7 +20,7 @@ from tests.harness.fleet.fleet_member import FleetMember
 from tests.harness.fleet.traded_chain import KnownToken
 
 HANG_S: Final = 30.0
-"""Longer than anything a request may wait for: `docs/fleet.md`, "Drills"."""
+"""Longer than anything a request may wait for: `docs/operate/fleet.md`, "Drills"."""
 
 GRACE_S: Final = 10.0
 """After a fault is over."""

@@ -46,7 +46,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     """Name of its folder."""
     name: str
-    """As in docs/nodes.md."""
+    """As in docs/operate/nodes.md."""
     arguments: Callable[[Start], list[str]]
     """Of Node.js, within the folder."""
     mine: Callable[["NodeProgram", int], None]

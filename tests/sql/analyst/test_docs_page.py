@@ -1,4 +1,4 @@
-"""Protects docs/analysts.md, by following it word by word while another writes the store."""
+"""Protects docs/use/analysts.md, by following it word by word while another writes the store."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.house.sources import ROOT
 from tests.sql.analyst.conftest import fill
 from tests.sql.lake.serving_files import new_serving
 
-PAGE = (ROOT / "docs" / "analysts.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "use" / "analysts.md").read_text(encoding="utf-8")
 BLOCKS = [tuple(found) for found in re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)]
 READ = re.compile(r"^\.read (\S+)$", re.M)
 
