@@ -2,10 +2,10 @@
 
 import asyncio
 import time
+from functools import partial
 
-from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
-from analysis.market.token_price import TokenPrice, find_price
+from analysis.market.token_price import StoredTrades, TokenPrice, find_price
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.deps import ApiDeps, Prefill, StatusDeps
@@ -16,6 +16,7 @@ from assay.service.shared_parts import SharedParts
 from config.chains import Chain
 from config.plans import load_plans
 from core.report.report import Report
+from sql.chain.trade_tables import newest_trades
 
 
 def open_api(
@@ -36,7 +37,10 @@ def open_api(
         own = None if context is None else context.memory.recall_native_usd()
         return parts.native_usd.get(chain.id) if own is None else own
 
-    trades = StoredTrades(parts.store, lambda chain: anchor_prices(chain, native_usd(chain)))
+    trades = StoredTrades(
+        partial(newest_trades, parts.store),
+        lambda chain: anchor_prices(chain, native_usd(chain)),
+    )
 
     def read_clock(slug: str) -> ContractClock | None:
         chain = by_slug[slug]

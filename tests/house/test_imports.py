@@ -18,7 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"core"},
     "sql": {"core", "config"},
     "indexer": {"core", "config", "sql"},
-    "analysis": {"core", "config", "sql"},
+    "analysis": {"core", "config"},
     "api": {"core", "config", "sql", "indexer", "analysis"},
     "assay": {"core", "config", "sql", "indexer", "analysis", "api"},
 }

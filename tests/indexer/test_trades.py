@@ -2,15 +2,15 @@
 price that the last one shows."""
 
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from analysis.external.market_data import MarketData
-from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
-from analysis.market.token_price import find_price
+from analysis.market.token_price import StoredTrades, find_price
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.compile import load_artifacts
 from assay.service.store_adapter import ReportStore
@@ -19,6 +19,7 @@ from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
 from indexer.follower import Follower
+from sql.chain.trade_tables import newest_trades
 from sql.engine.store import Store
 from tests.chain.judging import judge
 from tests.harness.chain.verbs import Chain
@@ -121,8 +122,9 @@ async def test_the_last_trade_prices_the_token(live: LiveChain, tmp_path: Path, 
             now_s=time.time,
         )
         report = await judge(context, token.address)
+        read_trades = partial(newest_trades, store)
         trades = StoredTrades(
-            store, lambda facts: anchor_prices(facts, context.memory.recall_native_usd())
+            read_trades, lambda facts: anchor_prices(facts, context.memory.recall_native_usd())
         )
         traded_at_s = chain.node.head_time() - (chain.node.head_number() - moved.sent.block_number)
         price = await find_price(
@@ -136,6 +138,6 @@ async def test_the_last_trade_prices_the_token(live: LiveChain, tmp_path: Path, 
         assert price.source == "network_token_info"
         assert price.usd == pytest.approx(300 * 10**token.decimals / moved.pool_out, rel=1e-6)
         assert price.age_s == pytest.approx(77, abs=3)
-        unpriced = StoredTrades(store, lambda _: {})
+        unpriced = StoredTrades(read_trades, lambda _: {})
         assert await unpriced.last_trade(live.chain, report) is None
         await client.aclose()
