@@ -14,12 +14,23 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import CompletionItem
 
-from core.errors import AssayError, TokenRefusedError
+from core.errors import (
+    AssayError,
+    ConfigError,
+    MissingExtraError,
+    QueryError,
+    RefusalCode,
+    StoreError,
+    TokenRefusedError,
+    UpstreamError,
+    WrongChainError,
+)
 from core.process.low_priority import ANALYST, lower_priority
 from core.process.terminal import printable, takes_colours
 
 if TYPE_CHECKING:
     from config.log import LogFormat
+
 
 LOW_PRIORITY: Final = {"sql", "export"}
 """Commands of analysts: many that start at once must not slow the service down."""
@@ -50,6 +61,16 @@ COMMANDS: Final = {
     "watch": "Watches: who is told of changes of which tokens.",
 }
 """First sentences of the commands' help. Help and completion show them without an import."""
+
+MODULES: Final = {
+    "token_commands": ("backtest", "record", "replay", "scan", "static"),
+    "store_commands": ("backup", "compact", "export", "move-store", "restore", "sql", "status"),
+    "service_commands": ("demo", "doctor", "index", "serve"),
+    "jobs_command": ("jobs",),
+    "keys_command": ("keys",),
+    "watch_command": ("watch",),
+}
+"""Commands by module of `assay.commands`."""
 
 
 def _configure_log(ctx: click.Context, _: click.Parameter, form: "LogFormat | None") -> None:
@@ -92,11 +113,12 @@ class LazyCommands(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import `commands.<name>_command`. None: there is no such command."""
-        if cmd_name not in COMMANDS:
+        """Import the command's module. None: there is no such command."""
+        name = next((name for name, commands in MODULES.items() if cmd_name in commands), None)
+        if name is None:
             return None
-        name = f"{cmd_name.replace('-', '_')}_command"
-        command: click.Command = getattr(import_module(f"assay.commands.{name}"), name)
+        module = import_module(f"assay.commands.{name}")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         if _LOG_FORMAT not in command.params:
             command.params.append(_LOG_FORMAT)
         return command
@@ -178,8 +200,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _tell(text: str, error: AssayError) -> None:
-    from assay.commands.next_steps import next_step  # noqa: PLC0415 - help needs none
-
     click.echo(printable(text), err=True)
     if (step := next_step(error)) is not None:
         click.echo(f"next: {step}", err=True)
@@ -188,3 +208,55 @@ def _tell(text: str, error: AssayError) -> None:
 def _example_of(command: click.Command) -> str:
     """Return the example in a command's help, which every command has."""
     return " ".join("".join((command.help or "").partition("Example:")[1:]).split())
+
+
+_NODE = "https://your-node.example"
+
+_ASK_NODE = "see whether the node answers, and what it can do: assay doctor {chain_id}"
+
+_MAKE_STORE = (
+    "name the store, or make one: export ASSAY_STORE=/path/to/assay.duckdb; assay index eth"
+)
+
+_ANOTHER_PORT = "end what listens there, or choose another port: assay serve --port 8001"
+
+_WITH_EXTRA = (
+    "as a tool: uvx --from 'assay[{extra}]' assay ..., or pipx install --force 'assay[{extra}]'"
+)
+
+_SMALLER_RESULT = (
+    'ask for less: assay sql "select * from v_pools limit 5"; or raise the bound in settings.toml '
+    "under [sql]"
+)
+
+_OF_REFUSALS: dict[RefusalCode, str] = {
+    "invalid_address": "an address is 0x and 40 hex digits: assay scan eth 0x6B17...1d0F",
+    "burn_address": "name the token's contract: assay scan eth 0x6B17...1d0F",
+    "not_a_contract": "see whether it is on another chain: assay scan base 0x6B17...1d0F",
+    "not_a_token": "name the token's contract, not that of a pool or wallet: assay scan eth "
+    "0x6B17...1d0F",
+}
+
+
+def next_step(error: AssayError) -> str | None:
+    """Return what the person at the terminal can do about it. None: nothing but read the error."""
+    step: str | None = None
+    match error:
+        case TokenRefusedError(code=code):
+            step = _OF_REFUSALS.get(code)
+        case QueryError(limit=limit) if limit is not None:
+            step = _SMALLER_RESULT
+        case WrongChainError(got=got):
+            step = f"name the node by the chain it serves: export ASSAY_RPC_{got}={_NODE}"
+        case UpstreamError(chain_id=chain_id) if chain_id is not None:
+            step = _ASK_NODE.format(chain_id=chain_id)
+        case ConfigError(source="listen address"):
+            step = _ANOTHER_PORT
+        case ConfigError(key=key) if key.startswith("ASSAY_RPC_"):
+            number = key.removeprefix("ASSAY_RPC_")
+            step = f"export ASSAY_RPC_{number if number.isdecimal() else 1}={_NODE}"
+        case MissingExtraError(extra=extra):
+            step = _WITH_EXTRA.format(extra=extra)
+        case StoreError(reason=reason) if reason.startswith("there is no such"):
+            step = _MAKE_STORE
+    return step

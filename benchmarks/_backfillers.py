@@ -50,7 +50,9 @@ def _ours(node: RunningNode, folder: Path) -> Cost:
 
 def _count_ours(node: RunningNode, folder: Path) -> TransferCount:
     answer = folder / "count"
-    script = f"import sys, assay; sys.stdout = open({str(answer)!r}, 'w'); assay.main()"
+    script = (
+        f"import sys; from assay import cli; sys.stdout = open({str(answer)!r}, 'w'); cli.main()"
+    )
     command = (sys.executable, "-c", script, "sql", _COUNT_SQL)
     run_timed(command, env=_our_env(node, folder), folder=ROOT, longest_s=_LONGEST_S)
     rows, blocks, indices = msgspec.json.decode(answer.read_bytes().splitlines()[1], type=list[int])

@@ -12,7 +12,7 @@ CHAINS = Path(__file__).resolve().parents[2] / "config" / "chains"
 
 
 class ChainName(click.ParamType[str]):
-    """A chain by slug, number or alias; `assay.commands.nodes` finds it."""
+    """A chain by slug, number or alias; `assay.commands.runs.nodes` finds it."""
 
     name = "chain"
 

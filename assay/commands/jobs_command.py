@@ -19,7 +19,7 @@ def jobs_command() -> None:
 def list_all() -> None:
     """All jobs with their last runs. Example: assay jobs list"""
     with loading():
-        from assay.commands.run_jobs import print_jobs  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import print_jobs  # noqa: PLC0415 - not for help and completion
 
     print_jobs()
 
@@ -29,7 +29,7 @@ def list_all() -> None:
 def show(name: str) -> None:
     """One job as JSON. Example: assay jobs show hourly"""
     with loading():
-        from assay.commands.run_jobs import print_job  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import print_job  # noqa: PLC0415 - not for help and completion
 
     print_job(name)
 
@@ -39,7 +39,7 @@ def show(name: str) -> None:
 def runs(name: str) -> None:
     """The last runs of a job, a JSON line each. Example: assay jobs runs hourly"""
     with loading():
-        from assay.commands.run_jobs import print_runs  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import print_runs  # noqa: PLC0415 - not for help and completion
 
     print_runs(name)
 
@@ -69,7 +69,7 @@ def runs(name: str) -> None:
 def add(sql: str | None, sql_file: IO[str] | None, **fields: object) -> None:
     """Make a job. Example: assay jobs add weekly --every 604800 --token eth/0x..."""
     with loading():
-        from assay.commands.run_jobs import make_job  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import make_job  # noqa: PLC0415 - not for help and completion
 
     make_job({**fields, "sql": sql_file.read() if sql_file else sql})
 
@@ -79,7 +79,7 @@ def add(sql: str | None, sql_file: IO[str] | None, **fields: object) -> None:
 def pause(name: str) -> None:
     """Begin no run of a job until it is resumed. Example: assay jobs pause hourly"""
     with loading():
-        from assay.commands.run_jobs import set_paused  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import set_paused  # noqa: PLC0415 - not for help and completion
 
     set_paused(name, is_paused=True)
 
@@ -89,7 +89,7 @@ def pause(name: str) -> None:
 def resume(name: str) -> None:
     """Let a job run again. Example: assay jobs resume hourly"""
     with loading():
-        from assay.commands.run_jobs import set_paused  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import set_paused  # noqa: PLC0415 - not for help and completion
 
     set_paused(name, is_paused=False)
 
@@ -99,7 +99,7 @@ def resume(name: str) -> None:
 def run(name: str) -> None:
     """Have the service run a job now. Example: assay jobs run hourly"""
     with loading():
-        from assay.commands.run_jobs import ask_for_run  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import ask_for_run  # noqa: PLC0415 - not for help and completion
 
     ask_for_run(name)
 
@@ -109,6 +109,6 @@ def run(name: str) -> None:
 def remove(name: str) -> None:
     """Remove a job with its runs. Example: assay jobs remove hourly"""
     with loading():
-        from assay.commands.run_jobs import drop_job  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import drop_job  # noqa: PLC0415 - not for help and completion
 
     drop_job(name)

@@ -46,7 +46,7 @@ def add(
     Example: assay watch add Listings eth 0x6B17...1d0F --webhook https://bot.example.com/assay
     """
     with loading():
-        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
     if watch_id is None:
         run_watch.add_watch(
@@ -60,7 +60,7 @@ def add(
 def list_watches() -> None:
     """All watches, one JSON object a line. Example: assay watch list"""
     with loading():
-        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
     run_watch.list_all()
 
@@ -70,7 +70,7 @@ def list_watches() -> None:
 def show(watch_id: int) -> None:
     """One watch, its tokens and its last messages. Example: assay watch show 3"""
     with loading():
-        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
     run_watch.show_one(watch_id)
 
@@ -80,7 +80,7 @@ def show(watch_id: int) -> None:
 def pause(watch_id: int) -> None:
     """Tell nothing until it is resumed. Example: assay watch pause 3"""
     with loading():
-        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
     run_watch.pause(watch_id)
 
@@ -90,7 +90,7 @@ def pause(watch_id: int) -> None:
 def resume(watch_id: int) -> None:
     """Go on with one that is paused or failing. Example: assay watch resume 3"""
     with loading():
-        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
     run_watch.resume(watch_id)
 
@@ -100,7 +100,7 @@ def resume(watch_id: int) -> None:
 def remove(watch_id: int) -> None:
     """Delete a watch with its messages. Example: assay watch remove 3"""
     with loading():
-        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
     run_watch.remove(watch_id)
 
@@ -110,6 +110,6 @@ def remove(watch_id: int) -> None:
 def send_test(watch_id: int) -> None:
     """Send a message that tells nothing, once a service runs. Example: assay watch test 3"""
     with loading():
-        from assay.commands import run_watch  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
     run_watch.send_test(watch_id)

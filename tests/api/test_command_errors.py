@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay import cli as assay
-from assay.commands.next_steps import next_step
+from assay import cli
+from assay.cli import next_step
 from core.errors import (
     AssayError,
     ConfigError,
@@ -100,7 +100,7 @@ def test_a_failed_command_says_it(
     for name, value in {"ASSAY_STORE": str(tmp_path / "store"), **env}.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit) as ended:
-        assay.main(arguments)
+        cli.main(arguments)
     said = capsys.readouterr().err
     assert ended.value.code == code, said
     for part in parts:
@@ -109,7 +109,7 @@ def test_a_failed_command_says_it(
 
 
 def test_the_version_is_told() -> None:
-    told = CliRunner().invoke(assay.cli, ["--version"])
+    told = CliRunner().invoke(cli.cli, ["--version"])
     assert (told.exit_code, told.output.split()[0]) == (0, "assay")
 
 
@@ -120,5 +120,5 @@ def test_the_version_is_told() -> None:
 def test_the_form_of_the_log_is_said_before_the_command_or_after(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
-    ended = CliRunner().invoke(assay.cli, arguments, env={"ASSAY_STORE": str(tmp_path / "store")})
+    ended = CliRunner().invoke(cli.cli, arguments, env={"ASSAY_STORE": str(tmp_path / "store")})
     assert ended.exit_code == 0, ended.output

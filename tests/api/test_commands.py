@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from assay import cli as assay
-from assay.commands.sql_output import Output, write_text
+from assay import cli
+from assay.commands.runs.run_sql import Output, write_text
 from sql.accounts.ledger import Ledger
 from sql.analyst.answer_lines import AnswerLine, ColumnNames, End, ResultRow
 from sql.analyst.query_runner import OpenResult
@@ -21,7 +21,7 @@ SHOWN = r"\u001b]0;owned\u0007\u009b2J\u202e[red]x[/y]"
 
 
 def run(*arguments: str, store: Path) -> str:
-    ended = CliRunner().invoke(assay.cli, arguments, env={"ASSAY_STORE": str(store)})
+    ended = CliRunner().invoke(cli.cli, arguments, env={"ASSAY_STORE": str(store)})
     assert ended.exit_code == 0, ended.output
     return ended.output
 

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 
 from analysis.static.printers import PRINTERS
-from assay.cli import COMMANDS
-from assay.commands import static_command
+from assay.cli import COMMANDS, MODULES
+from assay.commands import token_commands
 from config.chain_names import index_by_name
 from config.load import load_chains
 from tests.house.sources import ROOT
 
 HEAVY = {
     *("msgspec", "rich", "structlog", "litestar", "duckdb", "numpy", "web3", "eth_abi", "aiohttp"),
-    *("analysis", "api", "indexer", "service", "demo"),
+    *("analysis", "api", "indexer", "sql"),
+    *("assay.service", "assay.demo", "assay.doctor", "assay.commands.runs"),
 }
-SPLIT = sorted(name.replace("-", "_") for name in {*COMMANDS} - {"keys", "sql"})
-"""Commands whose work is in a module of its own."""
+SPLIT = sorted({*MODULES} - {"keys_command"})
+"""Modules of commands whose work is in another module."""
 
 
 def complete(words: str, env: dict[str, str] | None = None) -> list[str]:
@@ -71,10 +72,10 @@ def test_every_name_of_a_chain_but_its_number_is_offered(tmp_path: Path) -> None
 def test_help_and_completion_of_a_command_import_nothing_of_its_work() -> None:
     script = (
         "import sys\nfrom importlib import import_module\n"
-        f"for name in {SPLIT}: import_module(f'assay.commands.{{name}}_command')\n"
+        f"for name in {SPLIT}: import_module(f'assay.commands.{{name}}')\n"
         "from assay.commands.chain_argument import CHAIN\n"
         "assert CHAIN.shell_complete(None, None, 'eth')\n"
-        "print(*{name.partition('.')[0] for name in sys.modules})\n"
+        "print(*sys.modules)\n"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -84,8 +85,8 @@ def test_help_and_completion_of_a_command_import_nothing_of_its_work() -> None:
 
 def test_a_back_fill_starts_without_what_only_shows_things() -> None:
     script = (
-        "import sys, assay\n"
-        "try: assay.main(['index', 'ethereum', '--from', '1', '--to', '2'])\n"
+        "import sys\nfrom assay import cli\n"
+        "try: cli.main(['index', 'ethereum', '--from', '1', '--to', '2'])\n"
         "except SystemExit: print(*{name.partition('.')[0] for name in sys.modules})\n"
     )
     ended = subprocess.run(
@@ -102,4 +103,8 @@ def test_a_back_fill_starts_without_what_only_shows_things() -> None:
 
 
 def test_the_printers_are_those_that_there_are() -> None:
-    assert sorted(PRINTERS) == sorted(static_command.PRINTERS)
+    assert sorted(PRINTERS) == sorted(token_commands.PRINTERS)
+
+
+def test_every_command_has_a_module() -> None:
+    assert sorted(name for names in MODULES.values() for name in names) == sorted(COMMANDS)

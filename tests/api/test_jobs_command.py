@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from assay import cli as assay
+from assay import cli
 from sql.engine.store import Store
 from sql.jobs.job_table import find_job
 
@@ -17,7 +17,7 @@ ADD = ("add", "mine", "--every", "60", "--token", f"eth/{TOKEN}")
 
 def jobs(folder: Path, *arguments: str) -> Result:
     env = {"ASSAY_STORE": str(folder / "assay.duckdb"), "ASSAY_CONFIG": ""}
-    return CliRunner().invoke(assay.cli, ("jobs", *arguments), env=env, catch_exceptions=False)
+    return CliRunner().invoke(cli.cli, ("jobs", *arguments), env=env, catch_exceptions=False)
 
 
 def test_a_job_from_its_making_to_its_end(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
 def test_operator_keys(tmp_path: Path) -> None:
     def keys(*arguments: str) -> Result:
         env = {"ASSAY_STORE": str(tmp_path / "assay.duckdb"), "ASSAY_CONFIG": ""}
-        return CliRunner().invoke(assay.cli, ("keys", *arguments), env=env)
+        return CliRunner().invoke(cli.cli, ("keys", *arguments), env=env)
 
     def flags() -> list[bool]:
         return [

@@ -13,9 +13,9 @@ from rich.console import Console
 from api.formats.rendering import FORMATS, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from api.pages.views.token_view import TokenView, view_token
-from assay.commands import scan_command
-from assay.commands.csv_row import csv_of
-from assay.commands.token_card import make_card, more_of
+from assay.commands import token_commands
+from assay.commands.runs.csv_row import csv_of
+from assay.commands.runs.token_card import make_card, more_of
 from core.report.report import Report
 from tests.examples import one_in
 from tests.harness.api.samples import CLOCK, LIQUID_USD, make_pool, make_report, reports
@@ -118,4 +118,4 @@ def test_no_name_is_a_formula_or_a_command(name: str) -> None:
 
 
 def test_the_command_knows_every_format() -> None:
-    assert scan_command.FORMATS == FORMATS
+    assert token_commands.FORMATS == FORMATS

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from api.watches import event_feed
-from assay import cli as assay
+from assay import cli
 from config.watch_settings import WatchSettings
 from sql.engine.store import Store
 from sql.watches.watch_messages import delete_old_messages
@@ -349,7 +349,7 @@ async def test_the_dashboard_lists_and_changes_watches_of_ones_own_keys(
 def test_the_command_line_makes_shows_and_ends_watches(tmp_path: Path) -> None:
     def run(*arguments: str, code: int = 0) -> list[dict[str, Any]]:
         env = {"ASSAY_STORE": str(tmp_path / "assay.duckdb")}
-        ended = CliRunner().invoke(assay.cli, ["watch", *arguments], env=env)
+        ended = CliRunner().invoke(cli.cli, ["watch", *arguments], env=env)
         assert ended.exit_code == code, ended.output
         lines = ended.output.splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]

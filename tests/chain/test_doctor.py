@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from assay.commands.doctor_tables import print_report
+from assay.commands.runs.run_doctor import print_report
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.layout import World
 from assay.demo.overlay import write_overlay

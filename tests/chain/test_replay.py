@@ -24,7 +24,7 @@ from analysis.replay.pack_signature import find_signer, sign_pack
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import check_pack, replay_pack
 from analysis.token import deadline_state, owner_slots
-from assay import cli as assay
+from assay import cli
 from assay.demo.overlay import write_overlay
 from core.process.secret import Secret
 from tests.chain.judging import judge
@@ -239,7 +239,7 @@ async def test_hostile_requests_are_refused_before_anything_is_sent(
 
 def run(*arguments: str, overlay: Path, url: str, key: str = "") -> Result:
     env = {"ASSAY_CONFIG": str(overlay), "ASSAY_RPC_1": url, "ASSAY_SIGNING_KEY": key}
-    return CliRunner().invoke(assay.cli, arguments, env=env)
+    return CliRunner().invoke(cli.cli, arguments, env=env)
 
 
 async def test_the_commands_record_sign_and_replay(chain: Chain, tmp_path: Path) -> None:

@@ -84,14 +84,14 @@ def test_help_and_completion_import_no_command() -> None:
         "assert CliRunner().invoke(assay.cli, ['--help']).exit_code == 0\n"
         "assert assay.cli.shell_complete(assay.click.Context(assay.cli), 's')\n"
         "print(*{name.partition('.')[0] for name in sys.modules})\n"
-        "print(*(name for name in sys.modules if name.endswith('_command')))\n"
+        "print(*(name for name in sys.modules if name.startswith('assay.commands.')))\n"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
     heavy = {"polars", "duckdb", "litestar", "msgspec", "rich", "aiohttp"}
     assert not heavy & {*loaded}
-    assert not [name for name in loaded if name.endswith("_command")]
+    assert not [name for name in loaded if name.startswith("assay.commands.")]
 
 
 def test_the_documents_know_the_names_of_the_chains() -> None:

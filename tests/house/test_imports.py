@@ -151,7 +151,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 }
 """By extra: the modules that import its packages, folders or a file."""
 
-LAZY = {"assay/commands/run_demo.py": "demo", "api/pages/share_card.py": "cards"}
+LAZY = {"assay/commands/runs/run_demo.py": "demo", "api/pages/share_card.py": "cards"}
 """Modules that must not be imported when their importer is, as an extra may be missing."""
 
 LATER_STDLIB = {"compression"}

@@ -155,14 +155,14 @@ def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
     command: str, niceness: int
 ) -> None:
     program = (
-        "import os, sys, assay\n"
+        "import os, sys; from assay import cli\n"
         "own = os.getpriority(os.PRIO_PROCESS, 0)\n"
         "def tell(*_, **__):\n"
         "    loaded = {'msgspec', 'duckdb', 'structlog'} & sys.modules.keys()\n"
         "    print(os.getpriority(os.PRIO_PROCESS, 0) - own, len(loaded))\n"
-        "assay.cli.main = tell\n"
+        "cli.cli.main = tell\n"
         f"sys.argv = ['assay', '{command}']\n"
-        "assay.main()"
+        "cli.main()"
     )
     said = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
@@ -172,7 +172,7 @@ def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
 
 def test_only_the_process_of_a_statement_loads_duckdb() -> None:
     """A quarter of a second of the processor, ten times over where ten commands start at once."""
-    script = "import sys, assay.commands.run_sql; print('duckdb' in sys.modules)"
+    script = "import sys, assay.commands.runs.run_sql; print('duckdb' in sys.modules)"
     told = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

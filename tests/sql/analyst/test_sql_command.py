@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from assay import cli as assay
+from assay import cli
 from core.errors import QueryError
 from sql.engine.store_files import StoreFiles
 from sql.lake.open_store import load_views
@@ -24,7 +24,7 @@ MANY = "select range as n, 'a,' || range as text from range(23456)"
 def run(store: StoreFiles, *arguments: str, stdin: str | None = None) -> Result:
     """Run the command in this process; its statement has one of its own as always."""
     return CliRunner().invoke(
-        assay.cli, ["sql", *arguments], env={"ASSAY_STORE": str(store.prefix)}, input=stdin
+        cli.cli, ["sql", *arguments], env={"ASSAY_STORE": str(store.prefix)}, input=stdin
     )
 
 
@@ -156,7 +156,7 @@ def test_a_long_result_is_not_held(store: StoreFiles, tmp_path: Path, output: st
     """Of 200 MB of text less than half is ever in memory."""
     program = (
         "import re, sys; from pathlib import Path;"
-        "from commands import sql_output; from assay.commands.run_sql import run_sql;"
+        "from assay.commands.runs.run_sql import run_sql;"
         "told = lambda: Path('/proc/self/status').read_text();"
         "peak = lambda: int(re.search('VmHWM: *\\t *([0-9]+)', told())[1]);"
         "before = peak();"

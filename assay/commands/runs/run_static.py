@@ -11,7 +11,7 @@ import msgspec
 
 from analysis.static.analyse_stream import analyse_lines, lines_of
 from analysis.static.printers import PRINTERS
-from assay.commands.progress import Show, progress_bars
+from assay.commands.runs.progress import Show, progress_bars
 
 
 def run_static(file: IO[bytes]) -> None:

@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack, closing
 
 from rich.table import Table
 
-from assay.commands.nodes import connect
-from assay.commands.tables import OUT, cell_text, make_console
+from assay.commands.runs.nodes import connect
+from assay.commands.runs.tables import OUT, cell_text, make_console
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.settings import load_settings

@@ -14,7 +14,7 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.replay.evidence_pack import MOST_BYTES, EvidencePack, decode_pack
 from analysis.replay.pack_signature import find_signer
 from analysis.replay.replay_pack import Replay, check_pack, replay_pack
-from assay.commands.tables import cell_text, make_console
+from assay.commands.runs.tables import cell_text, make_console
 from config.load import load_chains
 from config.settings import load_settings
 from config.settings_model import Settings

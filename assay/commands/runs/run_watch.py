@@ -14,8 +14,8 @@ from api.watches.delivery.webhook_address import WebhookRefusedError
 from api.watches.delivery.webhook_signature import new_secret
 from api.watches.message_body import MessageRenderer
 from api.watches.watch_shapes import CreatedWatch, WatchView, view_delivery, view_watch
-from assay.commands.nodes import choose_chain
-from assay.commands.stores import open_store
+from assay.commands.runs.nodes import choose_chain
+from assay.commands.runs.stores import open_store
 from config.chains import Chain
 from config.load import load_chains
 from config.settings import load_settings

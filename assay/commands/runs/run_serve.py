@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from assay.commands.stores import open_store
+from assay.commands.runs.stores import open_store
 from assay.service.roles import choose_roles
 from assay.service.run_service import run_service
 from config.settings import load_settings

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from api.formats.job_bodies import job_body, job_detail
 from api.formats.times import iso_utc
-from assay.commands.tables import OUT, cell_text, make_console
+from assay.commands.runs.tables import OUT, cell_text, make_console
 from config.job_check import check_job
 from config.job_definition import JobDefinition, JobInvalidError, JobStateError
 from config.load import load_chains

@@ -17,9 +17,9 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.token.admission import admit_address
 from api.formats.rendering import Format, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
-from assay.commands.csv_row import csv_of
-from assay.commands.nodes import asking_nodes_of, connect, find_chain
-from assay.commands.progress import progress_steps
+from assay.commands.runs.csv_row import csv_of
+from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
+from assay.commands.runs.progress import progress_steps
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
@@ -66,8 +66,8 @@ def _print(body: bytes, output: Literal["json", "csv"]) -> None:
 
 def _print_card(snapshot: TokenSnapshot) -> None:
     from api.pages.views.token_view import view_token  # noqa: PLC0415 - JSON is printed without
-    from assay.commands.tables import make_console  # noqa: PLC0415 - as above
-    from assay.commands.token_card import CARD_WIDTH, make_card, more_of  # noqa: PLC0415 - as above
+    from assay.commands.runs.tables import make_console  # noqa: PLC0415 - as above
+    from assay.commands.runs.token_card import CARD_WIDTH, make_card, more_of  # noqa: PLC0415 - as above
 
     console = make_console(soft_wrap=False)
     console.width = min(console.width, CARD_WIDTH)

@@ -14,8 +14,8 @@ from analysis.replay.evidence_pack import EvidencePack, compress_pack, encode_pa
 from analysis.replay.pack_signature import sign_pack
 from analysis.replay.record_pack import record_pack
 from analysis.token.admission import admit_address
-from assay.commands.nodes import asking_nodes_of, connect, find_chain
-from assay.commands.progress import progress_steps
+from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
+from assay.commands.runs.progress import progress_steps
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings

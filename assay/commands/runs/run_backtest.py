@@ -26,9 +26,9 @@ from analysis.backtest.pool_trades import attribute_trades
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
 from api.formats.stored_verdict import make_judge
-from assay.commands.nodes import asking_nodes_of, connect, find_chain
-from assay.commands.progress import progress_steps
-from assay.commands.tables import OUT, cell_text
+from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
+from assay.commands.runs.progress import progress_steps
+from assay.commands.runs.tables import OUT, cell_text
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings

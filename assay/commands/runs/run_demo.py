@@ -15,8 +15,8 @@ from rich.table import Table
 
 from api.deps import Prefill
 from api.serving.serve import check_address
-from assay.commands.progress import progress_steps
-from assay.commands.tables import OUT, make_console
+from assay.commands.runs.progress import progress_steps
+from assay.commands.runs.tables import OUT, make_console
 from assay.demo.embedded import EmbeddedChain, run_embedded_chain
 from assay.demo.layout import ZooToken
 from assay.demo.stages import STAGES, Stage

@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack, closing
 import click
 import structlog
 
-from assay.commands.nodes import asking_nodes_of, connect, find_chain
-from assay.commands.progress import progress_bars
-from assay.commands.stores import open_store
+from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
+from assay.commands.runs.progress import progress_bars
+from assay.commands.runs.stores import open_store
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings

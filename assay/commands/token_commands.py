@@ -1,0 +1,163 @@
+"""Commands about tokens and codes: scan, record, replay, static, backtest."""
+
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from assay.commands.chain_argument import CHAIN
+from assay.commands.loading import loading
+
+if TYPE_CHECKING:
+    from api.formats.rendering import Format
+    from assay.commands.runs.run_backtest import BacktestOutput, ReadSpan
+    from assay.commands.runs.run_scan import Output
+
+
+FORMATS = ("native", "compat", "summary", "goplus", "evidence")
+"""Those of `api.formats.rendering`, which help and completion show without importing it."""
+
+
+@click.command("scan")
+@click.argument("chain", type=CHAIN)
+@click.argument("address")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="native",
+    show_default=True,
+    help="Which answer is printed as JSON or CSV.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(["card", "json", "csv"]),
+    help="A card for people, JSON, or a CSV header with a row.  [default: json; on a terminal "
+    "without --format: card]",
+)
+@click.option("--price", is_flag=True, help="Fill the four price fields.")
+@click.pass_context
+def scan_command(
+    ctx: click.Context,
+    chain: str,
+    address: str,
+    form: "Format",
+    output: "Output | None",
+    price: bool,
+) -> None:
+    """Judge one token and print the answer: a card on a terminal, else JSON. Needs a node, but no
+    server and no store.
+
+    Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan eth 0x6B17...1d0F
+    """
+    with loading():
+        from assay.commands.runs.run_scan import choose_output, run_scan  # noqa: PLC0415 - not for help and completion
+
+    is_format_chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT
+    chosen = output or choose_output(is_format_chosen=is_format_chosen)
+    run_scan(chain, address, form=form, output=chosen, is_priced=price)
+
+
+@click.command("record")
+@click.argument("chain", type=CHAIN)
+@click.argument("address")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def record_command(chain: str, address: str, file: Path) -> None:
+    """Judge one token, and write its evidence pack to FILE: the report, and every call behind it.
+
+    JSON where FILE ends in .json, else zstd of it. Signed if ASSAY_SIGNING_KEY is set. Needs a
+    node, but no store.
+
+    Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay record eth 0x6B17...1d0F dai.pack.zst
+    """
+    with loading():
+        from assay.commands.runs.run_record import run_record  # noqa: PLC0415 - not for help and completion
+
+    run_record(chain, address, file)
+
+
+@click.command("replay")
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--rpc",
+    "url",
+    help="Node to ask, http(s) or ws(s).  [default: ASSAY_RPC_<chain id> of the pack]",
+)
+@click.option("--all", "shows_all", is_flag=True, help="Also list the calls that are equal.")
+@click.pass_context
+def replay_command(ctx: click.Context, file: IO[bytes], url: str | None, shows_all: bool) -> None:
+    """Run the calls of an evidence pack again, and print what differs: calls, and fields of the
+    report that do not follow from them. Reads only; needs a node that has the state of the block.
+
+    Exit codes: 0 all equal, 1 differences, 2 it could not be run, or not whole.
+
+    Example: assay replay dai.pack.zst --rpc http://127.0.0.1:8545
+    """
+    with loading():
+        from assay.commands.runs.run_replay import run_replay  # noqa: PLC0415 - not for help and completion
+
+    ctx.exit(run_replay(file, url, shows_all=shows_all))
+
+
+PRINTERS = ("cfg", "dot", "findings", "guards", "storage")
+"""Those of `analysis.static.printers`, which help and completion show without importing it."""
+
+
+@click.command("static")
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option(
+    "--print",
+    "printer",
+    type=click.Choice(PRINTERS),
+    help="Print this of one code, given as hex or as a JSON line, instead.",
+)
+def static_command(file: IO[bytes], printer: str | None) -> None:
+    """Static analysis of runtime codes: JSON lines in, JSON lines out. Needs no node, no store.
+    Each answer is written as soon as it is made.
+
+    Example: echo '{"id": 1, "runtime": "0x6001..."}' | assay static
+    """
+    with loading():
+        from assay.commands.runs.run_static import run_printer, run_static  # noqa: PLC0415 - not for help and completion
+
+    if printer is None:
+        run_static(file)
+    else:
+        run_printer(file, printer)
+
+
+@click.command("backtest")
+@click.argument("chain", type=CHAIN)
+@click.option("--from", "first", type=click.IntRange(min=0), required=True, help="First block.")
+@click.option("--to", "last", type=click.IntRange(min=0), required=True, help="Last block.")
+@click.option(
+    "--receipts",
+    type=click.Choice(["none", "hour", "day", "week"]),
+    default="hour",
+    show_default=True,
+    help="For how long after its first trade a token's sales are read from the node.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table for people, or a JSON object a line: each token, then each row of the matrix.",
+)
+def backtest_command(
+    chain: str, first: int, last: int, receipts: "ReadSpan", output: "BacktestOutput"
+) -> None:
+    """Judge tokens as of the block before their first trade, and score what followed.
+
+    Of each token that has first traded in the range: its verdict then, and what became of each of
+    its buyers within an hour, a day, a week, by the trades of the store and by the transactions
+    that tried to sell. Needs the node to have the state of those blocks. Ends with 1 where a token
+    called safe trapped a buyer within an hour.
+
+    Example: assay backtest eth --from 21000000 --to 21001000
+    """
+    with loading():
+        from assay.commands.runs.run_backtest import run_backtest  # noqa: PLC0415 - not for help and completion
+
+    run_backtest(chain, first=first, last=last, receipts=receipts, output=output)
