@@ -31,6 +31,10 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
 """Hand-written pages of the first four tabs, in order."""
 
 _CHANGES: Final = ("detector", "field", "venue", "chain", "launchpad")
+_SUBJECTS: Final = (
+    *("index", "engine", "custody", "simulation", "venues", "liquidity", "indexer", "store"),
+    *("lake", "fleet", "api", "build"),
+)
 
 
 @cache
@@ -60,6 +64,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             ]
         },
         {"Change": [f"change/{name}.md" for name in _CHANGES]},
+        {"Decisions": [f"decisions/{name}.md" for name in _SUBJECTS]},
     ]
     return config
 

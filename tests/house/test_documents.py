@@ -18,6 +18,7 @@ from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+DECISIONS = ROOT / "docs" / "decisions"
 TARGET = re.compile(r"^([a-z-]+):(?!=)", re.MULTILINE)
 
 
@@ -132,10 +133,16 @@ def test_the_changelog_starts_with_the_version() -> None:
     assert head.split()[1] == project["version"]
 
 
-def test_every_decision_is_short_and_complete() -> None:
-    decisions = (ROOT / "DECISIONS.md").read_text(encoding="utf-8").split("\n## ")[1:]
-    for decision in decisions:
-        lines = [line for line in decision.splitlines() if line]
-        assert len(lines) <= 12, lines[0]
-        for part in ("Question:", "Choice:", "Tried:", "Would change it:"):
-            assert part in decision, f"{lines[0]}: {part}"
+def test_a_decision_is_short_and_under_a_subject() -> None:
+    index = (DECISIONS / "index.md").read_text(encoding="utf-8")
+    for subject in DECISIONS.glob("*.md"):
+        if subject.stem == "index":
+            continue
+        assert f"]({subject.name})" in index
+        records = subject.read_text(encoding="utf-8").split("\n## ")[1:]
+        assert records, subject.name
+        for record in records:
+            title, *lines = [line for line in record.splitlines() if line]
+            assert len(lines) <= 8, title
+            assert {"- Context:", "- Decision:"} <= {" ".join(line.split()[:2]) for line in lines}
+            assert f"\n- {title}\n" in f"{index}\n", title

@@ -1,7 +1,7 @@
 """Fields of a whole scan, beyond those of one code: of simulations, custody and conditions.
 
 They are shown by a check of the summary; one whose `is_native` is true is a key of the native
-format too, at the end of its section. Definitions: DECISIONS.md, "Summary". None: not known.
+format too, at the end of its section. None: not known.
 """
 
 from functools import partial
