@@ -60,6 +60,10 @@ def test_every_top_level_package_has_its_arrows() -> None:
 
 
 FLOORS: dict[str, tuple[str, ...]] = {
+    "sql": (
+        *("engine", "tokens", "chain", "watches", "reports", "jobs", "accounts", "fleet"),
+        *("lake", "analyst", "backup", "move", "unwind"),
+    ),
     "analysis": (
         *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
         *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
