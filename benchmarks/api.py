@@ -23,6 +23,7 @@ from pathlib import Path
 
 import httpx
 
+from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from benchmarks._load import Load, call
 from benchmarks._machine import ROOT, describe
@@ -34,7 +35,6 @@ from core.evm.primitives import Address
 from core.report.report import PoolResultRow, Report
 from sql.accounts.ledger import Ledger
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from tests.harness.api.samples import DEAD, make_holder, make_pool, make_report
 
 ROUNDS = 5
@@ -104,7 +104,7 @@ def report_of(token: int, pools: int) -> Report:
 
 
 def _write(store: Store, report: Report) -> None:
-    write_report(store, report, next_refresh(report, AnalysisSettings()))
+    record_report(store, report, next_refresh(report, AnalysisSettings()))
 
 
 def prepare(folder: Path) -> list[str]:

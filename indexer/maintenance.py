@@ -22,7 +22,7 @@ from sql.chain.liquidity_events import delete_old_liquidity
 from sql.chain.trade_tables import delete_old_trades
 from sql.engine.store import Store
 from sql.reports.accuracy_counts import add_up_counts, delete_old_counts
-from sql.reports.disagreements import delete_old_disagreements
+from sql.reports.disagreement_tables import delete_old_disagreements
 from sql.reports.report_history import delete_old_history
 from sql.tokens.observations import delete_old_observations
 

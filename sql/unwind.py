@@ -9,7 +9,7 @@ from core.evm.primitives import Address
 from sql.chain.blocks import FINAL, read_checkpoint
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.reports.disagreements import delete_disagreements, undo_disagreements_from
+from sql.reports.disagreement_tables import delete_disagreements, undo_disagreements_from
 from sql.reports.report_history import delete_history, undo_history_from
 from sql.reports.report_tables import delete_reports
 from sql.tokens.observations import delete_observations, undo_observations_from

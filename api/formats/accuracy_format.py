@@ -11,7 +11,7 @@ from api.formats.times import iso_utc
 from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, checksum
 from core.report.accuracy import EXPLAINED, Explanation, PredictionFlag, ReportAge, interval_of
 from sql.reports.accuracy_counts import AccuracySum
-from sql.reports.disagreements import ShownDisagreement
+from sql.reports.disagreement_tables import ShownDisagreement
 
 GroupKey = Literal["chain", "venue", "flag", "age"]
 

@@ -16,7 +16,7 @@ from api.formats.accuracy_format import (
 )
 from sql.engine.store import Store
 from sql.reports.accuracy_counts import DAY_S, sum_counts
-from sql.reports.disagreements import newest_disagreements
+from sql.reports.disagreement_tables import newest_disagreements
 
 _KEPT_S = 60.0
 _MOST_CASES = 50

@@ -9,8 +9,7 @@ from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from config.chains import Chain
 from core.evm.primitives import Hash32, checksum
-from core.report.notifications import BASELINE, kind_of
-from sql.watches.watch_events import ChangeCause, WatchEvent
+from core.report.notifications import BASELINE, ChangeCause, WatchEvent, kind_of
 from sql.watches.watch_messages import WatchMessage
 
 MessageType = Literal["token.changed", "token.baseline", "watch.test"]

@@ -32,7 +32,7 @@ from core.errors import InvalidAddressError, StoreError
 from core.evm.primitives import Address, checksum, parse_address
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
-from sql.watches.watch_events import tell_test
+from sql.watches.watch_events import write_test_message
 from sql.watches.watch_messages import list_deliveries, list_last
 from sql.watches.watches import (
     NewWatch,
@@ -129,7 +129,7 @@ class WatchBook:
         def test(tx: Transaction, watch_id: int) -> None:
             watch = _own(tx, keys, watch_id)
             has_webhook = watch.url is not None
-            tell_test(tx, watch_id, has_webhook=has_webhook, now_s=self._deps.now_s())
+            write_test_message(tx, watch_id, has_webhook=has_webhook, now_s=self._deps.now_s())
 
         return await self._change(keys, watch_id, test)
 

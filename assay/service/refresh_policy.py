@@ -6,9 +6,9 @@ Money at stake decides: a token whose pools hold nothing is looked at rarely, an
 import math
 from typing import Final
 
+from assay.service.record_report import NextRefresh
 from config.settings_model import AnalysisSettings
 from core.report.report import Report
-from sql.reports.report_tables import NextRefresh
 from sql.tokens.task_queue import NEW_WORTH
 
 _UNSETTLED_WORTH: Final = NEW_WORTH // 2

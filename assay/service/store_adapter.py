@@ -11,6 +11,7 @@ from analysis.reads.indexed_facts import (
     PoolEvents,
     TransferHistory,
 )
+from assay.service.record_report import record_refusal, record_report
 from assay.service.refresh_policy import next_refresh, refresh_of_refused
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
@@ -26,7 +27,7 @@ from sql.chain.pool_tables import coverage_of, first_pools_beside, pools_of
 from sql.engine.database import Reader
 from sql.engine.store import Store
 from sql.engine.table_rows import CoverageRow
-from sql.reports.report_tables import read_report, walletless_check_of, write_refusal, write_report
+from sql.reports.report_tables import find_walletless_check, read_report
 from sql.tokens.codes import delete_other_versions, read_found, write_found
 from sql.tokens.creator_tables import read_creator
 from sql.tokens.tokens import read_token
@@ -102,7 +103,7 @@ class ReportStore:
     async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
         """Store that the token was not admitted."""
         await asyncio.to_thread(
-            write_refusal,
+            record_refusal,
             self._store,
             chain_id=chain_id,
             address=token,
@@ -112,7 +113,7 @@ class ReportStore:
 
     def _write(self, report: Report) -> None:
         refresh = next_refresh(report, self._settings)
-        write_report(self._store, report, refresh, self._judge(report))
+        record_report(self._store, report, refresh, self._judge(report))
 
     def _pool_events(
         self, chain: Chain, pools: Sequence[str], pin: BlockRef
@@ -167,7 +168,7 @@ class ReportStore:
                 holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
                 past=_read_past(reader, chain.id, token),
                 creator=None if made is None else made.creator,
-                no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
+                no_wallet_at_s=find_walletless_check(reader, chain_id=chain.id, token=token),
             )
 
 

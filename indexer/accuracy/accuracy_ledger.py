@@ -10,6 +10,7 @@ import msgspec
 
 from core.evm.primitives import BlockRef, HexBytes
 from core.report.accuracy import age_of
+from core.report.disagreements import Disagreement
 from indexer.accuracy.block_checks import (
     PlacedCheck,
     check_failure,
@@ -33,7 +34,7 @@ from sql.reports.accuracy_counts import (
     predicted_pools,
     predicted_transfers,
 )
-from sql.reports.disagreements import Disagreement, write_disagreements
+from sql.reports.disagreement_tables import write_disagreements
 
 
 def write_checks(

@@ -3,7 +3,8 @@
 import msgspec
 
 from core.evm.primitives import Address, BlockRef, Hash32
-from sql.tokens.observations import Observation, ObservationKind
+from core.report.notifications import ObservationKind
+from sql.tokens.observations import Observation
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

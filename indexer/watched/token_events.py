@@ -5,11 +5,11 @@ from typing import Final
 
 from core.evm.event_signatures import parse_event
 from core.evm.primitives import Hash32
+from core.report.notifications import ObservationKind
 from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_columns import LogColumns, LogGroup
 from indexer.watched.seen import Seen
 from indexer.watched.watched_set import WatchedSet
-from sql.tokens.observations import ObservationKind
 
 _OWNERSHIP: Final = (
     "OwnershipTransferred(address indexed previous,address indexed next)",

@@ -6,39 +6,19 @@ them loses nothing. A reorg takes observations back with their blocks.
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.notifications import ObservationKind
 from core.report.report import ReportRow
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
 from sql.engine.table_rows import TokenRow
 from sql.tokens.task_queue import NEW_WORTH, add_task, drop_task, put_task
-
-ObservationKind = Literal[
-    "call",
-    "owner_call",
-    "parameter_event",
-    "ownership_event",
-    "pool_created",
-    "liquidity",
-    "state",
-    "failed_trade",
-    "other_tax",
-    "deadline",
-    "gap",
-]
-"""call: of a function that is not of holders, by anybody; owner_call: by the owner that the report
-names. parameter_event, ownership_event: a log of the token. pool_created: for the token. liquidity:
-what a pool holds moved by a tenth. state: a storage word that the report depends on changed.
-failed_trade: a transaction at a router or pool that names the token. other_tax: a trade that paid
-another tax than the report predicts. deadline: a time that the code compares the clock with has
-come. gap: blocks that were not read one by one."""
 
 CHANGED_WORTH = 2 * NEW_WORTH
 """Worth of a watched token that changed: above all that nobody watches."""

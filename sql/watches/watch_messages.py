@@ -4,9 +4,9 @@ import msgspec
 
 from core.evm.primitives import Address, Hash32
 from core.process.secret import Secret
+from core.report.notifications import WatchEvent
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
-from sql.watches.watch_events import WatchEvent
 
 _DELETED_AT_ONCE = 500
 

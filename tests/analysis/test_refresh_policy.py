@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.service.record_report import NextRefresh
 from assay.service.refresh_policy import next_refresh, refresh_of_refused
 from config.settings_model import AnalysisSettings
 from core.report.report import Report
-from sql.reports.report_tables import NextRefresh
 from sql.tokens.task_queue import NEW_WORTH
 from tests.harness.bare_reports import bare_report
 from tests.sql.samples import address, pool_result

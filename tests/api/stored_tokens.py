@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
+from assay.service.record_report import NextRefresh, record_report
 from core.evm.primitives import Address
 from core.report.report import Report
 from sql.engine.store import Store
-from sql.reports.report_tables import NextRefresh, write_report
 from tests.harness.api.samples import make_pool, make_report
 
 LATER = NextRefresh(worth=0, due_s=2**40)
@@ -28,4 +28,4 @@ def token(number: int, symbol: str, name: str = "", usd: float = 0.0, **changes:
 def fill(store: Store, *reports: Report) -> None:
     """Store reports in this order."""
     for report in reports:
-        write_report(store, report, LATER)
+        record_report(store, report, LATER)

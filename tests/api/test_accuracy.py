@@ -8,9 +8,10 @@ import pytest
 
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.accuracy import PredictionFlag
+from core.report.disagreements import Disagreement
 from sql.engine.store import Store
 from sql.reports.accuracy_counts import DAY_S, AccuracyCount, insert_counts
-from sql.reports.disagreements import Disagreement, write_disagreements
+from sql.reports.disagreement_tables import write_disagreements
 from sql.tokens.tokens import track_tokens
 from tests.api.people import PAGES
 from tests.harness.api.world import World

@@ -10,12 +10,12 @@ import pytest
 
 from api.serving.changed_reports import ChangedReports
 from assay.service.fleet.fleet_messages import FleetMessages
+from assay.service.record_report import NextRefresh, record_report
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.engine.store import Store
 from sql.fleet.report_change_feed import ReportChanges
-from sql.reports.report_tables import NextRefresh, write_report
 from tests.harness.bare_reports import bare_report
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_server import PostgresServer
@@ -74,12 +74,12 @@ async def until(memory: Memory, *, emptied: int = 1, forgotten: int = 0) -> None
 
 
 async def test_what_changes_is_forgotten_and_nothing_else(url: str, store: Store) -> None:
-    write_report(store, bare_report(Address("0x" + "01" * 20)), NEXT)
+    record_report(store, bare_report(Address("0x" + "01" * 20)), NEXT)
     memory = Memory()
     async with looking(url, memory):
         await until(memory)
-        write_report(store, bare_report(TOKEN), NEXT)
-        write_report(store, bare_report(TOKEN, chain_id=56), NEXT)  # a chain not served here
+        record_report(store, bare_report(TOKEN), NEXT)
+        record_report(store, bare_report(TOKEN, chain_id=56), NEXT)  # a chain not served here
         await until(memory, forgotten=1)
     assert memory.forgotten == [("ethereum", TOKEN)]
 
@@ -94,7 +94,7 @@ async def test_after_a_time_without_the_database_nothing_is_trusted(
             await until(memory)
             proxy.refuse()
             proxy.cut()
-            write_report(store, bare_report(TOKEN), NEXT)
+            record_report(store, bare_report(TOKEN), NEXT)
             await asyncio.sleep(1.0)
             proxy.refuse(is_refusing=False)
             await until(memory, emptied=2)

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay.service.record_report import record_report
 from config.settings_model import PublicSettings
 from core.evm.code_shape import PARTS, CodeShape
 from core.evm.primitives import Address
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from tests.api.network import on_network
 from tests.api.test_mcp import agent, call
 from tests.harness.api.world import World
@@ -32,7 +32,7 @@ def filled(store: Store) -> Store:
         plain = bare_report(address(number), scanned_at_s=number)
         head = msgspec.structs.replace(plain.token, chain_id=1, creator_address=address(90))
         report = msgspec.structs.replace(plain, token=head, shape=SHAPES[number % 2])
-        write_report(store, report, LATER, None if number == 1 else bare_judgement("danger"))
+        record_report(store, report, LATER, None if number == 1 else bare_judgement("danger"))
     return store
 
 

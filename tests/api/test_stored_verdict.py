@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from api.formats.stored_verdict import make_judge, policy_of
 from api.formats.summary.flags import CATALOGUE
 from api.formats.summary.summary import Summary
+from assay.service.record_report import NextRefresh, record_creator, record_report
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
 from core.report.report import PoolResultRow, Report
 from sql.engine.store import Store
 from sql.reports import judgements
 from sql.reports.judgements import judge_stored_reports
-from sql.reports.report_tables import NextRefresh, set_creator, write_report
 from tests.examples import one_in
 from tests.harness.api.samples import (
     LIQUID_USD,
@@ -38,7 +38,7 @@ LATER = NextRefresh(worth=0, due_s=2**40)
 
 
 def write(store: Store, report: Report) -> None:
-    write_report(store, report, LATER, JUDGE(report))
+    record_report(store, report, LATER, JUDGE(report))
 
 
 async def answer(world: World, report: Report) -> Summary:
@@ -117,7 +117,7 @@ def test_a_creator_found_later_is_judged(store: Store) -> None:
     write(store, report)
     question = "select value from v_flags where flag = 'creator_holds_supply'"
     assert read_apart(store, question) == [(None,)]
-    set_creator(
+    record_creator(
         store,
         chain_id=1,
         address=TOKEN,
@@ -155,7 +155,7 @@ def test_reports_of_an_earlier_release_are_judged_in_steps(
     policy = policy_of(SETTINGS)
     tokens = fleet(7)
     for report in tokens[:5]:
-        write_report(store, report, LATER)  # as a release without verdicts wrote it
+        record_report(store, report, LATER)  # as a release without verdicts wrote it
     for report in tokens[5:]:
         write(store, report)
     assert len(judged(store)) == 2

@@ -11,7 +11,7 @@ from assay.demo.layout import ZooToken
 from config.chains import Chain as ChainFacts
 from core.evm.primitives import HexBytes
 from sql.reports.accuracy_counts import sum_counts
-from sql.reports.disagreements import ShownDisagreement, newest_disagreements
+from sql.reports.disagreement_tables import ShownDisagreement, newest_disagreements
 from tests.chain.watched_scene import SLUG, Scene, place, watching
 from tests.harness.chain.verbs import Chain
 from tests.sql.stored import read_rows

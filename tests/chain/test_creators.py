@@ -19,6 +19,7 @@ from assay.demo.pipeline import created_address
 from assay.demo.swaps import Call
 from assay.demo.world import build_world
 from assay.service.background.creator_search import Creators
+from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
@@ -32,7 +33,7 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.chain.launch_tables import insert_launches
 from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow
-from sql.reports.report_tables import read_report, write_report
+from sql.reports.report_tables import read_report
 from sql.tokens.creator_tables import read_creator
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_node
@@ -176,7 +177,7 @@ async def test_the_report_is_amended_and_the_next_one_knows(
         contexts={"ethereum": known}, store=store, settings=context.settings, now_s=lambda: clock[0]
     )
     report = await judge(known, token)
-    write_report(store, report, next_refresh(report, known.settings))
+    record_report(store, report, next_refresh(report, known.settings))
     await creators.go("ethereum")
     young = read_report(store, chain_id=1, address=token)
     assert young is not None
@@ -254,7 +255,7 @@ async def creator_by_launch(
         now_s=time.time,
     )
     report = await judge(context, token)
-    write_report(store, report, next_refresh(report, context.settings))
+    record_report(store, report, next_refresh(report, context.settings))
     await creators.go("ethereum")
     return read_creator(store, chain_id=1, token=token)
 

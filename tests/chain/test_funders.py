@@ -17,13 +17,13 @@ from assay.demo.overlay import write_overlay
 from assay.demo.swaps import Call
 from assay.demo.world import build_world
 from assay.service.background.funder_search import Funders
+from assay.service.record_report import record_report
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from core.errors import UpstreamError
 from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from sql.tokens.funder_tables import read_funder
 from sql.tokens.kin import find_kin
 from tests.chain.test_scan import Hindered, with_node
@@ -193,7 +193,7 @@ def funders(context: ChainContext, store: Store, clock: list[float]) -> Funders:
 def put_report(store: Store, token: Address, creator: Address) -> None:
     plain = bare_report(token)
     named = msgspec.structs.replace(plain.token, creator_address=creator)
-    write_report(store, msgspec.structs.replace(plain, token=named), LATER)
+    record_report(store, msgspec.structs.replace(plain, token=named), LATER)
 
 
 async def test_creators_of_one_funder_are_kin_once_their_blocks_are_final(

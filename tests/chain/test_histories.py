@@ -23,6 +23,7 @@ from assay.demo.layout import World, ZooToken, named_account
 from assay.demo.overlay import write_overlay
 from assay.demo.swaps import Call
 from assay.demo.world import build_world
+from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
@@ -35,7 +36,6 @@ from core.rpc.client import RpcClient
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from tests.chain.judging import judge
 from tests.chain.test_holders import TRANSFER, ranked, replay, top_of
 from tests.harness.chain.verbs import Chain, Log
@@ -129,7 +129,7 @@ async def meet(
     token = spread(chain)
     await follow(facts, client, store)
     first = await judge(context_of(facts, client, store), token.address)
-    write_report(store, first, next_refresh(first, AnalysisSettings()))
+    record_report(store, first, next_refresh(first, AnalysisSettings()))
     for at in range(facts.finality_blocks + 2):
         give(chain, token, HOLDERS[at], 5 * 10**17)
         chain.mine()

@@ -7,9 +7,9 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import named_account
+from assay.service.record_report import record_report
 from core.evm.primitives import Address
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from sql.tokens.kin import find_kin
 from tests.chain.judging import judge
 from tests.chain.test_stored_codes import FRONTS
@@ -37,7 +37,7 @@ async def test_clones_and_copies_are_kin_of_their_code_and_others_are_not(
     for one in (token, put["clone"], put["copy"], other):
         report = await judge(context, one)
         assert report.shape is not None
-        write_report(store, report, LATER)
+        record_report(store, report, LATER)
     assert same_code(store, token) == {put["clone"], put["copy"]}
     assert same_code(store, put["clone"]) == {token, put["copy"]}
     assert same_code(store, other) == set()

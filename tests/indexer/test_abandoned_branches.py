@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay.service.record_report import record_report
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from tests.harness.bare_reports import bare_report
 from tests.indexer.ledger_of_chain import expect, read
 from tests.indexer.scripted_node import (
@@ -127,7 +127,7 @@ async def test_the_past_of_a_token_is_that_of_the_branch_that_is_followed(
     await follower.load()
     async for _ in follower.advance(await client_of(node).fetch_head_header()):
         pass
-    write_report(store, bare_report(TOKENS[0], scanned_at_s=1), LATER)
+    record_report(store, bare_report(TOKENS[0], scanned_at_s=1), LATER)
     clock = InstantClock()
     histories = Histories(CHAIN, client, store, SETTINGS, now_s=clock.now_s)
     node.ignores = asks_for_range

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
+from assay.service.record_report import record_report
 from config.settings_model import IndexerSettings
 from core.errors import StoreError
 from indexer import transfer_history
@@ -24,7 +25,6 @@ from indexer.transfer_history import Histories
 from sql.chain.history_tables import read_history
 from sql.engine.store import Store
 from sql.engine.table_rows import HistoryRow, TokenRow
-from sql.reports.report_tables import write_report
 from sql.tokens.task_queue import put_task
 from sql.tokens.tokens import tracked
 from tests.examples import one_in
@@ -83,7 +83,7 @@ class Remembering(Following):
     @rule(number=st.integers(0, 3))
     def judge(self, number: int) -> None:
         """One that is not tracked is so from now on."""
-        write_report(self.store, bare_report(TOKENS[number], scanned_at_s=1), LATER)
+        record_report(self.store, bare_report(TOKENS[number], scanned_at_s=1), LATER)
         self.is_level = False
 
     @rule(
@@ -207,7 +207,7 @@ def analysed(store: Store, *, supply_raw: int = SUPPLY) -> None:
     """Somebody has looked at the token again."""
     report = bare_report(TOKENS[0], scanned_at_s=REPORTED_AT_S)
     head = msgspec.structs.replace(report.token, supply_raw=supply_raw)
-    write_report(store, msgspec.structs.replace(report, token=head), LATER)
+    record_report(store, msgspec.structs.replace(report, token=head), LATER)
 
 
 def histories_of(node: ScriptedNode, store: Store, clock: InstantClock, **bounds: Any) -> Histories:

@@ -5,6 +5,7 @@ from typing import TypeVar, get_type_hints
 from hypothesis import strategies as st
 from msgspec import structs
 
+from assay.service.record_report import NextRefresh
 from core.evm.primitives import Address, Hash32, HexBytes, RawAmount, Selector
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
@@ -19,7 +20,6 @@ from core.report.report import (
 )
 from core.report.rows import LaunchRow, PoolRow
 from sql.engine.table_rows import BlockRow
-from sql.reports.report_tables import NextRefresh
 
 
 def address(number: int) -> Address:

@@ -6,6 +6,7 @@ import pytest
 
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.accuracy import PredictionFlag
+from core.report.disagreements import Disagreement
 from core.report.report import PoolResultRow
 from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
@@ -18,9 +19,8 @@ from sql.reports.accuracy_counts import (
     insert_counts,
     sum_counts,
 )
-from sql.reports.disagreements import (
+from sql.reports.disagreement_tables import (
     MOST_KEPT,
-    Disagreement,
     delete_old_disagreements,
     newest_disagreements,
     settle_disagreements,

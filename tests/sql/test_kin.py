@@ -5,13 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.service.record_report import record_refusal, record_report
 from core.evm.primitives import Address
 from core.report.report import Report
 from core.report.rows import RefusalRow
 from core.text.look_alikes import skeleton
 from sql.engine.store import Store
 from sql.engine.table_rows import FunderRow
-from sql.reports.report_tables import write_refusal, write_report
 from sql.tokens import kin
 from sql.tokens.funder_tables import write_funder
 from sql.tokens.kin import Kin, find_kin
@@ -51,11 +51,11 @@ def lists(store: Store, number: int) -> tuple[list[int] | None, list[int] | None
 
 
 def test_kin_share_a_creator_or_look_alike(store: Store) -> None:
-    write_report(store, token(1, "PEPE", 90), LATER)
-    write_report(store, token(2, CYRILLIC, 91, 5e6), LATER, bare_judgement("danger"))
-    write_report(store, token(3, "PEPE", None, 10.0), LATER)
-    write_report(store, token(4, "CAT", 90), LATER, bare_judgement("safe"))
-    write_report(store, token(5, "PEPE", 90, chain_id=56), LATER)
+    record_report(store, token(1, "PEPE", 90), LATER)
+    record_report(store, token(2, CYRILLIC, 91, 5e6), LATER, bare_judgement("danger"))
+    record_report(store, token(3, "PEPE", None, 10.0), LATER)
+    record_report(store, token(4, "CAT", 90), LATER, bare_judgement("safe"))
+    record_report(store, token(5, "PEPE", 90, chain_id=56), LATER)
     assert lists(store, 1) == ([4], [2, 3])
     assert lists(store, 3) == (None, [2, 1])
     found = find_kin(store, chain_id=1, address=address(1))
@@ -67,7 +67,7 @@ def test_kin_share_a_creator_or_look_alike(store: Store) -> None:
 
 def test_kin_by_funder_are_of_other_creators(store: Store) -> None:
     for number, creator in ((1, 90), (2, 90), (3, 91), (4, 92), (5, 93), (6, None)):
-        write_report(store, token(number, f"T{number}", creator), LATER)
+        record_report(store, token(number, f"T{number}", creator), LATER)
     for creator, funder, block_number in ((90, 80, 7), (91, 80, 5), (92, 80, 6), (93, 81, 4)):
         fund(store, creator, address(funder), block_number)
     found = find_kin(store, chain_id=1, address=address(1))
@@ -96,16 +96,16 @@ def fund(store: Store, account: int, funder: Address | None, block_number: int) 
 
 def test_a_refused_token_is_no_kin_any_more(store: Store) -> None:
     for number in (1, 2):
-        write_report(store, token(number, "PEPE", 90), LATER)
+        record_report(store, token(number, "PEPE", 90), LATER)
     refusal = RefusalRow(code="not_a_token", reason="", refused_at_s=1)
-    write_refusal(store, chain_id=1, address=address(2), refusal=refusal, refresh=LATER)
+    record_refusal(store, chain_id=1, address=address(2), refusal=refusal, refresh=LATER)
     assert lists(store, 1) == ([], [])
 
 
 def test_lists_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kin, "MOST_COUNTED", 2)
     for number in range(1, 7):
-        write_report(store, token(number, "PEPE", 90, 10.0**number), LATER)
+        record_report(store, token(number, "PEPE", 90, 10.0**number), LATER)
     assert lists(store, 1) == ([6, 5, 4], [6, 5, 4])
 
 
@@ -125,9 +125,9 @@ def test_kin_are_those_of_all_reports(
 ) -> None:
     known = dict(enumerate(rows, start=1))
     for number, (symbol, creator) in known.items():
-        write_report(file_store, token(number, symbol, creator), LATER)
+        record_report(file_store, token(number, symbol, creator), LATER)
     for number in range(len(rows) + 1, 7):  # of earlier examples
-        write_report(file_store, token(number, f"other{number}", None), LATER)
+        record_report(file_store, token(number, f"other{number}", None), LATER)
     for number, (symbol, creator) in known.items():
         others = {other: row for other, row in known.items() if other != number}
         same, alike = lists(file_store, number)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.service.record_report import record_refusal, record_report
 from core.evm.primitives import BlockRef
 from core.report.report import Report
 from core.report.rows import RefusalRow
 from sql.chain.blocks import insert_blocks
 from sql.engine.store import MEMORY, Store
-from sql.reports.report_tables import write_refusal, write_report
 from sql.tokens.observations import (
     Observation,
     ObservationPace,
@@ -116,15 +116,15 @@ def test_an_analysis_is_due_until_a_settled_report_of_that_block_or_a_later_one(
         assert not has_due(store, "changed", chain_id=1, now_s=NOW_S + 1)
         assert taken(store) == []
         assert taken(store, NOW_S + 2) == [ids[TOKEN]]  # nobody has said that it was done
-        write_report(store, report_at(100), LATER)
+        record_report(store, report_at(100), LATER)
         assert due_at(store)  # of an older block
-        write_report(store, report_at(101, is_settled=False), LATER)
+        record_report(store, report_at(101, is_settled=False), LATER)
         assert due_at(store)  # a part of it is not known
-        write_report(store, report_at(101), LATER)
+        record_report(store, report_at(101), LATER)
         assert not due_at(store)
         observe(store, ids[TOKEN], 102)
         refusal = RefusalRow(code="not_a_token", reason="", refused_at_s=1)
-        write_refusal(store, chain_id=1, address=address(TOKEN), refusal=refusal, refresh=LATER)
+        record_refusal(store, chain_id=1, address=address(TOKEN), refusal=refusal, refresh=LATER)
         assert not due_at(store)
 
 
@@ -178,10 +178,10 @@ def test_a_reorg_takes_observations_back_and_doubts_reports_of_its_blocks() -> N
         with store.transaction() as tx:
             insert_blocks(tx, [block(number) for number in range(98, 104)])
         for token, number in ((TOKEN, 102), (8, 99)):
-            write_report(store, report_at(number, token), LATER)
+            record_report(store, report_at(number, token), LATER)
         observe(store, ids[8], 99, 103)
-        write_report(store, report_at(103, 8), LATER)
-        write_report(store, report_at(99, 8), LATER)
+        record_report(store, report_at(103, 8), LATER)
+        record_report(store, report_at(99, 8), LATER)
         assert [token_id for token_id, _ in due_at(store)] == [ids[8]]
         with store.transaction() as tx:
             unwind_from(tx, chain_id=1, number=101)
@@ -191,7 +191,7 @@ def test_a_reorg_takes_observations_back_and_doubts_reports_of_its_blocks() -> N
         # A report of the branch that is gone settles nothing.
         with store.transaction() as tx:
             insert_blocks(tx, [block(number, branch=1_000) for number in range(101, 104)])
-        write_report(store, report_at(102), LATER)
+        record_report(store, report_at(102), LATER)
         assert ids[TOKEN] in dict(due_at(store))
 
 
@@ -212,8 +212,8 @@ def test_causes_are_those_between_two_reports_newest_first() -> None:
 def test_a_gap_is_told_once_of_each_token_with_an_older_report() -> None:
     with closing(Store.open(MEMORY)) as store:
         ids = watch(store, TOKEN, 8, 9)
-        write_report(store, report_at(50), LATER)
-        write_report(store, report_at(200, 8), LATER)
+        record_report(store, report_at(50), LATER)
+        record_report(store, report_at(200, 8), LATER)
         for first in (100, 200):
             last = BlockRef(number=first + 99, hash=hash32(1), parent_hash=hash32(0), time_s=NOW_S)
             with store.transaction() as tx:
@@ -223,20 +223,20 @@ def test_a_gap_is_told_once_of_each_token_with_an_older_report() -> None:
         assert not gaps[8]
         assert not gaps[9]  # there is no report that could be out of date
         assert due_at(store) == [(ids[TOKEN], 0)]
-        write_report(store, report_at(250), LATER)
+        record_report(store, report_at(250), LATER)
         assert not due_at(store)
 
 
 def test_the_revision_moves_with_watches_and_with_reports_of_watched_tokens_alone() -> None:
     with closing(Store.open(MEMORY)) as store:
-        write_report(store, report_at(50, 1), LATER)
+        record_report(store, report_at(50, 1), LATER)
         revisions = [read_revision(store)]
         assert revisions == [0]
         ids = watch(store, TOKEN)
         revisions.append(read_revision(store))
-        write_report(store, report_at(51, 1), LATER)
+        record_report(store, report_at(51, 1), LATER)
         assert read_revision(store) == revisions[-1]
-        write_report(store, report_at(50), LATER)
+        record_report(store, report_at(50), LATER)
         revisions.append(read_revision(store))
         with store.transaction() as tx:
             write_reserves(tx, ids[TOKEN], report_block=50, reserves=())

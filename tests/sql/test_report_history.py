@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.service.record_report import NextRefresh, record_refusal, record_report
 from core.evm.primitives import Address
 from core.report.judgement import JudgedCheck, Judgement
 from core.report.report import Report
@@ -18,7 +19,6 @@ from sql.chain.blocks import insert_blocks
 from sql.engine.store import MEMORY, Store
 from sql.reports import report_history
 from sql.reports.report_history import delete_old_history
-from sql.reports.report_tables import NextRefresh, write_refusal, write_report
 from sql.tokens.tokens import track_tokens
 from sql.unwind import unwind_from
 from tests.examples import one_in
@@ -67,7 +67,7 @@ def report_at(said: Said, number: int) -> Report:
 
 
 def write(store: Store, said: Said, number: int) -> None:
-    write_report(store, report_at(said, number), LATER, judgement_of(said))
+    record_report(store, report_at(said, number), LATER, judgement_of(said))
 
 
 def history(store: Store) -> list[tuple[object, ...]]:
@@ -189,7 +189,7 @@ def test_a_check_of_another_release_is_no_change(store: Store) -> None:
     said = judgement_of(Said(proxy=True))
     other = msgspec.structs.replace(said.checks[0], key="of_a_later_release")
     later = msgspec.structs.replace(said, checks=(other,))
-    write_report(store, report_at(Said(), 2), LATER, later)
+    record_report(store, report_at(Said(), 2), LATER, later)
     write(store, Said(proxy=True), 3)
     assert changes(store) == [None, [], []]
 
@@ -219,7 +219,7 @@ def test_after_a_refusal_the_next_report_is_compared_with_none(store: Store) -> 
     write(store, Said(), 1)
     refusal = RefusalRow(code="not_a_token", reason="", refused_at_s=2)
     refresh = NextRefresh(worth=0, due_s=9)
-    write_refusal(store, chain_id=1, address=TOKEN, refusal=refusal, refresh=refresh)
+    record_refusal(store, chain_id=1, address=TOKEN, refusal=refusal, refresh=refresh)
     write(store, Said(verdict="danger"), 3)
     assert changes(store) == [None, None]
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 from hypothesis import HealthCheck, given, settings
 
+from assay.service.record_report import NextRefresh, record_creator, record_refusal, record_report
 from core.evm.primitives import Address, RawAmount
 from core.process import zstd
 from core.report.fields.scan_findings import ScanFindings
@@ -16,15 +17,7 @@ from sql.engine.columns import decode
 from sql.engine.store import FileStore, Store
 from sql.engine.table_rows import CreatorRow, FindingRow
 from sql.reports.finding_rows import from_rows
-from sql.reports.report_tables import (
-    MOST_POOLS_IN_TABLE,
-    NextRefresh,
-    read_refusal,
-    read_report,
-    set_creator,
-    write_refusal,
-    write_report,
-)
+from sql.reports.report_tables import MOST_POOLS_IN_TABLE, read_refusal, read_report
 from sql.tokens.creator_tables import write_creator
 from sql.tokens.task_queue import NEW_WORTH
 from sql.tokens.tokens import read_token, track_tokens
@@ -49,13 +42,13 @@ on_one_store = settings(
 
 
 def scan(store: Store, token: Address, at_s: int, *, is_settled: bool = True) -> None:
-    write_report(store, bare_report(token, scanned_at_s=at_s, is_settled=is_settled), LATER)
+    record_report(store, bare_report(token, scanned_at_s=at_s, is_settled=is_settled), LATER)
 
 
 @on_one_store
 @given(report=reports())
 def test_a_report_comes_back_as_it_was_written(store: Store, report: Report) -> None:
-    write_report(store, report, LATER)
+    record_report(store, report, LATER)
     head = report.token
     assert read_report(store, chain_id=head.chain_id, address=head.address) == report
 
@@ -68,7 +61,7 @@ def test_the_tables_say_what_the_body_says(store: Store, report: Report) -> None
         pools=None if report.pools is None else report.pools[::-1],
         holders=report.holders[::-1],
     )
-    write_report(store, mixed, LATER)
+    record_report(store, mixed, LATER)
     head = report.token
     assert read_report(store, chain_id=head.chain_id, address=head.address) == report
     token = read_token(store, chain_id=head.chain_id, address=head.address)
@@ -117,7 +110,7 @@ def test_a_report_replaces_the_one_before(store: Store, first: Report, second: R
     where = {"chain_id": 1, "address": address(7)}
     for report in (first, second):
         head = msgspec.structs.replace(report.token, **where)
-        write_report(store, msgspec.structs.replace(report, token=head), LATER)
+        record_report(store, msgspec.structs.replace(report, token=head), LATER)
     head = msgspec.structs.replace(second.token, **where)
     expected = msgspec.structs.replace(second, token=head)
     assert read_report(store, chain_id=1, address=address(7)) == expected
@@ -138,7 +131,7 @@ def test_a_reader_never_sees_half_a_report(store: Store) -> None:
         )
         for count in range(1, 12)
     ]
-    write_report(store, versions[0], LATER)
+    record_report(store, versions[0], LATER)
     torn: list[Report] = []
     is_done = threading.Event()
 
@@ -152,7 +145,7 @@ def test_a_reader_never_sees_half_a_report(store: Store) -> None:
     for reader in readers:
         reader.start()
     for version in versions * 3:
-        write_report(store, version, LATER)
+        record_report(store, version, LATER)
     is_done.set()
     for reader in readers:
         reader.join()
@@ -182,7 +175,7 @@ def test_a_report_plans_what_is_to_be_done_next(store: Store) -> None:
     assert tasks_of(store, pooled) == {"refresh": (NEW_WORTH, 0)}
     for token in (asked, pooled, unsettled):
         report = bare_report(token, scanned_at_s=500, is_settled=token != unsettled)
-        write_report(store, report, refresh)
+        record_report(store, report, refresh)
     creator, history = (500, 500), (0, 500)
     assert tasks_of(store, pooled) == {"refresh": (7, 900), "creator": creator, "history": history}
     assert tasks_of(store, unsettled) == {"refresh": (7, 900), "history": history}
@@ -202,7 +195,7 @@ def test_a_token_whose_creator_is_known_is_not_looked_up_again(store: Store) -> 
         bare_report(address(2), scanned_at_s=1).token, creator_address=address(3)
     )
     report = msgspec.structs.replace(bare_report(address(2), scanned_at_s=1), token=named)
-    write_report(store, report, LATER)
+    record_report(store, report, LATER)
     assert "creator" not in tasks_of(store, address(2))
 
 
@@ -213,7 +206,7 @@ def test_a_refusal_takes_the_place_of_the_report_and_of_its_tasks(store: Store) 
     scan(store, token, 500)
     refusal = RefusalRow(code="not_a_token", reason="no decimals", refused_at_s=1_000)
     again = NextRefresh(worth=0, due_s=1_100)
-    write_refusal(store, chain_id=1, address=token, refusal=refusal, refresh=again)
+    record_refusal(store, chain_id=1, address=token, refusal=refusal, refresh=again)
     assert read_refusal(store, chain_id=1, address=token) == refusal
     assert read_report(store, chain_id=1, address=token) is None
     assert tasks_of(store, token) == {"refresh": (0, 1_100)}
@@ -223,7 +216,7 @@ def test_a_refusal_takes_the_place_of_the_report_and_of_its_tasks(store: Store) 
 
 def test_a_refusal_of_an_untracked_address_is_not_kept(store: Store) -> None:
     refusal = RefusalRow(code="not_a_contract", reason="no code", refused_at_s=1)
-    write_refusal(store, chain_id=1, address=address(1), refusal=refusal, refresh=LATER)
+    record_refusal(store, chain_id=1, address=address(1), refusal=refusal, refresh=LATER)
     assert read_token(store, chain_id=1, address=address(1)) is None
     assert read_refusal(store, chain_id=1, address=address(1)) is None
 
@@ -232,9 +225,9 @@ def test_a_report_of_very_many_pools_is_whole_or_none(store: Store) -> None:
     """The tables keep the deepest; they are never taken for all."""
     pools = tuple(pool_result(ordinal=at) for at in range(MOST_POOLS_IN_TABLE + 5))
     report = msgspec.structs.replace(bare_report(address(7), scanned_at_s=1), pools=pools)
-    write_report(store, msgspec.structs.replace(report, pools=pools[::-1]), LATER)
+    record_report(store, msgspec.structs.replace(report, pools=pools[::-1]), LATER)
     assert read_report(store, chain_id=1, address=address(7)) == report
-    set_creator(
+    record_creator(
         store,
         chain_id=1,
         address=address(7),
@@ -253,7 +246,7 @@ def test_a_report_of_very_many_pools_is_whole_or_none(store: Store) -> None:
     (head,) = in_table(store, "report", ReportRow, token.token_id)
     assert head == named.token
     stale = hash32(99)
-    set_creator(
+    record_creator(
         store,
         chain_id=1,
         address=address(7),

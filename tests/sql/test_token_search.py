@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.service.record_report import record_refusal, record_report
 from core.errors import StoreError
 from core.report.report import Report
 from core.report.rows import RefusalRow
 from core.text.look_alikes import skeleton, skeleton_words
 from sql.engine.store import Store
-from sql.reports.report_tables import write_refusal, write_report
 from sql.tokens import search_entries
 from sql.tokens.search_entries import enter_stored_reports
 from sql.tokens.token_search import (
@@ -41,7 +41,7 @@ def named(number: int, name: str, symbol: str, usd: float = 0.0, *, chain_id: in
 
 def fill(store: Store, *reports: Report) -> None:
     for report in reports:
-        write_report(store, report, LATER)
+        record_report(store, report, LATER)
 
 
 def find(store: Store, text: str, *, chains: Sequence[int] = CHAINS, most: int = 20) -> list[int]:
@@ -153,7 +153,7 @@ def test_a_new_report_replaces_how_the_token_is_found(store: Store) -> None:
 def test_a_refused_token_is_found_no_more(store: Store) -> None:
     fill(store, named(1, "Token", "TKN", 5.0))
     refusal = RefusalRow(code="not_a_token", reason="", refused_at_s=9)
-    write_refusal(store, chain_id=1, address=address(1), refusal=refusal, refresh=LATER)
+    record_refusal(store, chain_id=1, address=address(1), refusal=refusal, refresh=LATER)
     assert find(store, "token") == []
     assert read_rows(store, "select count(*) from search_term") == [(0,)]
     assert list_newest(store, at_most=5) == []

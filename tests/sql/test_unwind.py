@@ -4,6 +4,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.service.record_report import record_report
 from core.evm.primitives import HexBytes, RawAmount
 from indexer.coverage import extend_all
 from sql.chain.blocks import (
@@ -22,7 +23,7 @@ from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.store import MEMORY, Store
 from sql.engine.table_rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
-from sql.reports.report_tables import read_report, write_report
+from sql.reports.report_tables import read_report
 from sql.tokens.tokens import Because, read_token, track_tokens, tracked
 from sql.unwind import unwind_from
 from tests.examples import one_in
@@ -163,7 +164,7 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
             make_token(tx, at, block_number=10 + at)
         track_tokens(tx, chain_id=1, seen={TOKENS[1]: 11}, because="request")
     for token in TOKENS[:3]:
-        write_report(store, bare_report(token, scanned_at_s=1), LATER)
+        record_report(store, bare_report(token, scanned_at_s=1), LATER)
     numbers = [row.token_id for row in tracked(store, chain_id=1)]
     with store.transaction() as tx:
         for number in numbers:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from assay.service.record_report import record_report
 from core.errors import StoreError
 from core.evm.primitives import Address
 from sql.chain.balances import holders_of
@@ -18,7 +19,6 @@ from sql.chain.pool_tables import coverage_of, pools_of
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
-from sql.reports.report_tables import write_report
 from sql.tokens.tokens import (
     TokenChange,
     list_changes,
@@ -114,7 +114,7 @@ class Bent:
                     track_tokens(tx, chain_id=1, seen=seen, because="request")
             case Analyse(token):
                 if self.row(token) is not None:
-                    write_report(self.store, bare_report(TOKENS[token], scanned_at_s=1), LATER)
+                    record_report(self.store, bare_report(TOKENS[token], scanned_at_s=1), LATER)
             case FetchOld(token):
                 self.fetch_old(token)
             case Finalized(at_most):

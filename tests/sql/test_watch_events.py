@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.service.record_report import NextRefresh, record_refusal, record_report
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from core.report.judgement import JudgedCheck, Judgement
-from core.report.notifications import ALL_KINDS, kind_of, state_told, told_changes
+from core.report.notifications import ALL_KINDS, kind_of, notable_changes, notified_state
 from core.report.report_changes import Change
 from core.report.rows import RefusalRow
 from sql.chain.blocks import insert_blocks
 from sql.engine.store import MEMORY, Store
-from sql.reports.report_tables import NextRefresh, write_refusal, write_report
 from sql.tokens.task_queue import take_tasks
 from sql.unwind import unwind_from
 from sql.watches import watch_events
@@ -81,7 +81,7 @@ def say(
         checks=(check,),
         headline=f"said at {number}",
     )
-    write_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
+    record_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
 
 
 def watch(
@@ -260,7 +260,7 @@ def test_a_token_that_is_one_no_more_is_told_once(store: Store) -> None:
     for at in (2, 3):
         refusal = RefusalRow(code="not_a_token", reason="no", refused_at_s=at)
         refresh = NextRefresh(worth=0, due_s=9)
-        write_refusal(store, chain_id=1, address=TOKEN, refusal=refusal, refresh=refresh)
+        record_refusal(store, chain_id=1, address=TOKEN, refusal=refusal, refresh=refresh)
     say(store, Said(), 4)
     assert told(store, watch_id) == [
         [("verdict", "safe", "refused")],
@@ -369,6 +369,6 @@ states = st.fixed_dictionaries({"verdict": st.sampled_from("ab"), "owner_address
 def test_nothing_is_told_twice(seen: list[dict[str, str | None]]) -> None:
     before = None
     for state in seen:
-        after = state_told(before, state)
-        assert told_changes(after, state) == []
+        after = notified_state(before, state)
+        assert notable_changes(after, state) == []
         before = after

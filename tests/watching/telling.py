@@ -4,12 +4,12 @@ import time
 
 import msgspec
 
+from assay.service.record_report import record_report
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from core.report.judgement import Judgement
 from core.report.notifications import ALL_KINDS
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from sql.watches.watches import NewWatch, add_tokens, create_watch
 from tests.harness.bare_reports import bare_report
 from tests.sql.samples import LATER, address
@@ -45,4 +45,4 @@ def tell(store: Store, number: int, *, token: Address = TOKEN) -> None:
         sell_tax=None,
         checks=(),
     )
-    write_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
+    record_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)

@@ -26,7 +26,7 @@ from core.process.terminal import printable
 from sql.accounts.ledger import Ledger
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
-from sql.watches.watch_events import tell_test
+from sql.watches.watch_events import write_test_message
 from sql.watches.watch_messages import list_deliveries, list_last
 from sql.watches.watches import (
     NewWatch,
@@ -135,7 +135,7 @@ def send_test(watch_id: int) -> None:
 
     def test(tx: Transaction) -> None:
         has_webhook = _found(tx, watch_id).url is not None
-        tell_test(tx, watch_id, has_webhook=has_webhook, now_s=time.time())
+        write_test_message(tx, watch_id, has_webhook=has_webhook, now_s=time.time())
 
     _change(watch_id, test)
 

@@ -11,6 +11,7 @@ from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.creation import ContractCreation, find_creation, find_launch
 from assay.service.background.chain_search import ChainSearch
+from assay.service.record_report import record_creator
 from config.settings_model import AnalysisSettings
 from core.errors import UpstreamError
 from core.evm.primitives import Address, RawAmount
@@ -18,7 +19,6 @@ from core.report.judgement import Judge
 from sql.chain.launch_tables import launches_of
 from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow, TokenRow
-from sql.reports.report_tables import set_creator
 from sql.tokens.creator_tables import Creatorless, read_creatorless, write_creator
 
 
@@ -59,7 +59,7 @@ class Creators(ChainSearch):
         await asyncio.to_thread(write_creator, self._store, row)
         if found.creator is not None:
             await asyncio.to_thread(
-                set_creator,
+                record_creator,
                 self._store,
                 chain_id=context.chain.id,
                 address=one.address,

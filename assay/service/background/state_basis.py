@@ -14,8 +14,9 @@ from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRe
 from config.chains import Chain
 from core.evm.coin_pairs import is_pair_id
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, to_hash32
+from core.report.notifications import ObservationKind
 from core.report.report import ClockLimitRow, Report, StateWord
-from sql.tokens.observations import Observation, ObservationKind
+from sql.tokens.observations import Observation
 from sql.tokens.watched_tokens import MOST_POOLS, Reserve
 
 LEAST_MOVE: Final = 0.1

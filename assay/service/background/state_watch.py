@@ -31,12 +31,12 @@ from assay.service.background.state_basis import (
 from config.chains import Chain
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import BlockRef, Hash32
+from core.report.notifications import ObservationKind
 from core.report.report import Report
 from sql.engine.store import Store
 from sql.reports.report_tables import read_report
 from sql.tokens.observations import (
     Observation,
-    ObservationKind,
     ObservationPace,
     StoredObservation,
     causes_of,

@@ -12,8 +12,8 @@ from prometheus_client.registry import Collector
 from assay.service.background.changed_tokens import NoticedChange
 from assay.service.background.state_watch import StateWatch
 from config.chains import Chain
+from core.report.notifications import ObservationKind
 from indexer.follower_status import FollowStatus
-from sql.tokens.observations import ObservationKind
 
 _BUCKETS_S = (0.5, 1, 2.5, 5, 10, 15, 25, 50, 100, 250)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
+from assay.service.record_report import NextRefresh, record_report
 from core.errors import StoreError
 from indexer import backfill as backfill_module
 from indexer.bulk_writer import LEAST_LOGS
-from sql.reports.report_tables import NextRefresh, write_report
 from tests.harness.bare_reports import bare_report
 from tests.harness.fault_simulation.all_histories import take_all_turns
 from tests.harness.fault_simulation.branch_check import reading_between
@@ -286,7 +286,7 @@ class HistorySteps:
         self._reported.add(token)
         try:
             report = bare_report(token, chain_id=self._chain.id, supply_raw=_SUPPLY)
-            write_report(process.store, report, _NEVER)
+            record_report(process.store, report, _NEVER)
         except (StoreError, ProcessEndedError):
             self._tell("report failed")
 

@@ -21,6 +21,7 @@ from assay.service.fleet.held_runs import HeldRuns
 from assay.service.fleet.inquiry_work import InquiryWork
 from assay.service.fleet.run_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
+from assay.service.record_report import NextRefresh, record_report
 from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
 from core.evm.primitives import Address
@@ -31,7 +32,6 @@ from sql.engine.postgres.single_statements import SingleStatements
 from sql.engine.store import Store
 from sql.fleet.analysis_runs import AnalysisRuns
 from sql.fleet.inquiries import Inquiries
-from sql.reports.report_tables import NextRefresh, write_report
 from tests.harness.api.world import CLIENT, ScriptedAnalysis, World
 from tests.harness.bare_reports import bare_report
 from tests.harness.fleet.api_fleet import ApiFleet
@@ -153,7 +153,9 @@ class FleetWorld(World):
         marked = msgspec.structs.replace(
             marked, token=msgspec.structs.replace(marked.token, name=mark)
         )
-        await asyncio.to_thread(write_report, self.store, marked, NextRefresh(worth=0, due_s=2**40))
+        await asyncio.to_thread(
+            record_report, self.store, marked, NextRefresh(worth=0, due_s=2**40)
+        )
         headers = {"X-API-Key": self.new_key()}
         async with httpx.AsyncClient(headers=headers) as client, asyncio.timeout(_PATIENCE_S):
             for url in self.fleet.urls:

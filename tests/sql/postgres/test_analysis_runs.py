@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from assay.service.record_report import NextRefresh, record_refusal, record_report
 from core.errors import StoreError
 from core.evm.primitives import Address
 from core.report.rows import RefusalRow
@@ -25,7 +26,7 @@ from sql.fleet.analysis_runs import (
     TokenRunEnd,
 )
 from sql.fleet.report_change_feed import ReportChanges
-from sql.reports.report_tables import NextRefresh, read_report, write_refusal, write_report
+from sql.reports.report_tables import read_report
 from tests.harness.bare_reports import bare_report
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_store import connect_store
@@ -311,12 +312,12 @@ def test_a_process_that_was_taken_over_writes_nothing(deployment: Deployment, pa
         deployment.expire()
         held = take(quick)
         with guarded_by(quick.guard_of(held)):
-            write_report(store, bare_report(token(1), scanned_at_s=2), NEXT)
+            record_report(store, bare_report(token(1), scanned_at_s=2), NEXT)
         with (
             guarded_by(slow.guard_of(lost)),
             pytest.raises(StoreError, match="another process has taken over"),
         ):
-            write_report(store, bare_report(token(1), scanned_at_s=3), NEXT)
+            record_report(store, bare_report(token(1), scanned_at_s=3), NEXT)
         found = read_report(store, chain_id=CHAIN, address=token(1))
         assert found is not None
         assert found.token.scanned_at_s == 2
@@ -332,15 +333,15 @@ def test_every_write_of_a_report_is_a_change_of_its_chain(
     seen = changes.newest()
     assert seen == {CHAIN: 0, 56: 0}
     with closing(connect_store(deployment.url, path=path)) as store:
-        write_report(store, bare_report(token(1)), NEXT)
-        write_report(store, bare_report(token(2), chain_id=56), NEXT)
+        record_report(store, bare_report(token(1)), NEXT)
+        record_report(store, bare_report(token(2), chain_id=56), NEXT)
         found = changes.since(seen)
         assert [(one.chain_id, one.address) for one in found] == [(1, token(1)), (56, token(2))]
         seen = changes.newest()
         assert changes.since(seen) == []
         refusal = RefusalRow(code="not_a_token", reason="", refused_at_s=1)
-        write_refusal(store, chain_id=CHAIN, address=token(1), refusal=refusal, refresh=NEXT)
+        record_refusal(store, chain_id=CHAIN, address=token(1), refusal=refusal, refresh=NEXT)
         assert [one.address for one in changes.since(seen)] == [token(1)]
-        write_report(store, bare_report(token(1)), NEXT)
-        write_report(store, bare_report(token(1)), NEXT)
+        record_report(store, bare_report(token(1)), NEXT)
+        record_report(store, bare_report(token(1)), NEXT)
         assert [one.address for one in changes.since(seen)] == [token(1)]  # one row, the newest

@@ -4,9 +4,9 @@ import threading
 
 import msgspec
 
+from assay.service.record_report import record_report
 from core.report.notifications import ALL_KINDS
 from sql.engine.store import Store
-from sql.reports.report_tables import write_report
 from sql.tokens.tokens import newest_token_id, pack_places, track_tokens
 from sql.watches.watch_messages import list_new
 from sql.watches.watches import NewWatch, add_tokens, create_watch
@@ -55,7 +55,7 @@ def tell_of(chain_id: int, store: Store, number: int) -> None:
     report = bare_report(address(chain_id), chain_id=chain_id, scanned_at_s=number)
     head = msgspec.structs.replace(report.token, block_number=number)
     judgement = bare_judgement(verdict="danger" if number % 2 else "safe")
-    write_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
+    record_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
 
 
 def test_whoever_reads_on_from_the_newest_message_misses_none(postgres_store: Store) -> None:

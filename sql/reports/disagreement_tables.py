@@ -1,66 +1,33 @@
-"""Trades that came out otherwise than a report predicted, with their evidence, and what the next
-report makes of them.
-
-A disagreement that may be the trader's own (better terms than those of fresh accounts, a failed
-transaction) is counted only once a report of a later block says what was observed.
-"""
+"""Tables of the trades that differ from a report's prediction, with their evidence."""
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from core.evm.primitives import Address, Hash32, HexBytes
-from core.report.accuracy import CHANGED, EXPLAINED, Explanation, PredictionFlag, ReportAge, is_near
-from core.report.report import ClockLimitRow, Report, ReportRow
-from sql.engine.columns import blob
+from core.report.accuracy import Explanation, PredictionFlag
+from core.report.disagreements import (
+    Disagreement,
+    due_after_s,
+    explain_confirmed,
+    explain_repeated,
+    explained_step,
+    has_passed_limit,
+    is_confirmed,
+)
+from core.report.report import Report
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
 from sql.engine.table_rows import TokenRow
 from sql.reports.accuracy_counts import ADDED_UP, DAY_S
-from sql.reports.report_bodies import decode_body
+from sql.reports.report_tables import read_report
 from sql.tokens.task_queue import NEW_WORTH, add_task
 
 MOST_KEPT: Final = 5
 """Disagreements with one report that are kept with their evidence; more say nothing new."""
 
-_AGAIN_S: Final = 3_600
-"""Seconds for which a report that has just repeated its prediction is not asked for again."""
-
 _DELETED_AT_ONCE: Final = 1_000
-
-Observed = Literal["passed", "failed"]
-
-
-class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
-    """One trade or transfer that came out otherwise than predicted."""
-
-    chain_id: int
-    block_number: int
-    block_time_s: int
-    token_id: int
-    tx_hash: Hash32
-    log_index: int | None
-    """None: the transaction failed."""
-    trader: Address | None
-    pool: HexBytes | None
-    """Its address, or its id in the contract that has it. None: a transfer."""
-    dex: str
-    """Empty: a transfer."""
-    flag: PredictionFlag
-    age: ReportAge
-    report_block: int
-    predicted: str
-    """passed or refused; of a tax, percent as decimal text."""
-    observed: str
-    """passed or failed; of a tax, percent as decimal text."""
-    is_certain: bool
-    """False: it counts only if a later report says what was observed."""
-    has_clock: bool = False
-    """A moment that the code compares the clock with lay between report and trade."""
-    settled_block: int | None = None
-    """Block of the report that settled it. None: none has yet."""
-    explanation: Explanation | None = None
 
 
 class StoredDisagreement(Disagreement, frozen=True, kw_only=True):
@@ -101,10 +68,6 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     block_number: int
 
 
-class _ReportBody(msgspec.Struct, frozen=True, kw_only=True):
-    body: bytes
-
-
 def write_disagreements(tx: Transaction, found: Sequence[Disagreement], *, now_s: int) -> None:
     """Store disagreements, the first of each report, and make the analysis of their tokens due.
     Raises StoreError."""
@@ -135,9 +98,9 @@ def settle_disagreements(tx: Transaction, token: TokenRow, report: Report) -> No
         if one.block_number > head.block_number:
             is_ahead = True
             continue
-        says = _says(one, report)
-        if says is not None:
-            explanation = _explanation(tx, one) if says else _own(one, report)
+        confirmed = is_confirmed(one, report)
+        if confirmed is not None:
+            explanation = _explanation(tx, one) if confirmed else explain_repeated(one, report)
             _settle(tx, one, settled_block=head.block_number, explanation=explanation)
     if is_ahead:
         add_task(tx, "changed", token=token, worth=NEW_WORTH, due_s=head.scanned_at_s)
@@ -182,83 +145,38 @@ def delete_old_disagreements(store: Store, *, chain_id: int, before_s: float) ->
 
 
 def _make_due(tx: Transaction, one: Disagreement, *, now_s: int) -> None:
-    """Make the analysis due at once; an hour later where a report has just repeated what it said,
-    or every trade of an exempt trader would cost an analysis."""
     token = tx.fetch_one("tokens/find_by_id", TokenRow, token_id=one.token_id)
     last = tx.fetch_one("accuracy/find_last_settled", _Settled, token_id=one.token_id)
-    is_repeated = last is not None and last.explanation not in CHANGED
-    after_s = last.block_time_s + _AGAIN_S if last is not None and is_repeated else now_s
+    due_s = due_after_s(
+        None if last is None else last.explanation,
+        None if last is None else last.block_time_s,
+        now_s=now_s,
+    )
     if token is not None:
-        add_task(tx, "changed", token=token, worth=NEW_WORTH, due_s=max(now_s, after_s))
+        add_task(tx, "changed", token=token, worth=NEW_WORTH, due_s=due_s)
 
 
 def _has_clock(tx: Transaction, one: Disagreement) -> bool:
-    """True if a moment that the code compares the clock with lay between report and trade."""
     token = tx.fetch_one("tokens/find_by_id", TokenRow, token_id=one.token_id)
     if token is None:
         return False
-    found = tx.fetch_one(
-        "reports/find_body", _ReportBody, chain_id=one.chain_id, address=blob(token.address)
-    )
-    report = None if found is None else decode_body(found.body)
-    if report is None or report.token.block_number != one.report_block:
-        return False
-    return any(_passed(limit, report.token, one) for limit in report.clock_limits)
-
-
-def _passed(limit: ClockLimitRow, head: ReportRow, one: Disagreement) -> bool:
-    if limit.value is None:
-        return False
-    by_time = head.block_time_s < limit.value <= one.block_time_s
-    by_block = head.block_number < limit.value <= one.block_number
-    return (by_time and limit.compared_with != "block") or (
-        by_block and limit.compared_with != "timestamp"
-    )
-
-
-def _says(one: Disagreement, report: Report) -> bool | None:
-    """Return whether a report says what was observed. None: it does not say."""
-    if one.flag == "transfer_success":
-        return report.token.transfer_success
-    pools = report.pools or ()
-    pool = next((each for each in pools if HexBytes(each.pool_id or each.pool) == one.pool), None)
-    if pool is None:
-        return None
-    if one.flag in ("buy_tax", "sell_tax"):
-        tax_pct = pool.buy_tax if one.flag == "buy_tax" else pool.sell_tax
-        outcome = pool.buy if one.flag == "buy_tax" else pool.sell
-        if outcome == "refused":
-            return False
-        return None if tax_pct is None else is_near(tax_pct, float(one.observed))
-    outcome = pool.buy if one.flag == "buy_success" else pool.sell
-    if outcome is None or outcome == "pending":
-        return None
-    return (outcome == "passed") == (one.observed == "passed")
+    report = read_report(tx, chain_id=one.chain_id, address=token.address)
+    return report is not None and has_passed_limit(one, report)
 
 
 def _explanation(tx: Transaction, one: Disagreement) -> Explanation:
-    """Return why a token was another one by the time of the trade."""
-    if one.has_clock:
-        return "time"
-    called = tx.fetch_one(
-        "accuracy/find_owner_call",
-        _Found,
-        token_id=one.token_id,
-        above=one.report_block,
-        up_to=one.block_number,
+    owner_call = (
+        None
+        if one.has_clock
+        else tx.fetch_one(
+            "accuracy/find_owner_call",
+            _Found,
+            token_id=one.token_id,
+            above=one.report_block,
+            up_to=one.block_number,
+        )
     )
-    return "changed" if called is None else "owner"
-
-
-def _own(one: Disagreement, report: Report) -> Explanation:
-    """Return why a report may repeat a prediction that did not come true."""
-    if one.is_certain:
-        is_sale = one.flag in ("sell_success", "sell_tax")
-        return "size" if is_sale and report.scan.sell_depends_on_size else "unexplained"
-    if one.observed == "failed":
-        return "own_limits"
-    is_tax = one.flag in ("buy_tax", "sell_tax")
-    return "bundled" if is_tax and float(one.observed) > float(one.predicted) else "exempt"
+    return explain_confirmed(one, owner_acted=owner_call is not None)
 
 
 def _settle(
@@ -274,8 +192,7 @@ def _settle(
         settled_block=settled_block,
         explanation=explanation,
     )
-    before, after = one.explanation in EXPLAINED, explanation in EXPLAINED
-    step = int(after) - int(before)
+    step = explained_step(one.explanation, explanation)
     if not step:
         return
     for block_number in (one.block_number, ADDED_UP):
