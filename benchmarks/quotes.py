@@ -13,7 +13,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.quotes.exit_quote import ExitAsk, quote_exit
 from analysis.quotes.trade_check import check_trade
-from analysis.quotes.trade_request import TradeAsk
+from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
 from assay.demo.compile import load_artifacts
@@ -82,7 +82,7 @@ async def run(chain: Chain, world: DemoChain, client: RpcClient) -> None:
     await _quotes("exit quote, 10 pools", chain, client, token)
     report = await settled(context_of(chain, client), token.address)
     sender = token.holders[0]
-    made = TradeAsk(
+    made = UnsignedTrade(
         token=token.address,
         side="sell",
         amount_raw=RawAmount(AMOUNT),
@@ -90,7 +90,7 @@ async def run(chain: Chain, world: DemoChain, client: RpcClient) -> None:
         router=token.pool.dex,
     )
     call = sell_call(world.world.venues, token, trader=sender, token_raw=AMOUNT)
-    given = TradeAsk(
+    given = UnsignedTrade(
         token=token.address,
         side="sell",
         amount_raw=RawAmount(AMOUNT),
@@ -100,7 +100,7 @@ async def run(chain: Chain, world: DemoChain, client: RpcClient) -> None:
     )
     for name, ask in (("trade check, call given", given), ("trade check, call made", made)):
 
-        async def check(context: ChainContext, ask: TradeAsk = ask) -> object:
+        async def check(context: ChainContext, ask: UnsignedTrade = ask) -> object:
             return await check_trade(context, ask, report)
 
         await measure(name, chain, client, check)

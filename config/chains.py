@@ -83,7 +83,7 @@ class Permit2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 LockRecords = Literal["uncx_v2", "pinklock", "team_finance", "uncx_v3", "never_released"]
 """How it is known until when a locker's contracts keep what they hold: a reader each in
-`analysis/liquidity/lock_readers.py`. uncx_v2, pinklock and team_finance: LP tokens. uncx_v3:
+`analysis/liquidity/holder_reads.py`. uncx_v2, pinklock and team_finance: LP tokens. uncx_v3:
 positions. never_released: positions, by code without a way to give them back."""
 
 

@@ -9,7 +9,7 @@ from core.evm.primitives import Address, BlockRef
 from core.report.report import Report
 
 
-async def judge_as_of(context: ChainContext, token: Address, block: BlockRef) -> Report:
+async def analyse_as_of(context: ChainContext, token: Address, block: BlockRef) -> Report:
     """Return the settled report as it would have been at a block.
 
     Nothing that was learnt of later blocks is used, nor any external service, which only knows

@@ -5,14 +5,13 @@ time is moved through its domain: exactly where its comparisons are linear, else
 nearest flip on either side of the ordinary value is simulated.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final, Literal
 
 import msgspec
 
-from analysis.conditions.asked_contracts import AskedContracts
-from analysis.conditions.condition_evaluator import Changed, Evaluator
+from analysis.conditions.condition_evaluator import Changed, Evaluator, address_of_word, constant
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade, WhatIf
 from analysis.conditions.flip_search import (
     all_flips,
@@ -23,6 +22,7 @@ from analysis.conditions.flip_search import (
 )
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
+from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.trade_conditions import Source, StoredValues, TradeCondition
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32
 
@@ -77,7 +77,7 @@ class ConditionSolver:
         self._condition = condition
         self._steps = condition.steps
         self._setting = setting
-        self._asked = AskedContracts(condition.steps, setting, accounts)
+        self._asked = CalledContracts(condition.steps, setting, accounts)
         self._values = Evaluator(condition, setting)
         self._flipped: set[Input] = set()
         self._sampled: set[Input] = set()
@@ -397,3 +397,56 @@ class ConditionSolver:
 def _placed(word: int, bits: int, value: int) -> int:
     """Return the word of a slot with the variable at `bits` set to a value."""
     return word & ~bits & MASK | (value << lowest_bit(bits)) & bits
+
+
+class CalledContracts:
+    """The contracts that the steps of one condition call."""
+
+    def __init__(
+        self,
+        steps: Sequence[ComputationStep],
+        setting: OrdinaryTrade,
+        accounts: Collection[Address],
+    ) -> None:
+        """`accounts`: callees that have no code and cannot get any."""
+        self._steps = steps
+        self._setting = setting
+        self._accounts = accounts
+
+    def unknown(self) -> str | None:
+        """Return why a called contract is not known, else None."""
+        reasons = (
+            self._is_unknown(step.arguments[0])
+            for step in self._steps
+            if step.operation in ("answer", "callee")
+        )
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _is_unknown(self, at: int) -> str | None:
+        """Return why the contract that a step names is not known, else None. A contract returned
+        by a known one is known too: the wrapped coin of a router, the pair of a factory."""
+        step = self._steps[at]
+        target = constant(self._steps, at, self._setting.words)
+        target = self._identity(at) if target is None else target
+        if target is not None:
+            address = address_of_word(target)
+            if address in self._setting.known or address in self._accounts:
+                return None
+            return f"asks {address}, whose code was not examined"
+        if step.operation == "answer":
+            return self._is_unknown(step.arguments[0])
+        reasons = [self._is_unknown(each) for each in step.arguments if not self._is_number(each)]
+        if step.operation == "unknown" or not reasons:
+            return "asks a contract that is not known"
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _is_number(self, at: int) -> bool:
+        return self._steps[at].operation == "number"
+
+    def _identity(self, step: int) -> int | None:
+        return {
+            "this": int(self._setting.token, 16),
+            "caller": int(self._setting.router, 16),
+            "to": int(self._setting.pool, 16),
+            "from": int(self._setting.trader, 16),
+        }.get(self._steps[step].operation)

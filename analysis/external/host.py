@@ -3,6 +3,8 @@
 Equal requests share one answer for `cache_s` seconds. Answers of more than 8 MiB are errors.
 """
 
+import time
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import aiohttp
@@ -10,7 +12,6 @@ import msgspec
 from aiolimiter import AsyncLimiter
 from async_lru import alru_cache
 
-from analysis.external.circuit_breaker import CircuitBreaker
 from core.errors import UpstreamError
 
 T = TypeVar("T")
@@ -47,17 +48,17 @@ class HttpService:
         self._cached = alru_cache(maxsize=_MOST_CACHED, ttl=cache_s)(self._fetch)
 
     async def get(
-        self, path: str, shape: type[T], *, is_anew: bool = False, **query: str
+        self, path: str, shape: type[T], *, refresh: bool = False, **query: str
     ) -> T | None:
         """Return the JSON at `path`. None: the service says there is no such thing (404).
 
-        `is_anew`: ask, whatever it said before.
+        `refresh`: ask, whatever it said before.
 
         Raises UpstreamError for everything else that is not an answer: time-out, refusal, other
         status, other shape, our own limit reached, or an open circuit breaker.
         """
         asked: tuple[Any, ...] = (path, shape, tuple(sorted(query.items())))
-        if is_anew:
+        if refresh:
             self._cached.cache_invalidate(*asked)
         return cast(T | None, await self._cached(*asked))
 
@@ -97,3 +98,36 @@ class HttpService:
                 if len(body) > _MOST_BYTES:
                     raise self._failed(reason=f"answered with more than {_MOST_BYTES} bytes")
             return bytes(body)
+
+
+class CircuitBreaker:
+    """Counts failures in a row. At `failures` of them it opens for `open_s` seconds; the first
+    failure after that opens it again, a success closes it."""
+
+    def __init__(
+        self,
+        *,
+        failures: int,
+        open_s: float,
+        monotonic_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most = failures
+        self._open_s = open_s
+        self._monotonic_s = monotonic_s
+        self._failed = 0
+        self._open_until_s = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """True if the service is not to be asked now."""
+        return self._monotonic_s() < self._open_until_s
+
+    def note_success(self) -> None:
+        """Close it."""
+        self._failed = 0
+
+    def note_failure(self) -> None:
+        """Count a failure."""
+        self._failed += 1
+        if self._failed >= self._most:
+            self._open_until_s = self._monotonic_s() + self._open_s

@@ -54,29 +54,29 @@ class Sources:
             self._etherscan = (etherscan, etherscan_key)
 
     async def is_verified(
-        self, chain_id: int, contract: Address, *, anew: bool = False
+        self, chain_id: int, contract: Address, *, refresh: bool = False
     ) -> bool | None:
         """True if the source is verified by one service; False if every queried service says it is
         not.
 
-        `anew`: ask, whatever they said before. None: no service was queried, or one did not answer
-        and none said yes.
+        `refresh`: send the requests even if an answer is cached. None: no service was queried, or
+        one did not answer and none has the source.
         """
         answers: list[bool | None] = []
         if self._sourcify is not None:
-            answers.append(await _by_sourcify(self._sourcify, chain_id, contract, anew))
+            answers.append(await _by_sourcify(self._sourcify, chain_id, contract, refresh))
         if self._etherscan is not None and True not in answers:
-            answers.append(await _by_etherscan(*self._etherscan, chain_id, contract, anew))
+            answers.append(await _by_etherscan(*self._etherscan, chain_id, contract, refresh))
         if True in answers:
             return True
         return None if not answers or None in answers else False
 
 
 async def _by_sourcify(
-    host: HttpService, chain_id: int, contract: Address, anew: bool
+    host: HttpService, chain_id: int, contract: Address, refresh: bool
 ) -> bool | None:
     try:
-        answer = await host.get(f"/v2/contract/{chain_id}/{contract}", _Match, is_anew=anew)
+        answer = await host.get(f"/v2/contract/{chain_id}/{contract}", _Match, refresh=refresh)
     except UpstreamError as error:
         _note(error)
         return None
@@ -84,13 +84,13 @@ async def _by_sourcify(
 
 
 async def _by_etherscan(
-    host: HttpService, key: Secret, chain_id: int, contract: Address, anew: bool
+    host: HttpService, key: Secret, chain_id: int, contract: Address, refresh: bool
 ) -> bool | None:
     try:
         answer = await host.get(
             "",
             _Answer,
-            is_anew=anew,
+            refresh=refresh,
             chainid=str(chain_id),
             module="contract",
             action="getsourcecode",

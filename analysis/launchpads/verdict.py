@@ -7,15 +7,17 @@
 Source: the specification, "Launchpad".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from analysis.launchpads import address_pattern, code_identity
 from analysis.launchpads.origin import OriginEvidence, Signal
 from analysis.launchpads.registries import RegistryQuestion, RegistryReads, RegistryRecord, Word
 from analysis.reads.read_batch import ReadBatch
+from analysis.static.analyse_code import analyse_code
 from analysis.token.metadata import Metadata
+from config.launchpads import Launchpad
+from core.evm.keccak import keccak
 from core.evm.primitives import Address
 from core.report.report import EvidenceRow
 
@@ -82,7 +84,7 @@ def conclude(
         pad, signal, issuer = lead.proof
         return _yes(lead, pad.slug, signal, issuer)
     undenied = [pad for pad in lead.pads if pad not in lead.denied]
-    for pad in code_identity.platforms_of(code, undenied):
+    for pad in _platforms_by_code(code, undenied):
         return _yes(lead, pad.slug, "code", None)
     unread = list(lead.unread)
     for question, word in confirmed:
@@ -91,7 +93,7 @@ def conclude(
         if word == "unread":
             unread.append(f"{question.registry.read} of {question.at}")
     silent = [pad for pad in undenied if pad not in lead.unread_pads]
-    alike = address_pattern.platform_of(lead.token, metadata, silent) if has_pool else None
+    alike = _platform_by_address(lead.token, metadata, silent) if has_pool else None
     if alike is not None:
         return _yes(lead, alike.slug, "address", None)
     return IssuerOrigin(
@@ -112,4 +114,37 @@ def _yes(lead: OriginEvidence, name: str, signal: Signal, issuer: Address | None
         issuer=issuer,
         unread=lead.unread,
         unasked=lead.unasked,
+    )
+
+
+_ISSUED_DECIMALS = 18
+_ISSUED_SUPPLY_RAW = 10**9 * 10**_ISSUED_DECIMALS
+"""Supply that four.meme, flap and the Pons forks issue; burning can only have lowered it."""
+
+
+def _platform_by_address(
+    token: Address, metadata: Metadata, pads: Iterable[Launchpad]
+) -> Launchpad | None:
+    """Return the first platform whose pattern fits. None: none does."""
+    if metadata.decimals != _ISSUED_DECIMALS or not 0 < metadata.supply_raw <= _ISSUED_SUPPLY_RAW:
+        return None
+    return next((pad for pad in pads if pad.suffixes and token.endswith(pad.suffixes)), None)
+
+
+_LONGEST_CLONE = 128
+"""Longest code of a clone, in bytes. EIP-1167 takes 45, its successors with stored arguments
+somewhat more."""
+
+
+def _platforms_by_code(code: bytes, pads: Iterable[Launchpad]) -> tuple[Launchpad, ...]:
+    """Return the platforms whose code this is, in their order."""
+    known = [pad for pad in pads if pad.clones_of or pad.code_hashes]
+    if not known or not code:
+        return ()
+    targets = analyse_code(code).delegation.targets if len(code) <= _LONGEST_CLONE else ()
+    digest = "0x" + keccak(code).hex()
+    return tuple(
+        pad
+        for pad in known
+        if digest in pad.code_hashes or any(target in pad.clones_of for target in targets)
     )

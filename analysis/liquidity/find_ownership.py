@@ -13,7 +13,7 @@ from analysis.liquidity.entry_bins import EntryBins
 from analysis.liquidity.entry_positions import EntryPositions
 from analysis.liquidity.holder_reads import LiquidityHolderReads
 from analysis.liquidity.holdings import AskRound, HoldingReads, PoolHoldings
-from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
+from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, classify_shares
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
 from analysis.liquidity.pool_history import PoolSpan
@@ -157,7 +157,7 @@ def _owned(
     return OwnedPool(
         candidate=pool,
         holdings=found,
-        ownership=judge_shares(found, known, now_s=now_s),
+        ownership=classify_shares(found, known, now_s=now_s),
         contracts=contracts,
     )
 

@@ -6,15 +6,21 @@ Code is asked for as soon as somebody is named, so that it takes no round trip o
 from collections.abc import Sequence
 from typing import Final
 
-from analysis.liquidity.holdings import AskRound, PoolHoldings
-from analysis.liquidity.lock_readers import lock_reads
+from analysis.liquidity.holdings import AskRound, LiquidityHolding, PoolHoldings
 from analysis.liquidity.locks import Lock, LockReads
 from analysis.liquidity.pool_history import PoolSpan
+from analysis.liquidity.position_locks import PermanentLocks, UncxPositionLocks
+from analysis.liquidity.token_locks import (
+    PinkLockTokenLocks,
+    TeamFinanceTokenLocks,
+    UncxTokenLocks,
+)
+from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
-from config.chains import Chain
+from config.chains import Chain, LockRecords
 from core.evm.primitives import Address
 
 MOST_CODES: Final = 40
@@ -76,3 +82,24 @@ class LiquidityHolderReads:
             for holder, (batch, handle) in self._codes.items()
         )
         return {holder: read for holder, read in resolved if holder is not None}
+
+
+def lock_reads(
+    records: LockRecords | None, span: PoolSpan, holding: LiquidityHolding
+) -> LockReads | None:
+    """Return the reads of what a locker holds of a pool. None: when that becomes free is not
+    read."""
+    locker, pool = holding.holder, span.pool
+    match records, venue_of(pool.dex).liquidity_form(pool.dex):
+        case "uncx_v2", "lp_tokens":
+            return UncxTokenLocks(locker, pool.pool)
+        case "pinklock", "lp_tokens":
+            return PinkLockTokenLocks(locker, pool.pool)
+        case "team_finance", "lp_tokens":
+            return TeamFinanceTokenLocks(span, locker)
+        case "uncx_v3", "minted_positions":
+            return UncxPositionLocks(span, holding)
+        case "never_released", "minted_positions" | "entry_positions":
+            return PermanentLocks(holding)
+        case _:
+            return None

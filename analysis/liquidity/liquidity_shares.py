@@ -95,7 +95,7 @@ class LiquidityShares(msgspec.Struct, frozen=True, kw_only=True):
     """Largest first, at most five."""
 
 
-def judge_shares(held: PoolHoldings, parties: Parties, *, now_s: int) -> LiquidityShares:
+def classify_shares(held: PoolHoldings, parties: Parties, *, now_s: int) -> LiquidityShares:
     """Return the shares at a time."""
     if held.total <= 0:
         return LiquidityShares(gap=held.gap or "the pool has no liquidity")

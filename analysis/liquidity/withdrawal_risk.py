@@ -37,7 +37,7 @@ class WeighedPool(msgspec.Struct, frozen=True, kw_only=True):
     """The deployment does not ask who can withdraw from a pool like this one."""
 
 
-def judge_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk | None:
+def combine_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk | None:
     """Return `withdrawable` where half of the value of all pools, or more, can leave that way;
     `held` where it cannot, whatever is not known; `unknown` where what is not known decides. None:
     what is exempt decides. `now_s`: of the block."""

@@ -6,7 +6,10 @@ Source: Chainlink AggregatorV3Interface, latestRoundData.
 from collections.abc import Iterable
 
 from analysis.market.liquidity_value import Price
+from analysis.market.pool_discovery import find_lookups
+from analysis.market.pool_reads import ask_pool
 from analysis.market.venues.pool import Candidate, PoolState
+from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import NoAnswer
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Anchor, Chain, Oracle
@@ -77,3 +80,27 @@ def anchor_prices(chain: Chain, native_usd: float | None) -> dict[Address, Price
         native = price(chain.wrapped_native, native_usd)
         prices |= {chain.wrapped_native.address: native, ZERO_ADDRESS: native}
     return prices
+
+
+class NativePools:
+    """The reads that find the native/stable pools and their reserves, and the price from their
+    answers."""
+
+    def __init__(self, batch: ReadBatch, chain: Chain) -> None:
+        stables = [stable.address for stable in chain.stables]
+        self._batch = batch
+        self._chain = chain
+        lookups = find_lookups(chain.dexes, chain.wrapped_native.address, stables)
+        found = [(lookup, AnswerAddress(lookup.ask(batch))) for lookup in lookups]
+        self._pools = [(lookup, pool, ask_pool(batch, lookup, pool)) for lookup, pool in found]
+
+    def read(self) -> float | None:
+        """Return USD of one native coin. None: no pool has a price. Raises UpstreamError."""
+        return price_from_pools(
+            self._chain,
+            [
+                (pool, reserves.read(pool))
+                for lookup, address, reserves in self._pools
+                if (pool := lookup.candidate(self._batch.resolve(address))) is not None
+            ],
+        )

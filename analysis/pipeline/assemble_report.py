@@ -195,7 +195,7 @@ def _of_pools(facts: Facts, finding: str) -> bool | None:
 
 
 def _timebomb_status(facts: Facts) -> str | None:
-    return timebomb_status.judge(
+    return timebomb_status.find_status(
         facts.static.timebomb,
         facts.clock_limits,
         clock=facts.clock,

@@ -1,7 +1,7 @@
 """Reads the state that trade conditions depend on: storage slots, and code of hooks and callees."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -14,10 +14,11 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import read_words
 from analysis.scenarios.conditions.condition_check import CodeConditions
 from analysis.static.token_model.trade_conditions import TradeConditions
-from analysis.token.deployed_code import CodeVerdict, judge_code
+from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError
-from core.evm.primitives import Address, Hash32
+from core.evm.primitives import Address, Hash32, to_hash32
+from core.report.report import StateWord
 from core.rpc.messages import RpcAnswer, RpcRequest
 
 _MOST_SLOTS: Final = 64
@@ -25,10 +26,10 @@ _MOST_CALLEES: Final = 16
 
 
 async def read_token_conditions(
-    context: ChainContext, token: Address, judged: CodeVerdict, *, block: Hash32
+    context: ChainContext, token: Address, code: DeployedCode, *, block: Hash32
 ) -> CodeConditions:
     """Return the token's conditions with the storage they read. Never raises."""
-    return await _with_words(context, token, judged.conditions, block=block)
+    return await _with_words(context, token, code.conditions, block=block)
 
 
 async def read_hook_conditions(
@@ -49,29 +50,29 @@ async def read_hook_conditions(
 
 async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeConditions:
     try:
-        judged = await judge_hook(context, hook, block=block)
+        code = await analyse_hook(context, hook, block=block)
     except UpstreamError:
         return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
-    conditions = judged.conditions
-    if judged.is_replaceable is not False:
+    conditions = code.conditions
+    if code.is_replaceable is not False:
         # Whoever replaces the code changes every condition, and no field of the token tells.
         conditions = msgspec.structs.replace(conditions, is_complete=False)
     return await _with_words(context, hook, conditions, block=block)
 
 
-async def judge_hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeVerdict:
+async def analyse_hook(context: ChainContext, hook: Address, *, block: Hash32) -> DeployedCode:
     """Return the static findings of a hook's code, behind a proxy too. Raises UpstreamError."""
     batch = ReadBatch(block)
     code = batch.code(hook)
     proxy = ProxyReads(batch, hook)
     proxy.follow(code)
     await batch.send(context.node)
-    return await judge_code(
+    return await analyse_deployed_code(
         context.reader(block, memory=proxy.memory()),
         hook,
         batch[code],
         proxy.read(),
-        examine=context.static_results.analyse,
+        analyse=context.static_results.analyse,
     )
 
 
@@ -116,3 +117,21 @@ def _is_above_zero(answer: RpcAnswer) -> bool:
         return read_word(answer) > 0
     except UpstreamError:
         return False
+
+
+def state_words(
+    token: Address,
+    own: Iterable[Mapping[Hash32, int]],
+    codes: Iterable[CodeConditions],
+) -> tuple[StateWord, ...]:
+    """Return each word once, by contract and slot.
+
+    `own`: words of the token's slots, by slot. `codes`: contracts with the slots that their
+    conditions read.
+    """
+    words = {(token, slot): word for read in own for slot, word in read.items()}
+    words |= {(code.contract, slot): word for code in codes for slot, word in code.words.items()}
+    return tuple(
+        StateWord(contract=contract, slot=slot, word=to_hash32(word))
+        for (contract, slot), word in sorted(words.items())
+    )

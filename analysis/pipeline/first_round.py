@@ -13,8 +13,7 @@ from analysis.launchpads import origin
 from analysis.launchpads.origin import OriginEvidence, OriginReads
 from analysis.market import fee_tiers, routers
 from analysis.market.fee_tiers import TierReads
-from analysis.market.native_pools import NativePools
-from analysis.market.native_price import OracleRead
+from analysis.market.native_price import NativePools, OracleRead
 from analysis.market.pool_queries import PoolReads, PoolsFound
 from analysis.market.routers import RouterReads
 from analysis.market.venues.pool import Candidate, PoolState

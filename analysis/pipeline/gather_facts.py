@@ -15,7 +15,7 @@ from analysis.reads.block_reader import BlockReader
 from analysis.token import ownership
 from analysis.token.contract_clock import clock_at
 from analysis.token.deadline_state import ClockState
-from analysis.token.deployed_code import CodeVerdict
+from analysis.token.deployed_code import DeployedCode
 from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.token.source_verification import NOT_ASKED
 from config.burn import BURN_ADDRESSES
@@ -27,7 +27,7 @@ def gather_facts(
     context: ChainContext,
     first_round: FirstRound,
     token: Address,
-    judged: CodeVerdict,
+    code: DeployedCode,
     owner_slots: OwnerSlots,
     clock_state: ClockState,
     issued: IssuerFindings,
@@ -42,11 +42,11 @@ def gather_facts(
         metadata=first_round.admitted.metadata,
         burned=first_round.burned,
         holdings=first_round.holdings,
-        ownership=ownership.judge(first_round.owners, owner_slots.wallets),
+        ownership=ownership.find_ownership(first_round.owners, owner_slots.wallets),
         owner_slots_vacant=owner_slots.are_vacant,
-        implementation=judged.implementation,
-        static=judged.findings,
-        shape=judged.shape,
+        implementation=code.implementation,
+        static=code.findings,
+        shape=code.shape,
         clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
         clock_limits=clock_state.limits,
         pools=(),
@@ -59,7 +59,7 @@ def gather_facts(
         curves=issued.curves,
         origin=issued.origin,
         evidence=(
-            *judged.evidence,
+            *code.evidence,
             issued.origin.evidence,
             first_round.holdings.evidence,
             *_holder_kinds(first_round),
@@ -97,16 +97,16 @@ def with_pools(
 
 
 async def owner_slots_of(
-    reader: BlockReader, first_round: FirstRound, token: Address, judged: CodeVerdict
+    reader: BlockReader, first_round: FirstRound, token: Address, code: DeployedCode
 ) -> OwnerSlots:
     """Read them where they decide something: no owner getter answers, or the owner is a burn
     address and the code compares the clock with storage."""
-    if not judged.owner_slots and not judged.packed_owners:
+    if not code.owner_slots and not code.packed_owners:
         return NO_SLOTS
     is_gone = bool(first_round.owners) and all(
         owner in BURN_ADDRESSES for owner in first_round.owners
     )
-    has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
+    has_stored = any(limit.source == "storage" for limit in code.clock_limits)
     if first_round.owners and not (is_gone and has_stored):
         return NOT_READ
-    return await read_owner_slots(reader, token, judged.owner_slots, packed=judged.packed_owners)
+    return await read_owner_slots(reader, token, code.owner_slots, packed=code.packed_owners)

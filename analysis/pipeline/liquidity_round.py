@@ -12,7 +12,7 @@ from analysis.liquidity.withdrawal_risk import (
     LiquidityRisk,
     PoolAge,
     WeighedPool,
-    judge_risk,
+    combine_risk,
 )
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
@@ -60,7 +60,7 @@ async def find_liquidity_risk(
         )
         for pool in pools
     )
-    return judge_risk(weighed, now_s=block.time_s)
+    return combine_risk(weighed, now_s=block.time_s)
 
 
 def _is_asked(context: ChainContext, ages: Mapping[str, PoolAge], pool: ValuedPool) -> bool:

@@ -17,13 +17,11 @@ from analysis.scenarios.later import (
     crowd_sales,
     holder_sell_census,
     later_sales,
-    later_sales_steps,
 )
 from analysis.scenarios.later.crowd import CrowdHoldings, CrowdOpening
 from analysis.scenarios.later.crowd_sales import CrowdSales, CrowdSalesSimulation
 from analysis.scenarios.later.holder_sell_census import CensusSimulation
-from analysis.scenarios.later.later_sales import LaterSales
-from analysis.scenarios.later.later_sales_steps import LaterSalesSimulation
+from analysis.scenarios.later.later_sales import LaterSales, LaterSalesSimulation
 from analysis.scenarios.trade import partial_sales, permit2_sale
 from analysis.scenarios.trade.buy import Bought
 from analysis.scenarios.trade.partial_sales import PartialSales
@@ -105,7 +103,7 @@ def write_opening(
     if not can_simulate(context):
         return None
     return crowd.write_opening(
-        setup.with_coin(), _blocks(context, first_round, later_sales_steps.WAITS_S)[: crowd.BLOCKS]
+        setup.with_coin(), _blocks(context, first_round, later_sales.WAITS_S)[: crowd.BLOCKS]
     )
 
 
@@ -124,7 +122,7 @@ def write_simulations(
     if not can_simulate(context):
         return written
     route = setup.permit2_route
-    later_blocks = _blocks(context, first_round, later_sales_steps.WAITS_S)
+    later_blocks = _blocks(context, first_round, later_sales.WAITS_S)
     crowd_blocks = _blocks(context, first_round, crowd_sales.WAITS_S)
     part_blocks = [
         (block.number, block.time_s)
@@ -136,9 +134,7 @@ def write_simulations(
         parts=partial_sales.write_simulation(setup, bought, part_blocks)
         if has_size_limit
         else None,
-        later=later_sales_steps.write_simulation(in_coin, holdings, later_blocks)
-        if holdings
-        else None,
+        later=later_sales.write_simulation(in_coin, holdings, later_blocks) if holdings else None,
         crowd=crowd_sales.write_simulation(in_coin, holdings, crowd_blocks) if holdings else None,
         permit2=permit2_sale.write_simulation(setup, route, bought) if route else None,
     )
@@ -169,31 +165,33 @@ def with_census(
 def read_simulations(
     written: PoolSimulations, results: Sequence[SimulationResult | NotSimulated]
 ) -> PoolFindings:
-    """Judge the results; a simulation that was not run leaves None."""
-    key, judge = written.setup.candidate.key, _Judge(results)
-    in_parts = judge(
+    """Read the results; a simulation that was not run leaves None."""
+    key, read_next = written.setup.candidate.key, _ResultReader(results)
+    in_parts = read_next(
         written.parts, partial_sales.read_result, f"sell_in_parts:{key}", partial_sales.VERSION
     )
-    by_moment = judge(
+    by_moment = read_next(
         written.later, later_sales.read_result, f"sell_later:{key}", later_sales.VERSION
     )
-    after_others = judge(
+    after_others = read_next(
         written.crowd, crowd_sales.read_result, f"sell_after_others:{key}", crowd_sales.VERSION
     )
-    by_permit2 = judge(
+    by_permit2 = read_next(
         written.permit2, permit2_sale.read_result, f"sell_by_permit2:{key}", permit2_sale.VERSION
     )
-    judge(written.census, holder_sell_census.read_result, "sell_census", holder_sell_census.VERSION)
+    read_next(
+        written.census, holder_sell_census.read_result, "sell_census", holder_sell_census.VERSION
+    )
     return PoolFindings(
         sells_in_parts=in_parts,
         later=by_moment,
         crowd=after_others,
         by_permit2=by_permit2,
-        evidence=tuple(judge.evidence),
+        evidence=tuple(read_next.evidence),
     )
 
 
-class _Judge:
+class _ResultReader:
     """Takes the next result for each simulation that was written, in the order of `jobs`."""
 
     def __init__(self, results: Sequence[SimulationResult | NotSimulated]) -> None:

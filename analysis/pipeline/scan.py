@@ -56,7 +56,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     ),
     Stage(
         name="liquidity",
-        run=TokenScan.judge_liquidity,
+        run=TokenScan.weigh_liquidity,
         needs=_PLANNED,
         reads_node=True,
     ),

@@ -1,6 +1,6 @@
 """State of one token analysis, and the stages that fill it; `scan.STAGES` says what needs what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -8,10 +8,14 @@ import msgspec
 from analysis.liquidity.find_ownership import TokenParties
 from analysis.liquidity.withdrawal_risk import LiquidityRisk
 from analysis.market.native_price import anchor_prices
-from analysis.market.pool_ranking import PENDING, ValuedPool, pick_traded
+from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded
 from analysis.pipeline.assemble_report import Facts, combine
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.condition_reads import read_hook_conditions, read_token_conditions
+from analysis.pipeline.condition_reads import (
+    read_hook_conditions,
+    read_token_conditions,
+    state_words,
+)
 from analysis.pipeline.condition_simulations import write_condition_checks
 from analysis.pipeline.external_valuation import ExternalValuation, appraise, appraised
 from analysis.pipeline.first_round import FirstRound, run_first_round
@@ -19,24 +23,28 @@ from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_po
 from analysis.pipeline.issuer_round import IssuerFindings, read_issue
 from analysis.pipeline.liquidity_round import find_liquidity_risk
 from analysis.pipeline.offload import in_thread_if_large
-from analysis.pipeline.refused_sales import simulate_owner_sale
+from analysis.pipeline.pool_simulations import can_simulate
 from analysis.pipeline.second_round import MarketState, run_second_round
-from analysis.pipeline.state_words import state_words
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.scenarios.conditions.condition_check import CodeConditions
 from analysis.scenarios.theft.theft_checks import TheftFindings, read_stored, simulate_thefts
-from analysis.scenarios.trade import transfer
+from analysis.scenarios.trade import owner_sale, transfer
 from analysis.scenarios.trade.transfer import Wallet
+from analysis.simulation.backends import perform
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.evidence import simulation_evidence
+from analysis.simulation.simulate_v1 import Refused, SimulationResult
 from analysis.static.custody.address_writers import StoredAddress
-from analysis.token.cap_evaluation import CapInput, storage_evidence, with_caps
-from analysis.token.cap_state import read_cap_words
+from analysis.token.cap_evaluation import CapInput, read_cap_words, storage_evidence, with_caps
 from analysis.token.deadline_state import ClockState, read_clock_state
-from analysis.token.deployed_code import CodeVerdict, judge_code
+from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
 from analysis.token.source_verification import SourceFindings, find_openness
+from config.burn import BURN_ADDRESSES
+from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import EvidenceRow, Report
 
@@ -51,7 +59,7 @@ class TokenScan:
     no_wallet_at_s: int | None
     first_round: FirstRound
     state: MarketState
-    judged: CodeVerdict
+    code: DeployedCode
     traded: tuple[ValuedPool, ...]
     senders: tuple[Wallet, ...]
     buys: Buys
@@ -107,12 +115,12 @@ class TokenScan:
 
     async def analyse_code(self) -> None:
         """Analyse the code that holders meet, behind proxies too."""
-        self.judged = await judge_code(
+        self.code = await analyse_deployed_code(
             self.context.reader(self.first_round.pin.hash, memory=self.first_round.memory),
             self.token,
             self.first_round.admitted.code,
             self.first_round.standard_slots,
-            examine=partial(self.context.static_results.analyse, anew=self.redecompile),
+            analyse=partial(self.context.static_results.analyse, anew=self.redecompile),
         )
 
     async def plan(self) -> None:
@@ -125,7 +133,7 @@ class TokenScan:
         )
         self.now_s = int(self.context.now_s())
         is_due = transfer.is_due(self.no_wallet_at_s, now_s=self.now_s)
-        addresses = self.judged.hints.addresses
+        addresses = self.code.hints.addresses
         self.senders = transfer.shortlist(self.state.wallets, addresses) if is_due else ()
 
     # --- second round trip --------------------------------------------------------------------
@@ -143,8 +151,8 @@ class TokenScan:
             external.sources if external else None,
             chain_id=self.context.chain.id,
             token=self.token,
-            implementation=self.judged.implementation,
-            anew=self.redecompile,
+            implementation=self.code.implementation,
+            refresh=self.redecompile,
         )
 
     async def ask_prices(self) -> None:
@@ -155,7 +163,7 @@ class TokenScan:
     async def read_conditions(self) -> None:
         """Read what the conditions of trades in the token's code depend on."""
         self.conditions = await read_token_conditions(
-            self.context, self.token, self.judged, block=self.first_round.pin.hash
+            self.context, self.token, self.code, block=self.first_round.pin.hash
         )
 
     async def read_hooks(self) -> None:
@@ -170,26 +178,26 @@ class TokenScan:
             self.context.reader(self.first_round.pin.hash),
             self.first_round,
             self.token,
-            self.judged,
+            self.code,
         )
 
     async def read_clock(self) -> None:
         """Read the contract's clock, and the slots that the code compares with it."""
         reader = self.context.reader(self.first_round.pin.hash)
-        self.clock = await read_clock_state(reader, self.token, self.judged.clock_limits)
+        self.clock = await read_clock_state(reader, self.token, self.code.clock_limits)
 
     async def read_caps(self) -> None:
         """Read the slots that decide caps on trades and positions, and those that evidence
         names."""
         reader = self.context.reader(self.first_round.pin.hash)
         self.cap_words = await read_cap_words(
-            reader, self.token, self.judged.cap_rules, self.judged.evidence
+            reader, self.token, self.code.cap_rules, self.code.evidence
         )
 
     async def read_parties(self) -> None:
         """Read the addresses in storage that the code gives powers to."""
         reader = self.context.reader(self.first_round.pin.hash)
-        self.stored = await read_stored(reader, self.token, self.judged.hints.stored)
+        self.stored = await read_stored(reader, self.token, self.code.hints.stored)
 
     async def read_issuer(self) -> None:
         """Ask launch platforms whether the token is theirs, and for its bonding curves."""
@@ -200,18 +208,18 @@ class TokenScan:
     async def report_first(self) -> None:
         """Make the report whose trades are pending."""
         caps = CapInput(
-            rules=self.judged.cap_rules,
+            rules=self.code.cap_rules,
             words=self.cap_words,
             supply_raw=self.first_round.admitted.metadata.supply_raw,
             clock=self.clock.reading,
         )
-        static = with_caps(self.judged.findings, caps)
-        self.judged = msgspec.structs.replace(self.judged, findings=static)
+        static = with_caps(self.code.findings, caps)
+        self.code = msgspec.structs.replace(self.code, findings=static)
         found = gather_facts(
             self.context,
             self.first_round,
             self.token,
-            self.judged,
+            self.code,
             self.owner_slots,
             self.clock,
             self.issue,
@@ -222,7 +230,7 @@ class TokenScan:
             static,
             is_renounced=found.ownership.ownership_renounced,
             stored=self.stored,
-            writers=self.judged.hints.writers,
+            writers=self.code.hints.writers,
         )
         self.facts = msgspec.structs.replace(
             found,
@@ -242,14 +250,14 @@ class TokenScan:
 
     async def simulate_sales(self) -> None:
         """Simulate sales, now and later, and the conditions that may turn them."""
-        parties = {*self._owners, *self.judged.hints.addresses, *self.stored.values()}
+        parties = {*self._owners, *self.code.hints.addresses, *self.stored.values()}
         self.sales = await simulate_sales(
             self.context,
             self.first_round,
             self.buys,
             wallets=self.state.wallets,
             special=parties,
-            static=self.judged.findings,
+            static=self.code.findings,
             checks=write_condition_checks(
                 self.context,
                 self.first_round,
@@ -273,7 +281,7 @@ class TokenScan:
             self.first_round,
             self.token,
             self.state,
-            self.judged.hints,
+            self.code.hints,
             owners=self._owners,
             stored=self.stored,
             buys=self.buys,
@@ -286,7 +294,7 @@ class TokenScan:
             codes=self.first_round.codes,
         )
 
-    async def judge_liquidity(self) -> None:
+    async def weigh_liquidity(self) -> None:
         """Find out whether much of the liquidity can leave, where the deployment asks for it."""
         self.liquidity_risk = await find_liquidity_risk(
             self.context,
@@ -316,7 +324,7 @@ class TokenScan:
                 self.sales.transfer, no_wallet_at_s=self.no_wallet_at_s, now_s=self.now_s
             ),
             custody=self.thefts,
-            creates_balances=self.judged.hints.creates_balances,
+            creates_balances=self.code.hints.creates_balances,
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity_risk,
             openness=self.openness,
@@ -358,3 +366,47 @@ async def _newest_block(context: ChainContext) -> BlockRef | None:
 
 def _last_of_each_key(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
     return tuple({row.key: row for row in rows}.values())
+
+
+async def simulate_owner_sale(
+    context: ChainContext,
+    first_round: FirstRound,
+    buys: Buys,
+    trades: Mapping[str, TradeResult],
+    owners: Sequence[Address],
+) -> tuple[EvidenceRow, ...]:
+    """Return the evidence of a sale by the first owner, in the first pool that refuses buyers'.
+
+    Empty: there is no owner or no such pool, or the node did not simulate. Never raises
+    UpstreamError, as no finding depends on it.
+    """
+    owner = next((each for each in owners if each not in BURN_ADDRESSES), None)
+    refusing = (
+        setup for setup, _ in buys.bought if isinstance(trades[setup.candidate.key].sell, Refused)
+    )
+    setup = next(refusing, None)
+    if owner is None or setup is None or not can_simulate(context):
+        return ()
+    supply_raw = first_round.admitted.metadata.supply_raw
+    written = owner_sale.write_simulation(setup, owner, supply_raw=supply_raw)
+    if written is None:
+        return ()
+    job = SimulationJob(simulation=written.simulation, pool=setup.candidate.pool)
+    try:
+        (result,) = await perform(
+            context.node, context.capabilities, [job], codes=first_round.codes
+        )
+    except UpstreamError:
+        return ()
+    if not isinstance(result, SimulationResult):
+        return ()
+    return (
+        simulation_evidence(
+            f"sell_by_owner:{setup.candidate.key}",
+            owner_sale.VERSION,
+            written.simulation,
+            result,
+            owner_sale.read_result(written, result),
+            shown=written.shown,
+        ),
+    )

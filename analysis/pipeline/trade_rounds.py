@@ -48,7 +48,7 @@ class Buys(msgspec.Struct, frozen=True, kw_only=True):
     """Results of the first simulation round: transfers and buys."""
 
     transfers: tuple[tuple[TransferSimulation, SimulationResult | NotSimulated], ...]
-    """The transfer check by each wallet, not judged yet."""
+    """The transfer check by each wallet, not checked yet."""
     bought: tuple[tuple[TradeSetup, Bought], ...]
     crowds: tuple[CrowdHoldings | None, ...]
     """One for each bought pool. None: not simulated, or no buy passed."""
@@ -203,7 +203,7 @@ async def simulate_sales(
     )
     trades = dict(buys.refused)
     senders = transfer.choose([written.wallet for written, _ in buys.transfers], special)
-    transferred, evidence = _judge_transfers(
+    transferred, evidence = _combine_transfers(
         [each for each in buys.transfers if each[0].wallet in senders]
     )
     untested: list[bool | None] = []
@@ -216,10 +216,10 @@ async def simulate_sales(
         sold = sale.read_sales(bought, each, results[:start], sells_in_parts=found.sells_in_parts)
         conditions = ConditionFindings()
         if check is not None and isinstance(sold.outcome, Passed):
-            conditions = condition_check.judge(check, results[end:], accounts)
+            conditions = condition_check.read_results(check, results[end:], accounts)
         if further_of is further[0] or setup.candidate.hooks is not None:
             untested.append(conditions.untested)
-        trades[key] = judge_pool(bought, sold, found, conditions)
+        trades[key] = combine_pool_trades(bought, sold, found, conditions)
         simulations = [one.simulation for one in each]
         evidence += _evidence(f"sell:{key}", sale.VERSION, simulations, results[:start], sold)
         evidence += (*found.evidence, *conditions.evidence)
@@ -243,7 +243,7 @@ def _has_size_limit(static: StaticFindings) -> bool:
     return any(limit is not False for limit in limits)
 
 
-def judge_pool(
+def combine_pool_trades(
     bought: Bought, sold: Sold, found: PoolFindings, asked: ConditionFindings
 ) -> TradeResult:
     """Combine the sale at the pinned state with later and other sales; if it reverts, they stay
@@ -314,7 +314,7 @@ async def _send(
     return [[next(results) for _ in group] for group in groups]
 
 
-def _judge_transfers(
+def _combine_transfers(
     transfers: Sequence[tuple[TransferSimulation, SimulationResult | NotSimulated]],
 ) -> tuple[TransferResult | None, list[EvidenceRow]]:
     """Return the result of the first wallet whose check settled; wallets come in order of
@@ -325,12 +325,12 @@ def _judge_transfers(
     """
     if not transfers:
         return None, []
-    judged = [transfer.read_result(written, result) for written, result in transfers]
+    checked = [transfer.read_result(written, result) for written, result in transfers]
     simulations = [written.simulation for written, _ in transfers]
     results = [result for _, result in transfers]
-    at = next((at for at, result in enumerate(judged) if result.success is not None), 0)
-    chosen = judged[at]
-    if chosen.success and any(result.success is False for result in judged):
+    at = next((at for at, result in enumerate(checked) if result.success is not None), 0)
+    chosen = checked[at]
+    if chosen.success and any(result.success is False for result in checked):
         chosen = transfer.unsettled("one wallet can send and another cannot")
     return chosen, _evidence("transfer", transfer.VERSION, simulations[at:], results[at:], chosen)
 

@@ -11,7 +11,7 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
 from analysis.quotes.trade_check import TradeCheck, check_trade
-from analysis.quotes.trade_request import TradeAsk
+from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePack, PackFile, file_of
 from analysis.replay.pack_signature import sign_pack
 from analysis.replay.record_pack import record_pack
@@ -94,13 +94,15 @@ class ChainQuotes:
 
         return await self._hooks.run((chain, token.address, token.block_hash), run)
 
-    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk) -> TradeCheck:
+    async def check_trade(
+        self, chain: str, report: Report | None, trade: UnsignedTrade
+    ) -> TradeCheck:
         """Return what a trade would do; see `trade_check`.
 
         Raises TradeRefusedError, TokenRefusedError, UpstreamError.
         """
         async with self._bounded(chain):
-            return await check_trade(self._contexts[chain], ask, report)
+            return await check_trade(self._contexts[chain], trade, report)
 
     async def record_pack(self, chain: str, token: Address) -> PackFile:
         """Analyse the token once more with every call kept; return the file. Whoever asks meanwhile

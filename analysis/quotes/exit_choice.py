@@ -85,7 +85,7 @@ class PoolSales(msgspec.Struct, frozen=True, kw_only=True):
         return NotSimulated(missing="NODE", reason="no sale of this size was measured")
 
 
-def judge_pool(sold: PoolSales, *, buyers_tax: float | None) -> str | None:
+def find_exclusion(sold: PoolSales, *, buyers_tax: float | None) -> str | None:
     """Return why the pool's sales are not quoted. None: they are.
 
     `buyers_tax`: the highest tax in percent that accounts paid which had bought. None: not known.

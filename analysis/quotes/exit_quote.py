@@ -19,7 +19,7 @@ from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.pool_setups import trade_setups
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.trade_rounds import simulation_job
-from analysis.quotes.exit_choice import PoolSales, better_of, half_depth, judge_pool, plan_legs
+from analysis.quotes.exit_choice import PoolSales, better_of, find_exclusion, half_depth, plan_legs
 from analysis.quotes.exit_reading import ExitLine, read_line, unread_line
 from analysis.scenarios.trade.exit_sale import (
     ExitLeg,
@@ -220,7 +220,7 @@ class _Quoting:
         sold = await self._sell_each([amount for _, amount in sizes])
         for each in sold:
             row = self._rows[each.setup.candidate.key]
-            reason = judge_pool(each, buyers_tax=row.sell_tax)
+            reason = find_exclusion(each, buyers_tax=row.sell_tax)
             if reason is not None:
                 self._reasons[each.setup.candidate.key] = NotSimulated(
                     missing="HOLDER", reason=reason

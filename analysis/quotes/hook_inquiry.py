@@ -21,7 +21,7 @@ from analysis.market.venues.state.hook_permissions import (
     permissions_of_bitmap,
 )
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.condition_reads import judge_hook
+from analysis.pipeline.condition_reads import analyse_hook
 from analysis.pipeline.first_round import run_first_round
 from analysis.pipeline.second_round import run_second_round
 from analysis.quotes.hook_trades import MeasuredTrades, measure_trades
@@ -30,7 +30,7 @@ from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token import ownership
-from analysis.token.deployed_code import CodeVerdict
+from analysis.token.deployed_code import DeployedCode
 from analysis.token.owner_slots import NO_SLOTS, OwnerSlots, read_owner_slots
 from analysis.token.ownership import OwnerReads
 from analysis.token.proxy_resolution import ADMIN_SLOT
@@ -81,7 +81,7 @@ class PoolHook(msgspec.Struct, frozen=True, kw_only=True):
     grants: HookGrants
     has_dynamic_fee: bool | None
     """The hook sets the pool's fee. None: the pool's fee is not known."""
-    code: CodeVerdict
+    code: DeployedCode
     control: HookControl
     measured: MeasuredTrades
     leaving: LiquidityExit
@@ -99,7 +99,7 @@ class HookFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _HookFacts(msgspec.Struct, frozen=True, kw_only=True):
-    code: CodeVerdict
+    code: DeployedCode
     control: HookControl
 
 
@@ -233,7 +233,7 @@ async def _read_all_facts(
 
 async def _read_facts(context: ChainContext, hook: Address, *, block: Hash32) -> _HookFacts:
     """Return what one hook's code can, and who controls it. Raises UpstreamError."""
-    code = await judge_hook(context, hook, block=block)
+    code = await analyse_hook(context, hook, block=block)
     batch = ReadBatch(block)
     getters = OwnerReads(batch, hook)
     admin = batch.slot(hook, ADMIN_SLOT)
@@ -247,7 +247,7 @@ async def _read_facts(context: ChainContext, hook: Address, *, block: Hash32) ->
     return _HookFacts(
         code=code,
         control=HookControl(
-            owner=ownership.judge(getters.read(), slots.wallets).owner_address,
+            owner=ownership.find_ownership(getters.read(), slots.wallets).owner_address,
             wallets=slots.wallets if slots is not NO_SLOTS else _without_slots(code),
             is_renounced=_is_renounced(getters.read(), slots),
             proxy_admin=None if code.findings.is_proxy is False or held in BURN_ADDRESSES else held,
@@ -255,7 +255,7 @@ async def _read_facts(context: ChainContext, hook: Address, *, block: Hash32) ->
     )
 
 
-def _without_slots(code: CodeVerdict) -> tuple[Address, ...] | None:
+def _without_slots(code: DeployedCode) -> tuple[Address, ...] | None:
     """Return no wallets where the code was read, None where it was not found."""
     return None if code.conditions == TradeConditions() else ()
 

@@ -6,7 +6,7 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.trade_check import TradeCheck
-from analysis.quotes.trade_request import TradeAsk
+from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
 from core.evm.primitives import Address
 from core.report.report import Report
@@ -35,7 +35,9 @@ class Quotes(Protocol):
         UpstreamError, EvidencePackError."""
         ...
 
-    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
+    async def check_trade(
+        self, chain: str, report: Report | None, trade: UnsignedTrade, /
+    ) -> TradeCheck:
         """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError,
         UpstreamError."""
         ...

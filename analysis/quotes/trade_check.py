@@ -4,6 +4,7 @@ One round trip of reads, one of the simulation, and one more where events name c
 not read yet. A call that is made here for a known exchange needs the token's pools first.
 """
 
+import secrets
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -22,25 +23,100 @@ from analysis.quotes.trade_effects import (
     read_allowances,
     read_balances,
 )
-from analysis.quotes.trade_reads import SenderReads
-from analysis.quotes.trade_request import AskedCall, TradeAsk, given_call, made_call
+from analysis.quotes.unsigned_trade import UnsignedCall, UnsignedTrade, given_call, made_call
+from analysis.reads.eth_reads import decode_uint, read_word
+from analysis.reads.read_batch import ReadBatch
 from analysis.reads.revert_reason import decode_revert
 from analysis.scenarios.trade.called_trade import (
     AllowanceKey,
     CalledTrade,
     SenderState,
+    TradeCall,
     WatchedReads,
+    least_wei,
     write_called_trade,
 )
 from analysis.scenarios.trade.trade_outcome import HEAVY_TAX_PCT
 from analysis.simulation.backends import perform
+from analysis.simulation.balance_slot import BalanceProbe
 from analysis.simulation.block_schedule import next_blocks
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimLog, SimulationResult
+from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.chains import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, RawAmount
 from core.report.report import Report
+from core.rpc.messages import RpcRequest
+
+
+class SenderReads(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read, at one block."""
+
+    pin: BlockRef
+    disguise: Disguise
+    coins_wei: int
+    held_raw: RawAmount | None
+    """Of what the sender pays with. None: the native coin, or no answer."""
+    needs_approval: bool
+    slot_index: int | None
+    """Index of the balance slot of what is paid with. None: not found, or the native coin."""
+    router_has_code: bool
+    sender_has_code: bool
+    """True if the sender is a contract, and not an account that delegates to one."""
+    sender: Address
+
+    @classmethod
+    async def fetch(
+        cls, context: ChainContext, trade: UnsignedTrade, call: TradeCall, newest: BlockRef
+    ) -> "SenderReads":
+        """Read them. Raises UpstreamError."""
+        batch = ReadBatch(newest.hash, needs_header=True)
+        sender, paid = trade.sender, call.pays_with
+        balance = RpcRequest("eth_getBalance", (sender, {"blockHash": newest.hash}))
+        coins = batch.request(balance, returns=read_word)
+        tips = context.memory.ask_tips(batch)
+        router = batch.code(call.to, first_bytes=1)
+        account = batch.code(sender, first_bytes=DELEGATION_BYTES)
+        held = allowed = granted = probe = None
+        if paid is not None:
+            held = batch.call(paid, "balanceOf(address)", sender, returns=decode_uint)
+            names = "allowance(address,address)"
+            allowed = batch.call(paid, names, sender, call.spender, returns=decode_uint)
+            probe = BalanceProbe(batch, paid, Address("0x" + secrets.token_hex(20)))
+        if paid is not None and call.permit2 is not None:
+            names = "allowance(address,address,address)"
+            granted = batch.call(call.permit2, names, sender, paid, call.to, returns=decode_uint)
+        await batch.send(context.node, context.capabilities)
+        if tips is not None:
+            context.memory.remember_tips(batch[tips])
+        header = batch.header
+        context.memory.remember_proposer(header.proposer)
+        allowances = [batch[each] or 0 for each in (allowed, granted) if each is not None]
+        return cls(
+            pin=header.ref,
+            disguise=context.memory.disguise(header, trade.token),
+            coins_wei=batch[coins],
+            held_raw=None if held is None else RawAmount(batch[held] or 0),
+            needs_approval=any(each < call.amount_raw for each in allowances),
+            slot_index=None if probe is None else probe.read(),
+            router_has_code=bool(batch[router]),
+            sender_has_code=bool(batch[account]) and not is_delegated_account(batch[account]),
+            sender=sender,
+        )
+
+    def sender_state(self, call: TradeCall) -> SenderState:
+        """Return the sender with what it lacks given to it."""
+        price = 2 * (self.disguise.base_fee_wei or 0) + self.disguise.tips_wei[0]
+        lacks_coins = self.coins_wei < least_wei(call, gas_price_wei=price)
+        lacks = self.held_raw is not None and self.held_raw < call.amount_raw
+        return SenderState(
+            address=self.sender,
+            given_wei=max(self.coins_wei, call.value_wei) if lacks_coins else None,
+            given_raw=call.amount_raw if lacks and self.slot_index is not None else None,
+            slot_index=self.slot_index,
+        )
+
 
 CallOutcome = Literal["passed", "reverted", "unknown"]
 
@@ -79,7 +155,7 @@ class TradeCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What the call would do at one block."""
 
     block: BlockRef
-    call: AskedCall
+    call: UnsignedCall
     outcome: CallOutcome
     reason: str
     """Why it reverts, or is not known. Empty: it passed."""
@@ -100,47 +176,53 @@ class TradeCheck(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[TradeWarning, ...] = ()
 
 
-async def check_trade(context: ChainContext, ask: TradeAsk, report: Report | None) -> TradeCheck:
+async def check_trade(
+    context: ChainContext, trade: UnsignedTrade, report: Report | None
+) -> TradeCheck:
     """Return what the trade would do. `report`: the token's, whose pools tell taxes. None: there is
     none.
 
     Raises TradeRefusedError, TokenRefusedError, UpstreamError.
     """
     newest = context.newest() or await context.node.fetch_head()
-    if ask.data is None:
-        asked = await made_call(ask, context, newest)
+    if trade.data is None:
+        unsigned_call = await made_call(trade, context, newest)
     else:
-        asked = given_call(ask, context.chain)
-    return await _Check(context, ask, asked, report).run(newest)
+        unsigned_call = given_call(trade, context.chain)
+    return await _Check(context, trade, unsigned_call, report).run(newest)
 
 
 class _Check:
     """One check under way."""
 
     def __init__(
-        self, context: ChainContext, ask: TradeAsk, asked: AskedCall, report: Report | None
+        self,
+        context: ChainContext,
+        trade: UnsignedTrade,
+        unsigned_call: UnsignedCall,
+        report: Report | None,
     ) -> None:
         self._context = context
-        self._ask = ask
-        self._asked = asked
-        self._call = asked.call
+        self._trade = trade
+        self._unsigned_call = unsigned_call
+        self._call = unsigned_call.call
         self._report = report
 
     async def run(self, newest: BlockRef) -> TradeCheck:
-        """Read, simulate, and judge. Raises UpstreamError."""
+        """Read, simulate, and conclude. Raises UpstreamError."""
         context, call = self._context, self._call
-        reads = await SenderReads.fetch(context, self._ask, call, newest)
+        reads = await SenderReads.fetch(context, self._trade, call, newest)
         sender, disguise = reads.sender_state(call), reads.disguise
         watched = self._watched()
         written, result = await self._simulate(reads, sender, disguise, watched)
         is_all = True
         if isinstance(result, SimulationResult):
             wider, is_all = also_named(
-                watched, self._logs(written, result), self._ask.sender, permit2=self._permit2
+                watched, self._logs(written, result), self._trade.sender, permit2=self._permit2
             )
             if wider != watched:
                 written, result = await self._simulate(reads, sender, disguise, wider)
-        return self._judge(reads, sender, written, result, is_all=is_all)
+        return self._conclude(reads, sender, written, result, is_all=is_all)
 
     async def _simulate(
         self, reads: SenderReads, sender: SenderState, disguise: Disguise, watched: WatchedReads
@@ -174,7 +256,9 @@ class _Check:
         """Return what every check reads: the token, what is paid with, and the anchors; and the
         allowances of both to the router and Permit2."""
         call, chain = self._call, self._context.chain
-        paid = [self._ask.token] if call.pays_with is None else [self._ask.token, call.pays_with]
+        paid = (
+            [self._trade.token] if call.pays_with is None else [self._trade.token, call.pays_with]
+        )
         contracts = dict.fromkeys([*paid, *(anchor.address for anchor in chain.anchors)])
         spenders = dict.fromkeys([call.to, call.spender])
         keys = [
@@ -190,7 +274,7 @@ class _Check:
         steps = (*written.approvals, written.called)
         return tuple(log for step in steps for log in result[step].logs)
 
-    def _judge(
+    def _conclude(
         self,
         reads: SenderReads,
         sender: SenderState,
@@ -202,7 +286,7 @@ class _Check:
         call = self._call
         base = TradeCheck(
             block=reads.pin,
-            call=self._asked,
+            call=self._unsigned_call,
             outcome="unknown",
             reason=result.reason if isinstance(result, NotSimulated) else "",
             approval=None,
@@ -237,20 +321,20 @@ class _Check:
         logs = called.logs
         tax = self._tax(check, logs) if called.ok else None
         check = msgspec.structs.replace(check, tax_pct=tax)
-        found = _warnings(check, reads, self._ask, self._logs(written, result), is_all=is_all)
+        found = _warnings(check, reads, self._trade, self._logs(written, result), is_all=is_all)
         return msgspec.structs.replace(check, warnings=found)
 
     def _tax(self, check: TradeCheck, logs: Sequence[SimLog]) -> float | None:
         """Return the percent that the token took between the sender and its pools. None: no pool of
         its report swapped, or the amounts do not fit."""
-        is_buy = self._ask.side == "buy"
+        is_buy = self._trade.side == "buy"
         moves = [
             moved
             for candidate in _candidates(self._report, self._context.chain.dexes)
             if (moved := _moved(candidate, logs, is_buy=is_buy, router=self._call.to)) is not None
         ]
         change = next(
-            (each.change_raw for each in check.changes if each.token == self._ask.token), 0
+            (each.change_raw for each in check.changes if each.token == self._trade.token), 0
         )
         if not moves:
             return None
@@ -296,7 +380,12 @@ def _moved(
 
 
 def _warnings(
-    check: TradeCheck, reads: SenderReads, ask: TradeAsk, logs: Sequence[SimLog], *, is_all: bool
+    check: TradeCheck,
+    reads: SenderReads,
+    trade: UnsignedTrade,
+    logs: Sequence[SimLog],
+    *,
+    is_all: bool,
 ) -> tuple[TradeWarning, ...]:
     call = check.call.call
     paid_in = call.pays_with or ZERO_ADDRESS
@@ -314,8 +403,8 @@ def _warnings(
         "reverts": check.outcome == "reverted",
         "heavy_tax": check.tax_pct is not None and check.tax_pct >= HEAVY_TAX_PCT,
         "nothing_arrives": passed
-        and not (ask.token in arrived if ask.side == "buy" else arrived - {ask.token})
-        and (knows_coins or ask.side == "buy"),
+        and not (trade.token in arrived if trade.side == "buy" else arrived - {trade.token})
+        and (knows_coins or trade.side == "buy"),
         "pays_more": any(
             amount > most.get(token, amount) + _DUST for token, amount in left.items()
         ),
@@ -330,9 +419,9 @@ def _warnings(
             for each in is_open
         ),
         "allowance_for_all": any(each.key.is_for_all for each in is_open),
-        "events_disagree": passed and _events_disagree(check, ask, logs),
+        "events_disagree": passed and _events_disagree(check, trade, logs),
         "router_has_no_code": not reads.router_has_code,
-        "router_is_token": call.to == ask.token,
+        "router_is_token": call.to == trade.token,
         "sender_has_code": reads.sender_has_code,
         "hypothetical": check.has_given_coins or check.has_given_tokens,
         "not_all_read": not is_all or not knows_coins,
@@ -340,8 +429,8 @@ def _warnings(
     return tuple(warning for warning, is_held in holds.items() if is_held)
 
 
-def _events_disagree(check: TradeCheck, ask: TradeAsk, logs: Sequence[SimLog]) -> bool:
+def _events_disagree(check: TradeCheck, trade: UnsignedTrade, logs: Sequence[SimLog]) -> bool:
     """True if the token's own events tell of another change of the sender's balance than its
     balance does."""
-    change = next((each.change_raw for each in check.changes if each.token == ask.token), 0)
-    return logged_change(logs, ask.token, ask.sender) != change
+    change = next((each.change_raw for each in check.changes if each.token == trade.token), 0)
+    return logged_change(logs, trade.token, trade.sender) != change

@@ -16,16 +16,17 @@ from analysis.static.dataflow.delegate_targets import Delegation
 from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.static.token_model.trade_conditions import TradeConditions
-from analysis.token import proxy_findings, proxy_resolution
+from analysis.token import proxy_resolution
 from core.evm.code_shape import CodeShape
-from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of
+from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, Selector, address_of
+from core.report.fields.field import Pending
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow
 
 T = TypeVar("T")
 
 
-class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class DeployedCode(msgspec.Struct, frozen=True, kw_only=True):
     """Results of the static part of an analysis."""
 
     implementation: Address | None
@@ -52,69 +53,69 @@ class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """Of the code, behind a proxy. None: not known."""
 
 
-Examine = Callable[[bytes], Awaitable[CodeAnalysis]]
+AnalyseBytes = Callable[[bytes], Awaitable[CodeAnalysis]]
 """Static analysis of one code, from a cache or computed beside the event loop."""
 
 
-async def judge_code(
+async def analyse_deployed_code(
     reader: BlockReader,
     token: Address,
     code: bytes,
     standard: proxy_resolution.StandardSlots,
     *,
-    examine: Examine,
-) -> CodeVerdict:
+    analyse: AnalyseBytes,
+) -> DeployedCode:
     """Follow a proxy to its code and analyse it. Raises UpstreamError."""
     trail = proxy_resolution.begin(token, code=code, standard=standard)
     while trail.wants is not None:
         if isinstance(trail.wants, proxy_resolution.AnalyseCode):
-            trail = proxy_resolution.learn(trail, await examine(trail.wants.code))
+            trail = proxy_resolution.learn(trail, await analyse(trail.wants.code))
         else:
             trail = await proxy_resolution.take_step(trail, reader)
-    own, judged = trail.own, trail.found
-    if trail.code is None or judged is None:
-        return _unjudged(own, trail)
-    if judged is own or own is None:
-        return _judged(trail, judged, judged.findings, judged.hints, judged.evidence)
-    others = await _other_targets(reader, trail, own.delegation, examine=examine)
-    findings, hints = judged.findings, judged.hints
+    own, behind = trail.own, trail.found
+    if trail.code is None or behind is None:
+        return _unresolved(own, trail)
+    if behind is own or own is None:
+        return _resolved(trail, behind, behind.findings, behind.hints, behind.evidence)
+    others = await _other_targets(reader, trail, own.delegation, analyse=analyse)
+    findings, hints = behind.findings, behind.hints
     for other in others:
-        findings = proxy_findings.either(findings, other.findings)
-        hints = proxy_findings.joined(hints, other.hints)
+        findings = either(findings, other.findings)
+        hints = joined(hints, other.hints)
     return msgspec.structs.replace(
-        _judged(
+        _resolved(
             trail,
-            judged,
-            proxy_findings.with_front(findings, own.findings),
-            proxy_findings.behind_front(hints, own.hints),
-            (*judged.evidence, *_of_proxy(own, judged)),
+            behind,
+            with_front(findings, own.findings),
+            behind_front(hints, own.hints),
+            (*behind.evidence, *_of_proxy(own, behind)),
         ),
         clock_limits=tuple(
-            dict.fromkeys(limit for found in (judged, own, *others) for limit in found.clock_limits)
+            dict.fromkeys(limit for found in (behind, own, *others) for limit in found.clock_limits)
         ),
-        conditions=_with_front(own, (judged, *others)),
+        conditions=_with_front(own, (behind, *others)),
     )
 
 
-def _judged(
+def _resolved(
     trail: proxy_resolution.ProxySearch,
-    judged: CodeAnalysis,
+    behind: CodeAnalysis,
     findings: StaticFindings,
     hints: SimulationHints,
     evidence: tuple[EvidenceRow, ...],
-) -> CodeVerdict:
-    return CodeVerdict(
+) -> DeployedCode:
+    return DeployedCode(
         implementation=trail.implementation,
         findings=msgspec.structs.replace(findings, is_proxy=trail.is_proxy),
-        owner_slots=judged.owner_slots,
-        packed_owners=judged.packed_owners,
-        clock_limits=judged.clock_limits,
+        owner_slots=behind.owner_slots,
+        packed_owners=behind.packed_owners,
+        clock_limits=behind.clock_limits,
         hints=hints,
-        conditions=judged.conditions,
-        cap_rules=judged.cap_rules,
+        conditions=behind.conditions,
+        cap_rules=behind.cap_rules,
         is_replaceable=_is_replaceable(trail),
         evidence=evidence,
-        shape=judged.shape,
+        shape=behind.shape,
     )
 
 
@@ -123,7 +124,7 @@ async def _other_targets(
     trail: proxy_resolution.ProxySearch,
     delegation: Delegation,
     *,
-    examine: Examine,
+    analyse: AnalyseBytes,
 ) -> list[CodeAnalysis]:
     """Return the analyses of targets that a front delegates to at another time, or for other
     callers."""
@@ -141,7 +142,7 @@ async def _other_targets(
     batch = reader.batch()
     codes = [batch.code(other) for other in others]
     await reader.send(batch)
-    return [await examine(code) for other in codes if (code := batch[other])]
+    return [await analyse(code) for other in codes if (code := batch[other])]
 
 
 def _with_front(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> TradeConditions:
@@ -172,9 +173,9 @@ def _is_replaceable(trail: proxy_resolution.ProxySearch) -> bool | None:
     return False if is_last else None
 
 
-def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -> CodeVerdict:
+def _unresolved(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -> DeployedCode:
     """Return the verdict for a proxy whose implementation was not found, with unknown findings."""
-    return CodeVerdict(
+    return DeployedCode(
         implementation=None,
         findings=StaticFindings(timebomb=None, is_proxy=trail.is_proxy),
         owner_slots=(),
@@ -183,11 +184,11 @@ def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -> 
     )
 
 
-def _of_proxy(own: CodeAnalysis | None, judged: CodeAnalysis | None) -> tuple[EvidenceRow, ...]:
+def _of_proxy(own: CodeAnalysis | None, behind: CodeAnalysis | None) -> tuple[EvidenceRow, ...]:
     """Return the front's evidence that counts: on the proxy, and where the code behind it has
     none."""
     rows = () if own is None else own.evidence
-    known = {row.key for row in judged.evidence} if judged is not None else set()
+    known = {row.key for row in behind.evidence} if behind is not None else set()
     return tuple(
         row
         for row in rows
@@ -197,3 +198,66 @@ def _of_proxy(own: CodeAnalysis | None, judged: CodeAnalysis | None) -> tuple[Ev
 
 _OF_FRONTS = frozenset({"timebomb"})
 _MOST_OTHERS = 3
+
+
+_Value = bool | None | Pending | tuple[Selector, ...]
+
+
+def either(one: StaticFindings, other: StaticFindings) -> StaticFindings:
+    """Join findings of two codes of which one runs: true if one is true, None if else they
+    differ."""
+    values = {
+        name: _or(getattr(one, name), getattr(other, name))
+        for name in StaticFindings.__struct_fields__
+    }
+    return msgspec.convert(values, StaticFindings)
+
+
+def _or(one: _Value, other: _Value) -> _Value:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return tuple(sorted({*one, *other}))
+    if one is True or other is True:
+        return True
+    return one if one == other else None
+
+
+def with_front(findings: StaticFindings, front: StaticFindings) -> StaticFindings:
+    """Add what the front checks before it delegates: the clock."""
+    if front.timebomb is True:
+        return msgspec.structs.replace(findings, timebomb=True)
+    return findings
+
+
+def behind_front(hints: SimulationHints, front: SimulationHints) -> SimulationHints:
+    """Add what the front itself may do to the storage of the code behind it, and its parties."""
+    if not front.front_writes:
+        return hints
+    return msgspec.structs.replace(
+        hints,
+        addresses=tuple(dict.fromkeys((*hints.addresses, *front.addresses))),
+        stored=tuple(dict.fromkeys((*hints.stored, *front.stored))),
+        writers=(*hints.writers, *front.writers),
+        open_writes=(*hints.open_writes, *front.front_writes),
+    )
+
+
+def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
+    """Join hints: everything that either suggests to try; proved only if both are."""
+    creates = (
+        True
+        if one.creates_balances or other.creates_balances
+        else one.creates_balances
+        if one.creates_balances == other.creates_balances
+        else None
+    )
+    return SimulationHints(
+        addresses=tuple(dict.fromkeys((*one.addresses, *other.addresses))),
+        stored=tuple(dict.fromkeys((*one.stored, *other.stored))),
+        writers=(*one.writers, *other.writers),
+        movers=tuple(dict.fromkeys((*one.movers, *other.movers))),
+        open_writes=(*one.open_writes, *other.open_writes),
+        grants=tuple(dict.fromkeys((*one.grants, *other.grants))),
+        openings=tuple(dict.fromkeys((*one.openings, *other.openings))),
+        creates_balances=creates,
+        is_proved=one.is_proved and other.is_proved,
+    )

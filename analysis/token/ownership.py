@@ -78,7 +78,7 @@ class OwnerReads:
         return tuple(owner for owner in owners if owner is not None)
 
 
-def judge(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Ownership:
+def find_ownership(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Ownership:
     """Apply the specification's table.
 
     `owners` from `OwnerReads`; `wallets` from `OwnerSlotReads`, or None when the slots were not

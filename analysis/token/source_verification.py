@@ -26,9 +26,9 @@ async def find_openness(
     chain_id: int,
     token: Address,
     implementation: Address | None,
-    anew: bool = False,
+    refresh: bool = False,
 ) -> SourceFindings:
-    """Look up both contracts; `anew`: whatever the services said before.
+    """Look up both contracts; `refresh`: whatever the services said before.
 
     `sources` None: no service is configured. Failures give None, never errors.
     """
@@ -36,7 +36,7 @@ async def find_openness(
         return NOT_ASKED
     contracts = [token] if implementation is None else [token, implementation]
     verified = await asyncio.gather(
-        *(sources.is_verified(chain_id, contract, anew=anew) for contract in contracts)
+        *(sources.is_verified(chain_id, contract, refresh=refresh) for contract in contracts)
     )
     return SourceFindings(
         is_open_source=verified[0],

@@ -77,7 +77,7 @@ class Timebomb(msgspec.Struct, frozen=True, kw_only=True):
     """Every deadline with a known clock once, earliest first."""
 
 
-def judge(
+def find_status(
     found: bool | Pending | None,
     limits: Sequence[ClockLimitRow],
     *,

@@ -3,7 +3,7 @@ checks of trades.
 """
 
 from analysis.quotes.exit_quote import ExitAsk
-from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
+from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps
@@ -98,7 +98,7 @@ class QuoteService:
         return trade_answer(check, self._answers.chain(chain), token, judged=judged)
 
 
-def _ask(token: Address, asked: TradeRequest) -> TradeAsk:
+def _ask(token: Address, asked: TradeRequest) -> UnsignedTrade:
     amount = int(asked.amount_raw)
     value = None if asked.value_wei is None else int(asked.value_wei)
     if not 0 < amount <= _MOST_RAW:
@@ -107,7 +107,7 @@ def _ask(token: Address, asked: TradeRequest) -> TradeAsk:
         raise _invalid("body", "value_wei", "Expected less than 2**256.")
     if int(asked.sender, 16) == 0:
         raise _invalid("body", "sender", "Nobody can sign as the zero address.")
-    return TradeAsk(
+    return UnsignedTrade(
         token=token,
         side=asked.side,
         amount_raw=RawAmount(amount),

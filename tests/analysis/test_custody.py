@@ -59,7 +59,7 @@ def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> Theft
 def test_the_table_of_allowance_bypass(
     told: Sequence[TheftOutcome], expected: BypassFindings
 ) -> None:
-    assert allowance_bypass.judge(told, [OWNER, ROUTER]) == expected
+    assert allowance_bypass.conclude(told, [OWNER, ROUTER]) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,10 @@ def test_the_success_of_contracts_alone_is_no_answer(
     able: Sequence[Address], contracts: Sequence[Address], expected: BypassFindings
 ) -> None:
     told = [seen(attacker, moved=True) for attacker in able] + [seen(STRANGER, moved=False)]
-    assert allowance_bypass.judge(told, [OWNER, ROUTER], contracts) == expected
-    drained = drain.judge(told, bypass=False, is_untried=False, is_open=False, contracts=contracts)
+    assert allowance_bypass.conclude(told, [OWNER, ROUTER], contracts) == expected
+    drained = drain.conclude(
+        told, bypass=False, is_untried=False, is_open=False, contracts=contracts
+    )
     assert drained is expected.value
 
 
@@ -101,14 +103,14 @@ FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None
 def test_the_table_of_funds_can_be_drained(
     told: Sequence[TheftOutcome], by_bypass: bool | None, expected: bool | None, *, has_shape: bool
 ) -> None:
-    answer = drain.judge(told, bypass=by_bypass, is_untried=False, is_open=has_shape)
+    answer = drain.conclude(told, bypass=by_bypass, is_untried=False, is_open=has_shape)
     assert answer is (None if has_shape and expected is False else expected)
 
 
 def test_what_the_node_did_not_play_is_not_known_to_be_safe() -> None:
     told = [FAILED]
-    assert drain.judge(told, bypass=False, is_untried=True, is_open=False) is None
-    assert drain.judge([LOST], bypass=False, is_untried=True, is_open=False) is True
+    assert drain.conclude(told, bypass=False, is_untried=True, is_open=False) is None
+    assert drain.conclude([LOST], bypass=False, is_untried=True, is_open=False) is True
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_what_the_node_did_not_play_is_not_known_to_be_safe() -> None:
 def test_the_table_of_owner_can_change_balance(
     told: Sequence[TheftOutcome], expected: bool | None, *, is_helpless: bool
 ) -> None:
-    assert owner_balance.judge(told, is_helpless=is_helpless) is expected
+    assert owner_balance.conclude(told, is_helpless=is_helpless) is expected
 
 
 # --- who is suspected ---------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.liquidity.holdings import Part, gather
-from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, judge_shares
+from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, classify_shares
 from analysis.liquidity.locks import Lock
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address
@@ -37,7 +37,7 @@ def judged(held: dict[Address, int], records: list[Lock], missing: int) -> Liqui
         locks={LOCKER: sorted(records, key=lambda lock: lock.until_s)},
         contracts={LOCKER, COPY},
     )
-    return judge_shares(found, parties, now_s=NOW_S)
+    return classify_shares(found, parties, now_s=NOW_S)
 
 
 @given(st.dictionaries(st.sampled_from(EVERYBODY), amounts), st.lists(locks, max_size=4), amounts)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.conditions.size_intervals import size_span, trade_sizes
+from analysis.conditions.condition_plan import size_span, trade_sizes
 from core.evm.primitives import RawAmount
 from tests.analysis.condition_cases import POOL_RAW, Expression, condition, plan
 

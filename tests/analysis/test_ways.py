@@ -8,13 +8,13 @@ from analysis import probes
 from analysis.market import routers
 from analysis.market.routers import RouterFacts, RouterReads
 from analysis.market.venues.families import solidly, uniswap_v2
-from analysis.market.venues.pool import Candidate
-from analysis.market.venues.swaps import concentrated_swap, probe_router, uniswap_v4_swap
-from analysis.market.venues.swaps.concentrated_routers import (
+from analysis.market.venues.families.concentrated_venue import (
     FORMS_BY_FEE,
     FORMS_BY_PAIR,
     FORMS_BY_SPACING,
 )
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.swaps import concentrated_swap, probe_router, uniswap_v4_swap
 from analysis.market.venues.trade_route import (
     FOREVER_S,
     Moved,

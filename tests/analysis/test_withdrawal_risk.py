@@ -8,7 +8,7 @@ from analysis.liquidity.withdrawal_risk import (
     LiquidityRisk,
     PoolAge,
     WeighedPool,
-    judge_risk,
+    combine_risk,
 )
 from core.evm.primitives import Address
 
@@ -94,4 +94,4 @@ def exempt(usd: float) -> WeighedPool:
     ],
 )
 def test_what_can_leave(pools: list[WeighedPool], risk: LiquidityRisk | None) -> None:
-    assert judge_risk(pools, now_s=NOW_S) == risk
+    assert combine_risk(pools, now_s=NOW_S) == risk

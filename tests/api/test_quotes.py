@@ -9,7 +9,7 @@ from mcp.types import BlobResourceContents
 
 from analysis.pipeline.analyser import KnownReport
 from analysis.quotes.exit_quote import ExitAsk
-from analysis.quotes.trade_request import TradeRefusedError
+from analysis.quotes.unsigned_trade import TradeRefusedError
 from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, checksum

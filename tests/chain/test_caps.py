@@ -16,8 +16,7 @@ from analysis.reads.block_reader import BlockReader
 from analysis.reads.node import Node
 from analysis.reads.revert_reason import decode_revert
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
-from analysis.token.cap_evaluation import CapInput, with_caps
-from analysis.token.cap_state import read_cap_words
+from analysis.token.cap_evaluation import CapInput, read_cap_words, with_caps
 from analysis.token.deadline_state import read_clock_state
 from assay.demo.layout import named_account
 from core.errors import UpstreamError

@@ -144,8 +144,8 @@ def test_an_unknown_block_is_the_nodes_fault(reader: Reader, world: World) -> No
 def test_owners(reader: Reader, world: World) -> None:
     for key in ("mintable", "pausable", *FRONTS):
         owners = reader.owners(world.token(key).address)
-        assert ownership.judge(owners, None).owner_address == world.owner, key
-    verdict = ownership.judge(reader.owners(world.token("renounced").address), None)
+        assert ownership.find_ownership(owners, None).owner_address == world.owner, key
+    verdict = ownership.find_ownership(reader.owners(world.token("renounced").address), None)
     assert verdict.ownership_renounced is True
     assert verdict.owner_address == "0x" + "0" * 40
 

@@ -16,7 +16,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clock_at
 from analysis.token.deadline_state import read_clock_state
-from analysis.token.deployed_code import CodeVerdict, judge_code
+from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from api.formats.native.native import render_native
 from api.formats.native.shapes import NativeFeatures
 from api.formats.token_snapshot import clock_after
@@ -64,12 +64,12 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[ClockLimit]:
     """What the static analysis shall have found in every code."""
     found: list[ClockLimit] = []
 
-    async def judge(*given: Any, **named: Any) -> CodeVerdict:
-        judged = await judge_code(*given, **named)
+    async def judge(*given: Any, **named: Any) -> DeployedCode:
+        judged = await analyse_deployed_code(*given, **named)
         findings = structs.replace(judged.findings, timebomb=True)
         return structs.replace(judged, findings=findings, clock_limits=tuple(found))
 
-    monkeypatch.setattr("analysis.pipeline.token_scan.judge_code", judge)
+    monkeypatch.setattr("analysis.pipeline.token_scan.analyse_deployed_code", judge)
     return found
 
 
@@ -170,13 +170,13 @@ async def test_somebody_in_another_owner_slot_can_still_reset(
     limit = stored_limit(chain, token)
     assert chain.send(token.owner, token.address, "renounceOwnership()").success
 
-    async def judge_two_owners(*given: Any, **named: Any) -> CodeVerdict:
-        judged = await judge_code(*given, **named)
+    async def judge_two_owners(*given: Any, **named: Any) -> DeployedCode:
+        judged = await analyse_deployed_code(*given, **named)
         findings = structs.replace(judged.findings, timebomb=True)
         slots = (*judged.owner_slots, limit.slot)
         return structs.replace(judged, findings=findings, clock_limits=(limit,), owner_slots=slots)
 
-    monkeypatch.setattr("analysis.pipeline.token_scan.judge_code", judge_two_owners)
+    monkeypatch.setattr("analysis.pipeline.token_scan.analyse_deployed_code", judge_two_owners)
     report = await judge(context, token)
     assert (report.token.ownership_renounced, report.token.owner_slots_vacant) == (True, False)
     assert course(report, facts, [3 * YEAR_S]) == [(True, "resettable")]

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.trade_check import TradeCheck, check_trade
-from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
+from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from assay.demo.anvil import quantity
 from assay.demo.layout import ZooToken, native_worth
 from assay.demo.swaps import Call, buy_call, sell_call, spender_of
@@ -24,14 +24,14 @@ def traps(chain: Chain) -> Chain:
     return with_traps(chain)
 
 
-def asked(ask: TradeAsk, call: Call) -> TradeAsk:
+def asked(ask: UnsignedTrade, call: Call) -> UnsignedTrade:
     return msgspec.structs.replace(
         ask, router=call.to, data=HexBytes(call.data), value_wei=call.value_wei
     )
 
 
-def sale_of(token: ZooToken, sender: Address, amount: int, *, router: str = "") -> TradeAsk:
-    return TradeAsk(
+def sale_of(token: ZooToken, sender: Address, amount: int, *, router: str = "") -> UnsignedTrade:
+    return UnsignedTrade(
         token=token.address,
         side="sell",
         amount_raw=RawAmount(amount),
@@ -157,7 +157,7 @@ async def test_a_buy_made_here_brings_what_a_real_one_brings(
 ) -> None:
     token = chain.world.token("buy_tax" if quote == "native" else "v2_usdc")
     sender, paid = chain.fresh_account(), chain.quote_worth(token, 30)
-    ask = TradeAsk(
+    ask = UnsignedTrade(
         token=token.address,
         side="buy",
         amount_raw=RawAmount(paid),
@@ -208,7 +208,7 @@ async def test_odd_targets_are_named(chain: Chain, context: ChainContext) -> Non
     token, sender = chain.world.token("honest"), chain.fresh_account()
     nobody = chain.fresh_account()
     buy = buy_call(chain.world.venues, token, trader=sender, quote_raw=native_worth(30))
-    ask = TradeAsk(
+    ask = UnsignedTrade(
         token=token.address,
         side="buy",
         amount_raw=RawAmount(native_worth(30)),

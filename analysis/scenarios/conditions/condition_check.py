@@ -103,7 +103,7 @@ class ConditionSimulations(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def jobs(self) -> list[SimulationJob]:
-        """Return the simulation jobs, in the order in which `judge` expects their results."""
+        """Simulation jobs, in the order in which `read_results` expects the results."""
         pool = self.setup.candidate.pool
         return [SimulationJob(simulation=each.simulation, pool=pool) for each in self.simulations]
 
@@ -188,7 +188,7 @@ def prepare(
     )
 
 
-def judge(
+def read_results(
     written: ConditionSimulations,
     results: Sequence[SimulationResult | NotSimulated],
     accounts: Collection[Address],

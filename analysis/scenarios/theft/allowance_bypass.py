@@ -35,7 +35,7 @@ def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[The
     return [*_by_strangers(attack, suspects), *_by_suspects(attack, suspects)]
 
 
-def judge(
+def conclude(
     seen: Sequence[TheftOutcome],
     suspects: Sequence[Address],
     contracts: Collection[Address] = (),

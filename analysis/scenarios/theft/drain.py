@@ -32,7 +32,7 @@ def write_attempts(
     return [*by_strangers[:_MOST_BY_STRANGERS], *by_suspects[:_MOST_BY_SUSPECTS]]
 
 
-def judge(
+def conclude(
     seen: Sequence[TheftOutcome],
     *,
     bypass: bool | None,

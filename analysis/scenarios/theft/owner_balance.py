@@ -37,7 +37,7 @@ def write_attempts(
     return found
 
 
-def judge(seen: Sequence[TheftOutcome], *, is_helpless: bool) -> bool | None:
+def conclude(seen: Sequence[TheftOutcome], *, is_helpless: bool) -> bool | None:
     """Return the answer. None: not determined. `is_helpless`: the owner is known, and is gone or
     has no function."""
     if any(each.has_moved or each.has_grown for each in seen):

@@ -165,13 +165,13 @@ def read_simulations(
         ("owner_can_change_balance", simulations.owner, [next(rest) for _ in simulations.owner]),
     ]
     by_bypass, by_drain, by_owner = (_seen(cases, of_cases) for _, cases, of_cases in groups)
-    bypassed = allowance_bypass.judge(by_bypass, inquiry.suspects, inquiry.contracts)
+    bypassed = allowance_bypass.conclude(by_bypass, inquiry.suspects, inquiry.contracts)
     doubts = open_custody(inquiry.hints, inquiry.parties, trusted=inquiry.trusted)
     on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
     is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.hints.is_proved
     if bypassed.value is False and is_unsure:
         bypassed = allowance_bypass.BypassFindings(value=None)
-    drained = drain.judge(
+    drained = drain.conclude(
         by_drain,
         bypass=bypassed.value,
         is_untried=_has_failed(groups[1][2]),
@@ -185,7 +185,7 @@ def read_simulations(
         funds_can_be_drained=drained,
         owner_can_change_balance=None
         if owners is None
-        else owner_balance.judge(
+        else owner_balance.conclude(
             by_owner,
             is_helpless=inquiry.is_owner_known and not (owners and inquiry.hints.movers),
         ),

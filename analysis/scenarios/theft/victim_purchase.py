@@ -1,10 +1,19 @@
 """Prologue of a theft simulation: a victim that buys the token for real before it is attacked."""
 
+from collections.abc import Sequence
+
 import msgspec
 
+from analysis.scenarios.trade.account_calls import ACT_GAS
+from analysis.scenarios.trade.buy import Bought
+from analysis.scenarios.trade.token_calls import approve_call
+from analysis.scenarios.trade.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade.trade_steps import write_buy
 from analysis.scenarios.trade.transfer import Wallet
+from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimCall, Simulation
-from core.evm.primitives import Address
+from analysis.simulation.simulation_builder import CallWriter
+from core.evm.primitives import Address, RawAmount
 
 
 class VictimPurchase(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,3 +28,43 @@ class VictimPurchase(msgspec.Struct, frozen=True, kw_only=True):
     """Coins, slots and code that the buy needs; it has no blocks."""
     spender: Address
     """The approved router."""
+
+
+_PARTS = 4
+"""Divisor of the amount bought: attackers try to take one part."""
+
+
+def find_buyer(
+    bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise
+) -> VictimPurchase | None:
+    """Return a purchase like the one that passed, from an account of its own, with an approval of
+    the router.
+
+    `bought`: the deepest pool first. None: nothing could be bought.
+    """
+    for setup, settled in bought:
+        largest = settled.largest
+        if largest is not None and largest.held and largest.held[0] > 0:
+            return _prologue(setup, largest.amount_in, largest.held[0], disguise)
+    return None
+
+
+def _prologue(
+    setup: TradeSetup, amount_in: RawAmount, held: RawAmount, disguise: Disguise
+) -> VictimPurchase:
+    token, router = setup.candidate.token, setup.route.router
+    victim = disguise.account(f"{token}:buyer")
+    buying: list[SimCall] = []
+    write_buy(CallWriter(0, buying, prefix="buyer ", gas=ACT_GAS), setup, victim, amount_in)
+    return VictimPurchase(
+        wallet=Wallet(
+            address=victim,
+            balance_raw=held,
+            amount_raw=RawAmount(max(1, held // _PARTS)),
+            slot_index=None,
+        ),
+        buying=tuple(buying),
+        approving=approve_call(token, victim, router, "buyer approves", amount=held, gas=ACT_GAS),
+        spender=router,
+        overrides=build_simulation(setup, (), payers={victim: amount_in}),
+    )

@@ -195,10 +195,10 @@ def read_sales(
     ]
     if not settled:
         return Sold(outcome=unlearnt(outcomes) or outcomes[0], sizes=sizes)
-    return judge_sizes(settled, sizes, sells_in_parts=sells_in_parts)
+    return combine_sizes(settled, sizes, sells_in_parts=sells_in_parts)
 
 
-def judge_sizes(
+def combine_sizes(
     settled: Sequence[Outcome], sizes: tuple[SoldSize, ...], *, sells_in_parts: bool | None
 ) -> Sold:
     """Return the result from the outcomes that are determined, largest size first. A limit that

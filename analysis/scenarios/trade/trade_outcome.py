@@ -47,10 +47,10 @@ def read_buy(setup: TradeSetup, result: SimulationResult, steps: BuySteps) -> Ou
     moved = setup.moved(buy.logs, is_buy=True)
     if not buy.ok or moved is None:
         return _not_traded(buy)
-    return _judge_buy(setup, result, steps, moved)
+    return _read_received(setup, result, steps, moved)
 
 
-def _judge_buy(
+def _read_received(
     setup: TradeSetup, result: SimulationResult, steps: BuySteps, moved: Moved
 ) -> Outcome:
     before, after = result.word(steps.before), result.word(steps.after)

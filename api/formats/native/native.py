@@ -77,7 +77,7 @@ def _owner_gate(
 
 def _timebomb(report: Report, clock: ContractClock | None) -> dict[str, Any]:
     token = report.token
-    answer = timebomb_status.judge(
+    answer = timebomb_status.find_status(
         report.static.timebomb,
         report.clock_limits,
         clock=clock,

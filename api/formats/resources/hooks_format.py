@@ -3,7 +3,7 @@
 from analysis.market.venues.state.hook_permissions import HookPermission
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, PoolHook
 from analysis.static.token_model.trade_conditions import OwnedCondition
-from analysis.token.deployed_code import CodeVerdict
+from analysis.token.deployed_code import DeployedCode
 from api.formats.resources.hook_leaving_format import HookLeaving, hook_leaving
 from api.formats.resources.hook_trades_format import HookTrades, hook_trades
 from api.formats.shape_building import Shape
@@ -133,7 +133,7 @@ def _pool(pool: PoolHook) -> HookedPool:
     )
 
 
-def _code(code: CodeVerdict) -> HookCode:
+def _code(code: DeployedCode) -> HookCode:
     found, owned = code.findings, code.conditions.owned
     return HookCode(
         is_proxy=_settled(found.is_proxy),

@@ -21,7 +21,7 @@ from analysis.backtest.buyer_outcomes import (
     false_safe,
     outcomes_of,
 )
-from analysis.backtest.past_verdicts import judge_as_of
+from analysis.backtest.past_verdicts import analyse_as_of
 from analysis.backtest.pool_trades import attribute_trades
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
@@ -192,7 +192,7 @@ async def _verdict(
         header = await fetch_header(client, launch.first_block - 1)
         if header is None:
             return "not_judged", "the node lacks the block"
-        report = await judge_as_of(context, launch.token, header.ref)
+        report = await analyse_as_of(context, launch.token, header.ref)
     except TokenRefusedError as error:
         return "refused", error.reason
     except UpstreamError as error:

@@ -12,7 +12,7 @@ from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.quote_source import Quotes
 from analysis.quotes.trade_check import TradeCheck
-from analysis.quotes.trade_request import TradeAsk
+from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
 from assay.service.fleet.inquiry_poller import InquiryPoller
 from assay.service.fleet.inquiry_text import (
@@ -95,7 +95,9 @@ class FleetQuotes:
             return await self._here.record_pack(chain, token)
         return await self._ask(chain, PackQuestion(token=token), PackFile)
 
-    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
+    async def check_trade(
+        self, chain: str, report: Report | None, ask: UnsignedTrade, /
+    ) -> TradeCheck:
         """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError, UpstreamError,
         InternalError."""
         if chain in self._own:

@@ -5,7 +5,7 @@ from typing import Final, TypeVar, get_args
 import msgspec
 
 from analysis.quotes.exit_quote import ExitAsk
-from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
+from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError
 from assay.service.fleet.run_outcome import FailedElsewhereError
 from core.errors import RefusalCode, TokenRefusedError, UpstreamError
@@ -44,7 +44,7 @@ class TradeQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="trade"):
     """What a trade would do."""
 
     report: Report | None
-    ask: TradeAsk
+    ask: UnsignedTrade
 
 
 InquiryQuestion = ExitQuestion | LiquidityQuestion | HooksQuestion | PackQuestion | TradeQuestion

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.external.circuit_breaker import CircuitBreaker
+from analysis.external.host import CircuitBreaker
 
 OPEN_S = 30.0
 

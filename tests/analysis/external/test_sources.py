@@ -104,6 +104,6 @@ async def test_asked_anew_whatever_was_said_before(
         assert await sources.is_verified(1, CONTRACT) is False
     assert len(service.asked) == 2
     service.says(SOURCIFY["yes"][0])
-    assert await sources.is_verified(1, CONTRACT, anew=True) is True
+    assert await sources.is_verified(1, CONTRACT, refresh=True) is True
     assert await sources.is_verified(1, CONTRACT) is True
     assert len(service.asked) == 3

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
-from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
+from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError
 from assay.service.fleet.fleet_quotes import FleetQuotes
 from assay.service.fleet.inquiry_poller import InquiryPoller
@@ -32,7 +32,7 @@ from tests.harness.parts.empty_databases import EmptyDatabases
 
 CHAINS = {"ethereum": 1, "bsc": 56}
 ASK = ExitAsk(usd=5.0)
-TRADE = TradeAsk(token=TOKEN, side="sell", amount_raw=RawAmount(5), sender=OWNER, router="any")
+TRADE = UnsignedTrade(token=TOKEN, side="sell", amount_raw=RawAmount(5), sender=OWNER, router="any")
 
 
 class SlowQuotes(ScriptedQuotes):

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
-from analysis.quotes.trade_request import TradeAsk, TradeRefusedError
+from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError, PackFile
 from assay.service.fleet.inquiry_text import (
     INQUIRY_KINDS,
@@ -30,7 +30,9 @@ from tests.harness.api.samples import OWNER, TOKEN, make_holder, make_report
 
 LARGEST = RawAmount(2**256 - 1)
 REPORT = make_report(holders=(make_holder(OWNER, LARGEST),), supply_raw=LARGEST)
-TRADE = TradeAsk(token=TOKEN, side="buy", amount_raw=LARGEST, sender=OWNER, router="Uniswap V2")
+TRADE = UnsignedTrade(
+    token=TOKEN, side="buy", amount_raw=LARGEST, sender=OWNER, router="Uniswap V2"
+)
 QUESTIONS = (
     ExitQuestion(report=REPORT, ask=ExitAsk(amount_raw=LARGEST)),
     LiquidityQuestion(report=REPORT),

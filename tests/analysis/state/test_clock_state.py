@@ -233,7 +233,7 @@ async def test_an_owner_who_shares_a_slot_is_found(held: RpcAnswer, expected: Ow
     places = [StoredAddress(slot=slot(1), shift=40)]
     found = await read_owner_slots(at_block(holding(held)), TOKEN, [], packed=places)
     assert found == expected
-    assert ownership.judge((), found.wallets).ownership_renounced is (
+    assert ownership.find_ownership((), found.wallets).ownership_renounced is (
         None if found.wallets else True
     )
 

@@ -48,7 +48,7 @@ def test_table(
     owner: Address | None,
     renounced: bool | None,
 ) -> None:
-    verdict = ownership.judge(getters, wallets)
+    verdict = ownership.find_ownership(getters, wallets)
     assert verdict == Ownership(owner_address=owner, ownership_renounced=renounced)
 
 

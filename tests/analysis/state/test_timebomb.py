@@ -13,8 +13,8 @@ from analysis.token.timebomb_status import (
     YEAR_S,
     Timebomb,
     TimebombState,
+    find_status,
     imply,
-    judge,
     place,
     storage_can_change,
 )
@@ -182,17 +182,17 @@ def test_who_may_still_be_there(renounced: Any, vacant: Any, can_change: bool) -
 def test_the_first_status_in_order_wins(
     limits: tuple[ClockLimitRow, ...], can_change: bool, status: TimebombState
 ) -> None:
-    assert judge(True, limits, clock=CLOCK, can_change=can_change).status == status
+    assert find_status(True, limits, clock=CLOCK, can_change=can_change).status == status
 
 
 @pytest.mark.parametrize("found", [False, None, "pending"])
 def test_without_a_finding_there_is_no_status(found: Any) -> None:
-    answer = judge(found, (constant(NOW_S + 1),), clock=CLOCK, can_change=True)
+    answer = find_status(found, (constant(NOW_S + 1),), clock=CLOCK, can_change=True)
     assert answer == Timebomb(found=found, status=None, deadlines=())
 
 
 def test_a_silent_chain_leaves_the_finding_and_says_unknown() -> None:
-    answer = judge(True, (constant(2**32),), clock=None, can_change=False)
+    answer = find_status(True, (constant(2**32),), clock=None, can_change=False)
     assert answer == Timebomb(found=True, status="unknown", deadlines=())
 
 
@@ -210,7 +210,7 @@ def test_the_list_holds_each_placed_deadline_once_in_order() -> None:
         OUT_OF_REACH,
         constant(NOW_S + 100),
     )
-    deadlines = judge(True, limits, clock=CLOCK, can_change=True).deadlines
+    deadlines = find_status(True, limits, clock=CLOCK, can_change=True).deadlines
     assert [(row.source, row.clock, row.reached_at_s - NOW_S, row.passed) for row in deadlines] == [
         ("constant", "block", -12, True),
         ("constant", "block", 12, False),
@@ -232,7 +232,7 @@ waits = st.integers(0, 12 * YEAR_S)
 
 
 def status_of(rows: list[ClockLimitRow], *, can_change: bool, clock: ContractClock = CLOCK) -> Any:
-    return judge(True, rows, clock=clock, can_change=can_change).status
+    return find_status(True, rows, clock=clock, can_change=can_change).status
 
 
 @given(lists, limits, st.booleans())
@@ -250,14 +250,14 @@ def test_one_more_limit_never_weakens_the_status(
 def test_nothing_stored_becomes_harmless_while_somebody_may_move_it(
     rows: list[ClockLimitRow], wait_s: int
 ) -> None:
-    answer = judge(True, rows, clock=CLOCK.moved_on(wait_s), can_change=True)
+    answer = find_status(True, rows, clock=CLOCK.moved_on(wait_s), can_change=True)
     assert answer.found is True
 
 
 @given(lists, st.booleans())
 def test_an_owner_who_is_gone_never_makes_it_worse(rows: list[ClockLimitRow], live: bool) -> None:
-    gone = judge(True, rows, clock=CLOCK, can_change=False)
-    there = judge(True, rows, clock=CLOCK, can_change=live)
+    gone = find_status(True, rows, clock=CLOCK, can_change=False)
+    there = find_status(True, rows, clock=CLOCK, can_change=live)
     assert not (gone.found and not there.found)
     assert gone.deadlines == there.deadlines
 
@@ -266,7 +266,7 @@ def test_an_owner_who_is_gone_never_makes_it_worse(rows: list[ClockLimitRow], li
 def test_the_finding_is_off_under_harmless_statuses_alone(
     rows: list[ClockLimitRow], can_change: bool, wait_s: int
 ) -> None:
-    answer = judge(True, rows, clock=CLOCK.moved_on(wait_s), can_change=can_change)
+    answer = find_status(True, rows, clock=CLOCK.moved_on(wait_s), can_change=can_change)
     assert answer.found is (answer.status not in HARMLESS)
     times = [deadline.reached_at_s for deadline in answer.deadlines]
     assert times == sorted(times)
@@ -299,6 +299,6 @@ def test_a_block_stays_where_it_is_expected_while_the_clock_moves_on(
 ) -> None:
     row = constant(BLOCK + blocks)
     for clock in (CLOCK, CLOCK.moved_on(wait_s)):
-        for deadline in judge(True, [row], clock=clock, can_change=False).deadlines:
+        for deadline in find_status(True, [row], clock=clock, can_change=False).deadlines:
             assert deadline.reached_at_s == NOW_S + 12 * blocks
             assert deadline.passed is (clock.time_s >= NOW_S + 12 * blocks)

@@ -5,7 +5,7 @@ import pytest
 from analysis.scenarios.theft.unproved_stores import open_custody
 from analysis.static.analyse_code import analyse_code
 from analysis.static.custody.simulation_hints import SimulationHints
-from analysis.token.proxy_findings import behind_front
+from analysis.token.deployed_code import behind_front
 from analysis.token.proxy_resolution import BEACON_SLOT, IMPLEMENTATION_SLOT
 from tests.analysis.static.assembler import assemble, functions
 

@@ -21,14 +21,14 @@ from analysis.quotes.liquidity_inquiry import (
 )
 from analysis.quotes.trade_check import Approval, TradeCheck
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
-from analysis.quotes.trade_request import AskedCall, TradeAsk
+from analysis.quotes.unsigned_trade import UnsignedCall, UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
 from analysis.scenarios.trade.called_trade import AllowanceKey, TradeCall
 from analysis.scenarios.trade.sized_trades import SizedTrade
 from analysis.scenarios.trade.withdrawal import Withdrawn
 from analysis.simulation.block_schedule import SimulatedBlock
 from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused
-from analysis.token.deployed_code import CodeVerdict
+from analysis.token.deployed_code import DeployedCode
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import Report
@@ -215,7 +215,7 @@ def make_hooks() -> HookFindings:
                 hook=_ROUTER,
                 grants=HookGrants(granted=("before_swap",)),
                 has_dynamic_fee=True,
-                code=CodeVerdict(
+                code=DeployedCode(
                     implementation=None,
                     findings=StaticFindings(timebomb=None, is_proxy=True),
                     owner_slots=(),
@@ -234,7 +234,7 @@ def make_hooks() -> HookFindings:
     )
 
 
-def make_check(ask: TradeAsk) -> TradeCheck:
+def make_check(ask: UnsignedTrade) -> TradeCheck:
     """A sale that passes, and leaves an allowance."""
     call = TradeCall(
         to=_ROUTER,
@@ -246,7 +246,7 @@ def make_check(ask: TradeAsk) -> TradeCheck:
     )
     return TradeCheck(
         block=_BLOCK,
-        call=AskedCall(call=call, dex="Uniswap V2", is_ours=ask.data is None),
+        call=UnsignedCall(call=call, dex="Uniswap V2", is_ours=ask.data is None),
         outcome="passed",
         reason="",
         approval=Approval(token=ask.token, spender=_ROUTER, amount_raw=ask.amount_raw, passed=True),
@@ -300,7 +300,9 @@ class ScriptedQuotes:
             raise self.failure
         return PackFile(body=b"a pack", block=_BLOCK, signer=_ROUTER)
 
-    async def check_trade(self, chain: str, report: Report | None, ask: TradeAsk, /) -> TradeCheck:
+    async def check_trade(
+        self, chain: str, report: Report | None, ask: UnsignedTrade, /
+    ) -> TradeCheck:
         self.asked.append((chain, None if report is None else report.token.address, ask))
         if self.failure is not None:
             raise self.failure

@@ -4,7 +4,7 @@ that holds its tokens as plain balances, which includes uncollected fees.
 Sources: the pool interfaces of Uniswap V3, Slipstream, Algebra.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal
 
@@ -13,19 +13,64 @@ import msgspec
 from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.market.venues.swaps import concentrated_swap, probe_router
-from analysis.market.venues.swaps.concentrated_routers import (
-    FORMS_BY_FEE,
-    FORMS_BY_PAIR,
-    FORMS_BY_SPACING,
+from analysis.market.venues.swaps.native_coin_forms import pool_forms
+from analysis.market.venues.trade_route import (
+    FOREVER_S,
+    Reach,
+    RouterForm,
+    RouterFunction,
+    Swap,
+    TradeRoute,
 )
-from analysis.market.venues.trade_route import Reach, RouterForm, TradeRoute
 from analysis.market.venues.venue import RouterTrades, TierKey, Venue
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from config.pool_families import DexKind
-from core.evm.primitives import Address, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
+
+_SINGLE = "exactInputSingle"
+_SINGLE_TAXED = "exactInputSingleSupportingFeeOnTransferTokens"
+
+
+def _form(name: str, key_types: str, *, has_deadline: bool = True) -> RouterForm:
+    """Return a form of the function `name`. `key_types`: the types between the tokens and the
+    recipient, with their commas."""
+    deadline = "uint256," if has_deadline else ""
+
+    def arguments(swap: Swap) -> tuple[object, ...]:
+        return (
+            (
+                *(swap.token_in, swap.token_out, *_KEYS[key_types](swap), swap.to),
+                *((FOREVER_S,) if has_deadline else ()),
+                *(swap.amount_in, 0, 0),
+            ),
+        )
+
+    signature = f"{name}((address,address,{key_types}address,{deadline}uint256,uint256,uint160))"
+    coins = pool_forms(RouterFunction(signature=signature, arguments=arguments))
+    return RouterForm(signature=signature, arguments=arguments, coins=coins)
+
+
+_KEYS: dict[str, Callable[[Swap], tuple[object, ...]]] = {
+    "uint24,": lambda swap: (swap.candidate.fee,),
+    "int24,": lambda swap: (swap.candidate.tick_spacing,),
+    "address,": lambda _: (ZERO_ADDRESS,),
+    "": lambda _: (),
+}
+
+FORMS_BY_FEE = (_form(_SINGLE, "uint24,"), _form(_SINGLE, "uint24,", has_deadline=False))
+FORMS_BY_SPACING = (_form(_SINGLE, "int24,"), _form(_SINGLE, "int24,", has_deadline=False))
+FORMS_BY_PAIR = (
+    # First those that trade what arrives, as on V2. The address is the pool's deployer, zero for
+    # all that the factory made.
+    _form(_SINGLE_TAXED, "address,"),
+    _form(_SINGLE_TAXED, ""),
+    _form(_SINGLE, "address,"),
+    _form(_SINGLE, ""),
+)
+
 
 _Q96 = 2**96
 

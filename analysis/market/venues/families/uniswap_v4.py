@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.state.bin_state import BinFloorReads, BinStateReads
 from analysis.market.venues.state.entry_layout import LAYOUTS, layout_of
-from analysis.market.venues.state.uniswap_v4_state import CreationReads, V4StateReads
-from analysis.market.venues.state.uniswap_v4_sweep import SweepReads
+from analysis.market.venues.state.uniswap_v4_state import CreationReads, SweepReads, V4StateReads
 from analysis.market.venues.swaps import probe_router, uniswap_v4_swap
 from analysis.market.venues.trade_route import Reach, TradeRoute
 from analysis.market.venues.venue import (

@@ -7,7 +7,7 @@ the node refuses the logs, the liquidity in range gives a lower bound. Source: v
 Pool (storage layout), StateLibrary; infinity-core CLPoolManager, CLPool; v3-core SqrtPriceMath.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import sqrt
 
@@ -15,10 +15,11 @@ import msgspec
 
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.market.venues.state.entry_layout import layout_of
-from analysis.reads.eth_reads import Log, NoAnswer, Reply, decode_logs, decode_uint
+from analysis.reads.chain_reads import CallRead
+from analysis.reads.eth_reads import WORD, Log, NoAnswer, Reply, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from core.evm.abi import address_word, topic_of
+from core.evm.abi import address_word, selector_of, topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from core.rpc.messages import RpcRequest
@@ -252,3 +253,63 @@ def _words(data: str) -> list[int]:
 
 def _signed(word: int) -> int:
     return word - 2**256 if word >> 255 else word
+
+
+_POOLS_A_CALL = 2_250
+"""Two cold slots each (EIP-2929) and their calldata: below 14 million gas."""
+
+_ARRAY_HEAD_BYTES = 64
+
+
+class SweepReads:
+    """Reads of both words of all pools' states, `_POOLS_A_CALL` pools each."""
+
+    def __init__(self, batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> None:
+        self._batch = batch
+        self._swept_parts = [
+            (part, batch.add(CallRead(to=dex.factory, data=_read_all(part)), returns=_swept_words))
+            for part in _swept_parts(pools)
+        ]
+
+    def read(self) -> list[tuple[Candidate, PoolState | None]]:
+        """Decode a lower bound of each pool's reserves. None: there is no such pool, or the node
+        returned no data.
+
+        Raises UpstreamError for an answer that cannot be used.
+        """
+        found: list[tuple[Candidate, PoolState | None]] = []
+        for part, answer in self._swept_parts:
+            # A node may reject so large a read: then only these pools are unread, not the token.
+            words = self._batch.get(answer) or b""
+            found += (
+                (pool, _swept_state(pool, words[at : at + 32], words[at + 32 : at + 64]))
+                for pool, at in zip(part, range(0, 64 * len(part), 64), strict=True)
+            )
+        return found
+
+
+def _swept_state(pool: Candidate, first: bytes, second: bytes) -> PoolState | None:
+    if len(second) != WORD:
+        return None
+    return state_of(
+        pool,
+        None,
+        first=int.from_bytes(first),
+        liquidity=int.from_bytes(second),
+        is_swept=True,
+    )
+
+
+def _swept_words(reply: Reply) -> bytes:
+    return reply[_ARRAY_HEAD_BYTES:] if isinstance(reply, bytes) else b""
+
+
+def _read_all(pools: Sequence[Candidate]) -> bytes:
+    """Return calldata, encoded here because a general encoder takes a second for so many words."""
+    slots = [slot for pool in pools for slot in state_slots(pool)]
+    head = WORD.to_bytes(WORD) + len(slots).to_bytes(WORD)
+    return bytes.fromhex(selector_of("extsload(bytes32[])")[2:]) + head + b"".join(slots)
+
+
+def _swept_parts(pools: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
+    return (pools[at : at + _POOLS_A_CALL] for at in range(0, len(pools), _POOLS_A_CALL))

@@ -14,7 +14,7 @@ from config.chains import Chain, Dex
 from core.errors import CallerError
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes, RawAmount
 
-AskedSide = Literal["buy", "sell"]
+UnsignedSide = Literal["buy", "sell"]
 
 MOST_DATA_BYTES: Final = 32_768
 """Longest calldata that is simulated."""
@@ -29,11 +29,11 @@ class TradeRefusedError(CallerError):
         self.reason = reason
 
 
-class TradeAsk(msgspec.Struct, frozen=True, kw_only=True):
+class UnsignedTrade(msgspec.Struct, frozen=True, kw_only=True):
     """A trade that somebody is about to sign."""
 
     token: Address
-    side: AskedSide
+    side: UnsignedSide
     amount_raw: RawAmount
     """Of what is paid: the token for a sale, else `pays_with`, else the native coin in wei."""
     sender: Address
@@ -47,7 +47,7 @@ class TradeAsk(msgspec.Struct, frozen=True, kw_only=True):
     """Token that a buy with `data` pays with. None: the native coin."""
 
 
-class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
+class UnsignedCall(msgspec.Struct, frozen=True, kw_only=True):
     """The call, and where it came from."""
 
     call: TradeCall
@@ -57,41 +57,41 @@ class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
     """True if its calldata was made here."""
 
 
-def given_call(ask: TradeAsk, chain: Chain) -> AskedCall:
+def given_call(trade: UnsignedTrade, chain: Chain) -> UnsignedCall:
     """Return the call that the caller gave. Raises TradeRefusedError."""
-    to = _address(ask, chain)
-    pays_with = ask.token if ask.side == "sell" else ask.pays_with
-    value = ask.value_wei
+    to = _address(trade, chain)
+    pays_with = trade.token if trade.side == "sell" else trade.pays_with
+    value = trade.value_wei
     if value is None:
-        value = ask.amount_raw if pays_with is None else 0
+        value = trade.amount_raw if pays_with is None else 0
     permit2 = chain.permit2
     through = permit2.address if permit2 is not None and permit2.router == to else None
     dexes = [dex.name for dex in chain.dexes if dex.router == to]
     call = TradeCall(
         to=to,
-        data=ask.data or "0x",
+        data=trade.data or "0x",
         value_wei=value,
         pays_with=pays_with,
-        amount_raw=ask.amount_raw,
+        amount_raw=trade.amount_raw,
         spender=through or to,
         permit2=through,
     )
-    return AskedCall(call=call, dex=next(iter(dexes), None), is_ours=False)
+    return UnsignedCall(call=call, dex=next(iter(dexes), None), is_ours=False)
 
 
-async def made_call(ask: TradeAsk, context: ChainContext, newest: BlockRef) -> AskedCall:
+async def made_call(trade: UnsignedTrade, context: ChainContext, newest: BlockRef) -> UnsignedCall:
     """Return the call for the deepest pool of the exchange, for at least nothing and for ever: what
     a wallet would send, without its limits.
 
     Raises TradeRefusedError, TokenRefusedError, UpstreamError.
     """
     chain = context.chain
-    dexes = _exchanges(ask, chain)
+    dexes = _exchanges(trade, chain)
     anchors = (anchor.address for anchor in chain.anchors)
-    quotes = [anchor for anchor in anchors if anchor != ask.token]
-    known = await context.index.known(chain, ask.token, quotes, newest)
-    first_round = await run_first_round(context, ask.token, newest, known)
-    state = await run_second_round(context, first_round, ask.token)
+    quotes = [anchor for anchor in anchors if anchor != trade.token]
+    known = await context.index.known(chain, trade.token, quotes, newest)
+    first_round = await run_first_round(context, trade.token, newest, known)
+    state = await run_second_round(context, first_round, trade.token)
     names = {dex.name for dex in dexes}
     pools = [pool for pool in state.pools if pool.candidate.dex.name in names]
     if not pools:
@@ -108,12 +108,12 @@ async def made_call(ask: TradeAsk, context: ChainContext, newest: BlockRef) -> A
     swap = Swap(
         candidate=candidate,
         router=route.router,
-        trader=ask.sender,
-        token_in=ask.token if ask.side == "sell" else candidate.quote,
-        token_out=candidate.quote if ask.side == "sell" else ask.token,
-        amount_in=ask.amount_raw,
+        trader=trade.sender,
+        token_in=trade.token if trade.side == "sell" else candidate.quote,
+        token_out=candidate.quote if trade.side == "sell" else trade.token,
+        amount_in=trade.amount_raw,
     )
-    return AskedCall(call=_routed(route, swap), dex=candidate.dex.name, is_ours=True)
+    return UnsignedCall(call=_routed(route, swap), dex=candidate.dex.name, is_ours=True)
 
 
 def _routed(route: TradeRoute, swap: Swap) -> TradeCall:
@@ -129,8 +129,8 @@ def _routed(route: TradeRoute, swap: Swap) -> TradeCall:
     )
 
 
-def _exchanges(ask: TradeAsk, chain: Chain) -> list[Dex]:
-    named = ask.router.strip().lower()
+def _exchanges(trade: UnsignedTrade, chain: Chain) -> list[Dex]:
+    named = trade.router.strip().lower()
     found = [dex for dex in chain.dexes if dex.router and named in (dex.router, dex.name.lower())]
     if not found:
         names = ", ".join(sorted(dex.name for dex in chain.dexes if dex.router))
@@ -139,11 +139,11 @@ def _exchanges(ask: TradeAsk, chain: Chain) -> list[Dex]:
     return found
 
 
-def _address(ask: TradeAsk, chain: Chain) -> Address:
+def _address(trade: UnsignedTrade, chain: Chain) -> Address:
     """Return the contract that the calldata is for. Raises TradeRefusedError."""
-    named = ask.router.strip().lower()
+    named = trade.router.strip().lower()
     if named.startswith("0x"):
         return Address(named)
-    found = _exchanges(ask, chain)
+    found = _exchanges(trade, chain)
     assert found[0].router is not None  # noqa: S101 - chosen by having one
     return found[0].router
