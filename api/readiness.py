@@ -6,8 +6,8 @@ from typing import Final
 from api.deps import ChainState, StoreState
 from config.chains import Chain
 from core.errors import StoreError
+from indexer.events import FOLLOW
 from indexer.follower_status import FollowStatus
-from indexer.ingest import FOLLOW
 from sql.accounts.ledger import Ledger
 from sql.chain.blocks import read_checkpoint
 from sql.engine.store import Store

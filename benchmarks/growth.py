@@ -33,7 +33,8 @@ from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.headers import Header, LogsBloom
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import TRANSFER_TOPIC
-from indexer.ingest import FOLLOW, Ingest
+from indexer.events import FOLLOW
+from indexer.ingest import Ingest
 from indexer.reads import BlockSpan
 from sql.chain.balances import top_holders
 from sql.chain.blocks import prune_blocks

@@ -21,7 +21,8 @@ from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
 from indexer.bulk_writer import LEAST_LOGS, BulkWriter
-from indexer.ingest import FOLLOW, Ingest, WrittenSpan
+from indexer.events import FOLLOW
+from indexer.ingest import Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, GatheredSpan, fetch_headers, fetch_headers_at
 from indexer.spans import SpanReader

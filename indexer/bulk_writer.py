@@ -49,8 +49,8 @@ class BulkWriter:
             facts = self._ingest.write_facts(
                 tx, gathered.span, stream=self._stream, final=self._final
             )
-        columns = to_lake(facts.transfers, facts.token_ids)
-        token_ids, written = np.unique(facts.token_ids), facts.written
+        columns = to_lake(facts.found.transfers, facts.found.token_ids)
+        token_ids, written = np.unique(facts.found.token_ids), facts.written
         # What the columns were made of is of no more use, and the append needs room.
         del facts
         gathered.drop_logs()

@@ -21,8 +21,9 @@ from core.evm.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.accuracy.accuracy_ledger import write_checks
+from indexer.events import FOLLOW
 from indexer.follower_status import FollowTotals
-from indexer.ingest import FOLLOW, Ingest, WrittenSpan
+from indexer.ingest import Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_pieces
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step

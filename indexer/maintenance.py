@@ -14,7 +14,7 @@ from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import InternalError
 from core.rpc.client import RpcClient
-from indexer.ingest import FOLLOW
+from indexer.events import FOLLOW
 from indexer.transfer_history import Histories
 from sql.chain.blocks import FINAL, read_checkpoint
 from sql.chain.finalization import finalize_rows

@@ -1,7 +1,7 @@
 """How far the blocks of a chain are in the store, whichever process follows it."""
 
 from core.evm.primitives import BlockRef
-from indexer.ingest import FOLLOW
+from indexer.events import FOLLOW
 from sql.chain.blocks import list_blocks, read_checkpoint
 from sql.engine.store import Store
 

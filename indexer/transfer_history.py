@@ -27,7 +27,7 @@ from core.rpc.failures import RangeRefusedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
 from indexer.event_rows import transfer_rows
-from indexer.ingest import FOLLOW
+from indexer.events import FOLLOW
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader

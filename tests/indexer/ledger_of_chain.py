@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from config.chains import Chain
-from indexer.ingest import FOLLOW
+from indexer.events import FOLLOW
 from sql.engine.store import Store
 from tests.indexer.scripted_node import (
     CHAIN,

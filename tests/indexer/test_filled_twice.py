@@ -10,8 +10,8 @@ import pytest
 
 from indexer import backfill as backfill_module
 from indexer.backfill import backfill
+from indexer.events import FOLLOW
 from indexer.follower import Follower
-from indexer.ingest import FOLLOW
 from sql.chain.balances import holders_of
 from sql.chain.blocks import read_checkpoint
 from sql.chain.finalization import finalize_rows

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.client import RpcClient
+from indexer.events import FOLLOW
 from indexer.follower import Follower
-from indexer.ingest import FOLLOW
 from sql.chain.blocks import read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.engine.store import Store

@@ -19,9 +19,9 @@ from config.pool_families import KINDS
 from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
+from indexer.events import TRANSFERS
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from indexer.ingest import TRANSFERS
 from sql.chain.pool_tables import coverage_of
 from sql.engine.store import Store
 from tests.indexer.conftest import LiveChain

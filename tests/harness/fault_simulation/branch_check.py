@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from indexer.ingest import FOLLOW
+from indexer.events import FOLLOW
 from tests.harness.fault_simulation.expected_rows import Differences, Fill, Reading
 from tests.harness.fault_simulation.model_chain import ModelBlock, ModelChain
 from tests.harness.fault_simulation.stored_rows import StoredRows, read_store

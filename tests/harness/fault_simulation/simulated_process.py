@@ -10,9 +10,9 @@ from config.chains import Chain
 from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
+from indexer.events import FOLLOW
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from indexer.ingest import FOLLOW
 from indexer.maintenance import keep_up
 from sql.chain.blocks import read_checkpoint
 from sql.engine.store import Store

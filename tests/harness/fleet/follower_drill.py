@@ -12,7 +12,7 @@ import msgspec
 import psycopg
 
 from assay.service.follow_role import follow_lease
-from indexer.ingest import FOLLOW
+from indexer.events import FOLLOW
 from tests.harness.fault_simulation.branch_check import differences_from
 from tests.harness.fault_simulation.real_kills import FollowedChain, followed_chain, go_on
 from tests.harness.fault_simulation.stored_rows import read_database

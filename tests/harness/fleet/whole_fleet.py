@@ -22,7 +22,7 @@ from config.plans import load_plans
 from config.store_address import PostgresAddress
 from core.evm.primitives import Address
 from core.process.secret import Secret
-from indexer.ingest import FOLLOW
+from indexer.events import FOLLOW
 from sql.accounts.ledger import Ledger
 from sql.engine.store import Store
 from sql.lake.postgres.lake_in_postgres import COMPACTION

@@ -1,0 +1,255 @@
+"""Kinds of chain events. Each names the logs to read, and decodes and stores those of a span.
+
+A new kind is one class here, its decoder in `indexer/decode`, its table in `sql/chain` and its
+count in `WrittenSpan`. `Ingest` lists them in the order in which a span is stored: tokens
+that a span announces are tracked before its transfers are decoded, and pools are stored before
+their swaps.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal, Protocol
+
+import msgspec
+
+from config.chains import Chain
+from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
+from core.process.arrays import BoolArray, Int32Array, Int64Array
+from core.report.rows import PoolRow
+from indexer.chain_tokens import ChainTokens
+from indexer.decode.launch_events import LaunchDecoder
+from indexer.decode.liquidity_logs import LIQUIDITY_TOPICS, decode_liquidity
+from indexer.decode.pool_events import CREATION_TOPICS, PoolDecoder
+from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
+from indexer.decode.transfer_events import (
+    TRANSFER_TOPIC,
+    TransferColumns,
+    decode_transfers,
+    with_block_times,
+)
+from indexer.decode.undecoded import UndecodedLogs, join_undecoded
+from indexer.event_rows import swap_rows
+from indexer.reads import BlockSpan
+from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
+from indexer.young_pools import YoungPools
+from sql.chain.launch_tables import insert_launches
+from sql.chain.liquidity_events import insert_liquidity
+from sql.chain.pool_tables import insert_pools
+from sql.chain.trade_tables import insert_trades
+from sql.chain.transfer_tables import insert_undecoded
+from sql.engine.database import Transaction
+from sql.lake.final_events import FinalEvents
+from sql.tokens.tokens import Because, track_seen
+
+FOLLOW: Final = "follow"
+"""Stream that continues to the head of the chain."""
+TRANSFERS: Final = "transfers"
+"""Subject of coverage."""
+
+Reading = Literal["always", "timed", "followed"]
+"""Logs of a kind are read always; or only together with the times of their blocks; or only while
+following, and not for old blocks."""
+
+
+class SpanWrite(msgspec.Struct, kw_only=True):
+    """One span while it is stored."""
+
+    tx: Transaction
+    span: BlockSpan
+    stream: str
+    final: FinalEvents | None
+    """Events that may be stored already. None: the span follows on what is stored."""
+    pools: Sequence[PoolRow] = ()
+    """Pools that the span announces."""
+    announces_tokens: bool = False
+    """True if the span has pools or launches, so that tokens may be tracked from it on."""
+    undecoded: list[UndecodedLogs] = msgspec.field(default_factory=list)
+    """Logs of each kind that do not have its shape."""
+
+    @property
+    def is_followed(self) -> bool:
+        """True if the span belongs to the follow stream."""
+        return self.stream == FOLLOW
+
+
+class ReadEvents(Protocol):
+    """One kind of event of one chain, by the logs that are read for it."""
+
+    name: str
+    """Count in `WrittenSpan`."""
+    topics: tuple[Hash32, ...]
+    reading: Reading
+    subjects: tuple[str, ...]
+    """Subjects of coverage."""
+
+
+class EventKind(ReadEvents, Protocol):
+    """One kind of event that `Ingest` stores."""
+
+    def store(self, write: SpanWrite) -> int:
+        """Decode and store the span's events; return how many were new. Raises StoreError."""
+
+
+class LaunchEvents:
+    """Creations of tokens on launch platforms."""
+
+    name = "launches"
+    reading: Reading = "always"
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._decoder = LaunchDecoder(chain.launchpads, chain_id=chain.id)
+        self.topics = self._decoder.topics
+        self.subjects = tuple(pad.subject for pad in chain.launchpads if pad.event)
+
+    def store(self, write: SpanWrite) -> int:
+        """Track the tokens as well."""
+        decoded = self._decoder.decode(write.span.logs)
+        write.undecoded.append(decoded.undecoded)
+        seen = [(row.token, row.block_number) for row in decoded.launches]
+        _track(write, self._chain, seen, because="launch")
+        return insert_launches(write.tx, decoded.launches)
+
+
+class PoolEvents:
+    """Creations of pools."""
+
+    name = "pools"
+    topics = CREATION_TOPICS
+    reading: Reading = "always"
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._decoder = PoolDecoder(chain.dexes, chain_id=chain.id)
+        self.subjects = tuple(f"pools:{dex.factory}" for dex in chain.dexes)
+
+    def store(self, write: SpanWrite) -> int:
+        """Track the tokens as well."""
+        decoded = self._decoder.decode(write.span.logs)
+        write.undecoded.append(decoded.undecoded)
+        write.pools = decoded.pools
+        seen = [
+            (token, row.block_number) for row in decoded.pools for token in (row.token0, row.token1)
+        ]
+        _track(write, self._chain, seen, because="pool")
+        return insert_pools(write.tx, decoded.pools)
+
+
+class FoundTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Transfers of a span, not stored yet."""
+
+    transfers: TransferColumns
+    """Those of tracked tokens, from the block on from which each is tracked."""
+    token_ids: Int32Array
+    """Id of the token of each."""
+
+
+class TransferEvents:
+    """Transfers of tracked tokens. A back-fill may write them to the lake in bulk, so they are
+    found here and stored by `Ingest` or the bulk writer."""
+
+    name = "transfers"
+    topics: tuple[Hash32, ...] = (TRANSFER_TOPIC,)
+    reading: Reading = "always"
+    subjects: tuple[str, ...] = (TRANSFERS,)
+
+    def __init__(self, tokens: ChainTokens) -> None:
+        self._tokens = tokens
+
+    def find(self, write: SpanWrite) -> FoundTransfers:
+        """Return the transfers of a span whose announced tokens are tracked."""
+        decoded = decode_transfers(write.span.logs)
+        odd = decoded.undecoded
+        write.undecoded.append(odd.take(_is_kept(self._tokens.find(odd.address), odd.block_number)))
+        found = self._tokens.find(decoded.transfers.token)
+        kept = _is_kept(found, decoded.transfers.block_number)
+        return FoundTransfers(
+            transfers=with_block_times(
+                decoded.transfers.take(kept), (header.ref for header in write.span.headers)
+            ),
+            token_ids=found.token_id[kept],
+        )
+
+
+class SwapEvents:
+    """Swaps in known pools."""
+
+    name = "trades"
+    topics = SWAP_TOPICS
+    reading: Reading = "timed"
+    subjects: tuple[str, ...] = ()
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain_id = chain.id
+        self._anchors = anchors_of(chain)
+
+    def store(self, write: SpanWrite) -> int:
+        """Leave out swaps that are final and stored."""
+        trades = decode_trades(write.span.logs, (header.ref for header in write.span.headers))
+        rows = swap_rows(trades)
+        if write.final is not None:
+            rows = write.final.without_stored(write.tx, "trade", rows, chain_id=self._chain_id)
+        return insert_trades(write.tx, rows, chain_id=self._chain_id, anchors=self._anchors)
+
+
+class LiquidityEvents:
+    """Events that name the holders of a young pool's liquidity."""
+
+    name = "liquidity"
+    topics = LIQUIDITY_TOPICS
+    reading: Reading = "followed"
+
+    def __init__(self, chain: Chain, young_pools: YoungPools) -> None:
+        self._chain = chain
+        self._young_pools = young_pools
+        self.subjects = (chain.liquidity_subject,)
+
+    def store(self, write: SpanWrite) -> int:
+        """Do nothing for old blocks: holders are only needed of pools that are young now."""
+        if not write.is_followed:
+            return 0
+        first = write.span.first
+        self._young_pools.add(write.pools, first=first)
+        rows = decode_liquidity(write.span.logs, self._young_pools.may_contain)
+        return insert_liquidity(write.tx, rows, chain=self._chain, first=first)
+
+
+class UndecodedEvents:
+    """Logs that have the topic of another kind but not its shape."""
+
+    name = "undecoded"
+    topics: tuple[Hash32, ...] = ()
+    reading: Reading = "always"
+    subjects: tuple[str, ...] = ()
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain_id = chain.id
+
+    def store(self, write: SpanWrite) -> int:
+        """Leave out logs that are final and stored."""
+        rows = join_undecoded(write.undecoded).rows(chain_id=self._chain_id)
+        if write.final is not None:
+            rows = write.final.without_stored(write.tx, "undecoded", rows, chain_id=self._chain_id)
+        return insert_undecoded(write.tx, rows)
+
+
+def anchors_of(chain: Chain) -> list[Address]:
+    """Tokens that are never tracked, as they have too many pools."""
+    return [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
+
+
+def _track(
+    write: SpanWrite, chain: Chain, seen: Sequence[tuple[Address, int]], *, because: Because
+) -> None:
+    """Track tokens from the first block in which each was seen."""
+    anchors, first = anchors_of(chain), dict[Address, int]()
+    for address, block_number in seen:
+        if address not in anchors:
+            first[address] = min(first.get(address, block_number), block_number)
+    track_seen(write.tx, chain_id=chain.id, seen=first, because=because)
+    write.announces_tokens |= bool(seen)
+
+
+def _is_kept(found: FoundTokens, block_numbers: Int64Array) -> BoolArray:
+    """True where the token is tracked, from this block on or earlier."""
+    kept: BoolArray = (found.token_id != NOT_TRACKED) & (block_numbers >= found.first_seen_block)
+    return kept
