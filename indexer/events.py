@@ -99,7 +99,7 @@ class LaunchEvents:
         self._chain = chain
         self._decoder = LaunchDecoder(chain.launchpads, chain_id=chain.id)
         self.topics = self._decoder.topics
-        self.subjects = tuple(pad.subject for pad in chain.launchpads if pad.event)
+        self.subjects: tuple[str, ...] = tuple(pad.subject for pad in chain.launchpads if pad.event)
 
     def store(self, write: SpanWrite) -> int:
         """Track the tokens as well."""
@@ -114,13 +114,13 @@ class PoolEvents:
     """Creations of pools."""
 
     name = "pools"
-    topics = CREATION_TOPICS
+    topics: tuple[Hash32, ...] = CREATION_TOPICS
     reading: Reading = "always"
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
         self._decoder = PoolDecoder(chain.dexes, chain_id=chain.id)
-        self.subjects = tuple(f"pools:{dex.factory}" for dex in chain.dexes)
+        self.subjects: tuple[str, ...] = tuple(f"pools:{dex.factory}" for dex in chain.dexes)
 
     def store(self, write: SpanWrite) -> int:
         """Track the tokens as well."""
@@ -174,7 +174,7 @@ class SwapEvents:
     """Swaps in known pools."""
 
     name = "trades"
-    topics = SWAP_TOPICS
+    topics: tuple[Hash32, ...] = SWAP_TOPICS
     reading: Reading = "timed"
     subjects: tuple[str, ...] = ()
 
@@ -195,13 +195,13 @@ class LiquidityEvents:
     """Events that name the holders of a young pool's liquidity."""
 
     name = "liquidity"
-    topics = LIQUIDITY_TOPICS
+    topics: tuple[Hash32, ...] = LIQUIDITY_TOPICS
     reading: Reading = "followed"
 
     def __init__(self, chain: Chain, young_pools: YoungPools) -> None:
         self._chain = chain
         self._young_pools = young_pools
-        self.subjects = (chain.liquidity_subject,)
+        self.subjects: tuple[str, ...] = (chain.liquidity_subject,)
 
     def store(self, write: SpanWrite) -> int:
         """Do nothing for old blocks: holders are only needed of pools that are young now."""

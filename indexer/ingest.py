@@ -51,7 +51,8 @@ class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rows(self) -> int:
         """Return the number of rows of all kinds."""
-        return sum(msgspec.structs.astuple(self)) - self.logs
+        counts: dict[str, int] = msgspec.structs.asdict(self)
+        return sum(counts.values()) - self.logs
 
     def plus(self, other: "WrittenSpan") -> "WrittenSpan":
         """Return the sum of both."""
