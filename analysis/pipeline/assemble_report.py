@@ -26,7 +26,14 @@ from core.evm.code_shape import CodeShape
 from core.evm.primitives import Address, BlockRef
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
-from core.report.report import ClockLimitRow, EvidenceRow, Report, ReportRow, StateWord
+from core.report.report import (
+    ClockLimitRow,
+    EvidenceRow,
+    PoolResultRow,
+    Report,
+    ReportRow,
+    StateWord,
+)
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +60,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     is_every_pool_known: bool
     """False: there may be more. If no pool is known, pools then count as not resolved."""
     trades: Mapping[str, TradeResult | str]
-    """By Candidate.key; PENDING for simulations under way."""
+    """By Candidate.key; PENDING for simulations that are not finished."""
     transfer: TransferResult | None
     """None: not checked yet, or there was no wallet to check with."""
     transfer_checked_at_s: int | None
@@ -76,73 +83,83 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
     """Return the report. Findings without a result yet are None."""
-    transfer, custody = facts.transfer, facts.custody
-    is_resolved = bool(facts.pools or facts.curves) or facts.is_every_pool_known
     return Report(
-        token=ReportRow(
-            chain_id=facts.chain_id,
-            address=facts.token,
-            block_number=facts.pin.number,
-            block_hash=facts.pin.hash,
-            block_time_s=facts.pin.time_s,
-            scanned_at_s=now_s,
-            is_settled=is_settled,
-            name=facts.metadata.name,
-            symbol=facts.metadata.symbol,
-            decimals=facts.metadata.decimals,
-            supply_raw=facts.metadata.supply_raw,
-            # A false balanceOf can return more than the supply.
-            burned_raw=min(facts.burned.burned_raw, facts.metadata.supply_raw),
-            owner_address=facts.ownership.owner_address,
-            ownership_renounced=facts.ownership.ownership_renounced,
-            is_open_source=facts.openness.is_open_source,
-            has_open_source_implementation=facts.openness.has_open_source_implementation,
-            implementation=facts.implementation,
-            timebomb_status=_timebomb_status(facts),
-            transfer_success=transfer.success if transfer else None,
-            send_tax=transfer.send_tax if transfer else None,
-            receive_tax=transfer.receive_tax if transfer else None,
-            transfer_checked_at_s=facts.transfer_checked_at_s,
-            allowance_bypass=custody.allowance_bypass if custody else None,
-            privileged_spenders=custody.privileged_spenders if custody else (),
-            funds_can_be_drained=custody.funds_can_be_drained if custody else None,
-            owner_can_change_balance=custody.owner_can_change_balance if custody else None,
-            is_launchpad_token=facts.origin.is_launchpad,
-            launchpad_name=facts.origin.name,
-            creator_address=facts.holdings.creator,
-            creator_balance_raw=facts.holdings.creator_balance_raw,
-            owner_slots_vacant=facts.owner_slots_vacant,
-            clock_block=facts.clock.block_number if facts.clock else None,
-            clock_time_s=facts.clock.time_s if facts.clock else None,
-            others_raw=facts.holdings.others_raw,
-        ),
+        token=_token_row(facts, is_settled=is_settled, now_s=now_s),
         static=_with_seen_tax(facts, is_settled=is_settled),
-        scan=ScanFindings(
-            sell_blocked_later=_of_pools(facts, "sell_blocked_later"),
-            sell_tax_rises=_of_pools(facts, "sell_tax_rises"),
-            sell_depends_on_size=_of_pools(facts, "sell_depends_on_size"),
-            sell_blocked_after_others=_of_pools(facts, "sell_blocked_after_others"),
-            sell_depends_on_conditions=_of_pools(facts, "sell_depends_on_conditions"),
-            untested_conditions=facts.untested_conditions,
-            hidden_owner_controls=facts.hidden_owner_controls,
-            unproved_custody=custody.is_unproved if custody else None,
-            creates_balances=_creates_unseen(facts),
-            liquidity_risk=facts.liquidity_risk,
-        ),
-        pools=(
-            with_curves(
-                pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
-                facts.curves,
-                min_liquidity_usd=min_liquidity_usd,
-            )
-            if is_resolved
-            else None
-        ),
+        scan=_scan_findings(facts),
+        pools=_pool_rows(facts, min_liquidity_usd=min_liquidity_usd),
         holders=(*facts.burned.holders, *facts.holdings.top),
         clock_limits=facts.clock_limits,
         evidence=facts.evidence,
         state=facts.state,
         shape=facts.shape,
+    )
+
+
+def _token_row(facts: Facts, *, is_settled: bool, now_s: int) -> ReportRow:
+    transfer, custody = facts.transfer, facts.custody
+    return ReportRow(
+        chain_id=facts.chain_id,
+        address=facts.token,
+        block_number=facts.pin.number,
+        block_hash=facts.pin.hash,
+        block_time_s=facts.pin.time_s,
+        scanned_at_s=now_s,
+        is_settled=is_settled,
+        name=facts.metadata.name,
+        symbol=facts.metadata.symbol,
+        decimals=facts.metadata.decimals,
+        supply_raw=facts.metadata.supply_raw,
+        # A false balanceOf can return more than the supply.
+        burned_raw=min(facts.burned.burned_raw, facts.metadata.supply_raw),
+        owner_address=facts.ownership.owner_address,
+        ownership_renounced=facts.ownership.ownership_renounced,
+        is_open_source=facts.openness.is_open_source,
+        has_open_source_implementation=facts.openness.has_open_source_implementation,
+        implementation=facts.implementation,
+        timebomb_status=_timebomb_status(facts),
+        transfer_success=transfer.success if transfer else None,
+        send_tax=transfer.send_tax if transfer else None,
+        receive_tax=transfer.receive_tax if transfer else None,
+        transfer_checked_at_s=facts.transfer_checked_at_s,
+        allowance_bypass=custody.allowance_bypass if custody else None,
+        privileged_spenders=custody.privileged_spenders if custody else (),
+        funds_can_be_drained=custody.funds_can_be_drained if custody else None,
+        owner_can_change_balance=custody.owner_can_change_balance if custody else None,
+        is_launchpad_token=facts.origin.is_launchpad,
+        launchpad_name=facts.origin.name,
+        creator_address=facts.holdings.creator,
+        creator_balance_raw=facts.holdings.creator_balance_raw,
+        owner_slots_vacant=facts.owner_slots_vacant,
+        clock_block=facts.clock.block_number if facts.clock else None,
+        clock_time_s=facts.clock.time_s if facts.clock else None,
+        others_raw=facts.holdings.others_raw,
+    )
+
+
+def _scan_findings(facts: Facts) -> ScanFindings:
+    return ScanFindings(
+        sell_blocked_later=_of_pools(facts, "sell_blocked_later"),
+        sell_tax_rises=_of_pools(facts, "sell_tax_rises"),
+        sell_depends_on_size=_of_pools(facts, "sell_depends_on_size"),
+        sell_blocked_after_others=_of_pools(facts, "sell_blocked_after_others"),
+        sell_depends_on_conditions=_of_pools(facts, "sell_depends_on_conditions"),
+        untested_conditions=facts.untested_conditions,
+        hidden_owner_controls=facts.hidden_owner_controls,
+        unproved_custody=facts.custody.is_unproved if facts.custody else None,
+        creates_balances=_creates_unseen(facts),
+        liquidity_risk=facts.liquidity_risk,
+    )
+
+
+def _pool_rows(facts: Facts, *, min_liquidity_usd: float) -> tuple[PoolResultRow, ...] | None:
+    """Return the rows of pools and curves. None: none is known, and there may be some."""
+    if not (facts.pools or facts.curves or facts.is_every_pool_known):
+        return None
+    return with_curves(
+        pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
+        facts.curves,
+        min_liquidity_usd=min_liquidity_usd,
     )
 
 

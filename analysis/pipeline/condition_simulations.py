@@ -7,10 +7,10 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_simulations import can_simulate
 from analysis.pipeline.trade_rounds import Buys
+from analysis.scenarios.conditions import condition_check
 from analysis.scenarios.conditions.condition_check import (
     CodeConditions,
     ConditionSimulations,
-    prepare,
 )
 from core.evm.primitives import Address
 
@@ -41,7 +41,7 @@ def write_condition_checks(
     for at, (setup, bought) in enumerate(buys.bought):
         hook = hooks.get(setup.candidate.hooks) if setup.candidate.hooks else None
         codes = [*([] if at else [asked]), *([hook] if hook else [])]
-        check = prepare(
+        check = condition_check.write_simulations(
             setup,
             bought,
             codes,

@@ -5,7 +5,7 @@ slot) go in the same round, to addresses that the round itself returns. Reads of
 come first, so that the token cannot use up their gas.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -93,49 +93,14 @@ async def run_first_round(
     `newest` None: the round itself determines the newest block. Raises TokenRefusedError when the
     token is not admitted, UpstreamError when the node fails.
     """
-    chain, memory = context.chain, context.memory
-    quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
+    memory = context.memory
     batch = ReadBatch(newest.hash if newest else None, needs_header=True)
     height = newest.number if newest else None
-    many = len(known.pools)
-    dexes = fee_tiers.with_enabled(chain.dexes, memory.recall_tiers())
-    pools = await in_thread_if_large(
-        lambda: PoolReads(batch, dexes, token, quotes, known), pools=many
-    )
-    native = None if memory.has_oracle else NativePools(batch, chain)
-    oracle = OracleRead(batch, chain.oracle)
-    new_routers = {
-        router: RouterReads(batch, router)
-        for router in routers.unread(chain, memory.recall_routers())
-    }
-    factories = _NewTiers(batch, context, known, to_block=height)
-    slots = _BalanceSlots(batch, context, token)
-    admission = AdmissionReads(batch, token)
-    proxy = ProxyReads(batch, token)
-    proxy.follow(admission.code)
-    burns = BurnReads(batch, token)
-    owners = OwnerReads(batch, token)
-    accounts = _AccountReads(batch, token, _possible_holders(chain, token, known))
-    inquiry = origin.begin(
-        chain.launchpads,
-        token,
-        known.launches,
-        known.covered_launches,
-        can_walk=context.is_replayable or context.capabilities.packs.is_worth_trying,
-    )
-    issuer = OriginReads(batch, inquiry, to_block=height)
-    await in_thread_if_large(lambda: pools.ask_states(to_block=height), pools=many)
-    holders = HolderReads(
-        batch,
-        token,
-        known,
-        places=(
-            *map(AnswerAddress, owners.getters),
-            *pools.places,
-            *(question.at for question in inquiry.questions),
-        ),
-        asked_already=accounts.addresses,
-    )
+    market = _MarketReads(context, token, known)
+    await market.add(batch, to_block=height)
+    of_token = _TokenReads(batch, context, token, known, to_block=height)
+    await market.add_states(to_block=height)
+    of_token.add_holders(batch, known, pools=market.places)
     tips = memory.ask_tips(batch)
     await batch.send(context.node, context.capabilities)
 
@@ -143,43 +108,158 @@ async def run_first_round(
     if tips is not None:
         memory.remember_tips(batch[tips])
     memory.remember_proposer(header.proposer)
-    admitted = admission.read()
-    wrapped = chain.wrapped_native.address
-    memory.remember_routers(
-        {router: reads.read(wrapped=wrapped) for router, reads in new_routers.items()}
-    )
-    found = await in_thread_if_large(pools.read, pools=many)
-    factories.remember()
-    late = fee_tiers.with_new(chain.dexes, dexes, memory.recall_tiers())
-    if late:
-        found = await _with_late(context, header.ref, late, token, quotes, known, found)
-    native_usd = await _read_price(context, header.ref, native, oracle)
-    burned = burns.read()
-    plain = accounts.read()
+    admitted = of_token.admission.read()
+    found, native_usd = await market.read(header.ref)
+    burned = of_token.burns.read()
+    accounts = of_token.accounts.read()
     return FirstRound(
         pin=header.ref,
         disguise=memory.disguise(header, token),
         admitted=admitted,
-        standard_slots=proxy.read(),
-        memory=proxy.memory(),
-        codes=(admitted.code, *proxy.read_codes()),
+        standard_slots=of_token.proxy.read(),
+        memory=of_token.proxy.memory(),
+        codes=(admitted.code, *of_token.proxy.read_codes()),
         burned=burned,
-        owners=owners.read(),
+        owners=of_token.owners.read(),
         native_usd=native_usd,
         states=found.states,
         unread=found.unread,
         is_all_asked=found.is_all_asked,
-        holders=plain,
-        holdings=holders.read(
+        holders=accounts,
+        holdings=of_token.holders.read(
             {
                 **{row.owner: row.amount_raw for row in burned.holders},
-                **{holder.address: holder.balance_raw for holder in plain},
+                **{holder.address: holder.balance_raw for holder in accounts},
             },
             supply_raw=admitted.metadata.supply_raw,
         ),
-        token_slot_index=slots.read(),
-        lead=issuer.read(height=header.ref.number),
+        token_slot_index=of_token.slots.read(),
+        lead=of_token.issuer.read(height=header.ref.number),
     )
+
+
+class _TokenReads:
+    """Reads of the token itself: admission, code, owners, holders, issuer."""
+
+    holders: HolderReads
+
+    def __init__(
+        self,
+        batch: ReadBatch,
+        context: ChainContext,
+        token: Address,
+        known: IndexedFacts,
+        *,
+        to_block: int | None,
+    ) -> None:
+        chain = context.chain
+        self._token = token
+        self.slots = _BalanceSlots(batch, context, token)
+        self.admission = AdmissionReads(batch, token)
+        self.proxy = ProxyReads(batch, token)
+        self.proxy.follow(self.admission.code)
+        self.burns = BurnReads(batch, token)
+        self.owners = OwnerReads(batch, token)
+        self.accounts = _AccountReads(batch, token, _possible_holders(chain, token, known))
+        self._inquiry = origin.begin(
+            chain.launchpads,
+            token,
+            known.launches,
+            known.covered_launches,
+            can_walk=context.is_replayable or context.capabilities.packs.is_worth_trying,
+        )
+        self.issuer = OriginReads(batch, self._inquiry, to_block=to_block)
+
+    def add_holders(
+        self, batch: ReadBatch, known: IndexedFacts, *, pools: Iterable[Address | AnswerAddress]
+    ) -> None:
+        """Add the balances of owners, pools and launch platforms, which the round itself names."""
+        self.holders = HolderReads(
+            batch,
+            self._token,
+            known,
+            places=(
+                *map(AnswerAddress, self.owners.getters),
+                *pools,
+                *(question.at for question in self._inquiry.questions),
+            ),
+            asked_already=self.accounts.addresses,
+        )
+
+
+class _MarketReads:
+    """Reads of the token's pools, the native coin's price, and routers and factories."""
+
+    _pools: PoolReads
+    _native: NativePools | None
+    _oracle: OracleRead
+    _routers: Mapping[Address, RouterReads]
+    _tiers: "_NewTiers"
+
+    def __init__(self, context: ChainContext, token: Address, known: IndexedFacts) -> None:
+        self._context = context
+        self._token = token
+        self._known = known
+        self._quotes = [each.address for each in context.chain.anchors if each.address != token]
+        self._dexes = fee_tiers.with_enabled(context.chain.dexes, context.memory.recall_tiers())
+
+    async def add(self, batch: ReadBatch, *, to_block: int | None) -> None:
+        """Add all reads but those of the pools' states."""
+        chain, memory = self._context.chain, self._context.memory
+        self._pools = await in_thread_if_large(
+            lambda: PoolReads(batch, self._dexes, self._token, self._quotes, self._known),
+            pools=len(self._known.pools),
+        )
+        self._native = None if memory.has_oracle else NativePools(batch, chain)
+        self._oracle = OracleRead(batch, chain.oracle)
+        self._routers = {
+            router: RouterReads(batch, router)
+            for router in routers.unread(chain, memory.recall_routers())
+        }
+        self._tiers = _NewTiers(batch, self._context, self._known, to_block=to_block)
+
+    async def add_states(self, *, to_block: int | None) -> None:
+        """Add the reads of the pools' states."""
+        await in_thread_if_large(
+            lambda: self._pools.ask_states(to_block=to_block), pools=len(self._known.pools)
+        )
+
+    @property
+    def places(self) -> Iterable[Address | AnswerAddress]:
+        """Addresses of the pools, as far as the round names them."""
+        return self._pools.places
+
+    async def read(self, block: BlockRef) -> tuple[PoolsFound, float | None]:
+        """Return the pools, and the native coin's price in USD. Raises UpstreamError."""
+        chain, memory = self._context.chain, self._context.memory
+        wrapped = chain.wrapped_native.address
+        memory.remember_routers(
+            {router: reads.read(wrapped=wrapped) for router, reads in self._routers.items()}
+        )
+        found = await in_thread_if_large(self._pools.read, pools=len(self._known.pools))
+        self._tiers.remember()
+        late = fee_tiers.with_new(chain.dexes, self._dexes, memory.recall_tiers())
+        if late:
+            found = await self._with_late(block, late, found)
+        return found, await _read_price(self._context, block, self._native, self._oracle)
+
+    async def _with_late(
+        self, block: BlockRef, dexes: Sequence[Dex], found: PoolsFound
+    ) -> PoolsFound:
+        """Read in one more round the pools of fees or tick spacings that factories named only
+        now."""
+        batch = ReadBatch(block.hash)
+        rest = IndexedFacts(covered_factories=self._known.covered_factories)
+        pools = PoolReads(batch, dexes, self._token, self._quotes, rest)
+        pools.ask_states(to_block=block.number)
+        await batch.send(self._context.node, self._context.capabilities)
+        more = pools.read()
+        states = {pool.key: (pool, state) for pool, state in (*more.states, *found.states)}
+        return PoolsFound(
+            states=tuple(states.values()),
+            unread=found.unread,
+            is_all_asked=found.is_all_asked and more.is_all_asked,
+        )
 
 
 async def _read_price(
@@ -240,30 +320,6 @@ class _AccountReads:
                 self.addresses, self._balances, self._codes, strict=True
             )
         )
-
-
-async def _with_late(
-    context: ChainContext,
-    block: BlockRef,
-    dexes: Sequence[Dex],
-    token: Address,
-    quotes: Sequence[Address],
-    known: IndexedFacts,
-    found: PoolsFound,
-) -> PoolsFound:
-    """Read in one more round the pools of fees or tick spacings that factories named only now."""
-    batch = ReadBatch(block.hash)
-    rest = IndexedFacts(covered_factories=known.covered_factories)
-    pools = PoolReads(batch, dexes, token, quotes, rest)
-    pools.ask_states(to_block=block.number)
-    await batch.send(context.node, context.capabilities)
-    more = pools.read()
-    states = {pool.key: (pool, state) for pool, state in (*more.states, *found.states)}
-    return PoolsFound(
-        states=tuple(states.values()),
-        unread=found.unread,
-        is_all_asked=found.is_all_asked and more.is_all_asked,
-    )
 
 
 class _NewTiers:

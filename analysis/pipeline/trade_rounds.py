@@ -16,15 +16,15 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_accounts
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_setups import trade_setups, what_if_blocks
-from analysis.pipeline.pool_simulations import PoolFindings
+from analysis.pipeline.pool_simulations import PoolFindings, PoolSimulations
 from analysis.scenarios.conditions import condition_check
 from analysis.scenarios.conditions.condition_check import ConditionFindings, ConditionSimulations
 from analysis.scenarios.later import crowd
-from analysis.scenarios.later.crowd import CrowdHoldings
+from analysis.scenarios.later.crowd import CrowdHoldings, CrowdOpening
 from analysis.scenarios.trade import buy, liquidity_reach, sale, transfer
-from analysis.scenarios.trade.buy import Bought
+from analysis.scenarios.trade.buy import Bought, BuySimulation
 from analysis.scenarios.trade.liquidity_reach import ReachableLiquidity, ReachSimulation
-from analysis.scenarios.trade.sale import Sold
+from analysis.scenarios.trade.sale import Sale, Sold
 from analysis.scenarios.trade.trade_outcome import HEAVY_TAX_PCT
 from analysis.scenarios.trade.trade_setup import TradeSetup
 from analysis.scenarios.trade.transfer import TransferResult, TransferSimulation, Wallet
@@ -33,6 +33,7 @@ from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import (
+    CallHandle,
     NotSimulated,
     Passed,
     Refused,
@@ -79,6 +80,83 @@ async def simulate_buys(
     wallets: Sequence[Wallet],
 ) -> Buys:
     """Simulate transfers, and buys in every pool, in one round trip. Raises UpstreamError."""
+    written = _write_buy_round(context, first_round, token, pools, wallets)
+    transferred, opened, reached_results, *bought_results = await _send(
+        context, first_round, written.groups
+    )
+    if written.probe is not None:
+        probed = written.buys[0][0].simulation
+        context.memory.remember_base_fee(probed, written.probe, bought_results[0][0])
+    results_of_openings = iter(opened)
+    crowds = tuple(
+        None if opening is None else crowd.read_opening(opening, next(results_of_openings))
+        for opening in written.openings
+    )
+    bought, evidence, reached = [], list[EvidenceRow](), {}
+    for reach, result in zip(written.reaches, reached_results, strict=True):
+        key = reach.pool.candidate.key
+        reached[key] = liquidity_reach.read_result(reach, result)
+        evidence += _evidence(
+            f"reach:{key}", liquidity_reach.VERSION, [reach.simulation], [result], reached[key]
+        )
+    for setup, buys, results in zip(written.setups, written.buys, bought_results, strict=True):
+        settled = buy.read_buys(buys, results)
+        # Later simulations use what the probe learnt of the base fee; the buys could not yet.
+        disguise = context.memory.with_base_fee(setup.disguise)
+        bought.append((msgspec.structs.replace(setup, disguise=disguise), settled))
+        simulations = [each.simulation for each in buys]
+        evidence += _evidence(
+            f"buy:{setup.candidate.key}", buy.VERSION, simulations, results, settled.outcome
+        )
+    return Buys(
+        transfers=tuple(zip(written.transfers, transferred, strict=True)),
+        bought=tuple(bought),
+        crowds=crowds,
+        refused=written.refused,
+        reached=reached,
+        evidence=tuple(evidence),
+    )
+
+
+class _BuyRound(msgspec.Struct, frozen=True, kw_only=True):
+    """The simulations of the first round, ready to be sent."""
+
+    setups: Sequence[TradeSetup]
+    refused: dict[str, TradeResult]
+    buys: Sequence[Sequence[BuySimulation]]
+    """By setup."""
+    probe: CallHandle | None
+    """Reads the base fee within the first buy. None: no buy, or the base fee is known."""
+    transfers: Sequence[TransferSimulation]
+    openings: Sequence[CrowdOpening | None]
+    """By setup. None: the node does not simulate."""
+    reaches: Sequence[ReachSimulation]
+
+    @property
+    def groups(self) -> list[list[SimulationJob]]:
+        """Jobs of the transfers, of the openings, of the reaches, and of each pool's buys."""
+        return [
+            [SimulationJob(simulation=each.simulation) for each in self.transfers],
+            [
+                SimulationJob(simulation=opening.simulation, pool=setup.candidate.pool)
+                for setup, opening in zip(self.setups, self.openings, strict=True)
+                if opening is not None
+            ],
+            [simulation_job(each.pool.candidate, each.simulation) for each in self.reaches],
+            *(
+                [simulation_job(setup.candidate, each.simulation) for each in buys]
+                for setup, buys in zip(self.setups, self.buys, strict=True)
+            ),
+        ]
+
+
+def _write_buy_round(
+    context: ChainContext,
+    first_round: FirstRound,
+    token: Address,
+    pools: Sequence[ValuedPool],
+    wallets: Sequence[Wallet],
+) -> _BuyRound:
     setups, refused = trade_setups(context, first_round, pools)
     buys = [list(buy.write_buys(setup)) for setup in setups]
     probe = None
@@ -86,62 +164,18 @@ async def simulate_buys(
         probed, probe = fee_market.with_probe(buys[0][0].simulation)
         buys[0][0] = msgspec.structs.replace(buys[0][0], simulation=probed)
     block = what_if_blocks(context, first_round)[0]
-    transfers = [
-        transfer.write_simulation(first_round.pin, first_round.disguise, token, wallet, block=block)
-        for wallet in wallets
-    ]
-    openings = [pool_simulations.write_opening(context, first_round, setup) for setup in setups]
-    reaches = _write_reaches(context, first_round, pools)
-    transferred, opened, reached_results, *bought_results = await _send(
-        context,
-        first_round,
-        [
-            [SimulationJob(simulation=each.simulation) for each in transfers],
-            [
-                SimulationJob(simulation=opening.simulation, pool=setup.candidate.pool)
-                for setup, opening in zip(setups, openings, strict=True)
-                if opening is not None
-            ],
-            [simulation_job(each.pool.candidate, each.simulation) for each in reaches],
-            *(
-                [simulation_job(setup.candidate, each.simulation) for each in written]
-                for setup, written in zip(setups, buys, strict=True)
-            ),
-        ],
-    )
-    if probe is not None:
-        context.memory.remember_base_fee(buys[0][0].simulation, probe, bought_results[0][0])
-    results_of_openings = iter(opened)
-    crowds = tuple(
-        None if opening is None else crowd.read_opening(opening, next(results_of_openings))
-        for opening in openings
-    )
-    bought, evidence, reached = [], list[EvidenceRow](), {}
-    for reach, result in zip(reaches, reached_results, strict=True):
-        key = reach.pool.candidate.key
-        reached[key] = liquidity_reach.read_result(reach, result)
-        evidence += _evidence(
-            f"reach:{key}", liquidity_reach.VERSION, [reach.simulation], [result], reached[key]
-        )
-    for setup, written, results in zip(setups, buys, bought_results, strict=True):
-        settled = buy.read_buys(written, results)
-        # Later simulations use what the probe learnt of the base fee; the buys could not yet.
-        disguise = context.memory.with_base_fee(setup.disguise)
-        bought.append((msgspec.structs.replace(setup, disguise=disguise), settled))
-        evidence += _evidence(
-            f"buy:{setup.candidate.key}",
-            buy.VERSION,
-            [each.simulation for each in written],
-            results,
-            settled.outcome,
-        )
-    return Buys(
-        transfers=tuple(zip(transfers, transferred, strict=True)),
-        bought=tuple(bought),
-        crowds=crowds,
+    pin, disguise = first_round.pin, first_round.disguise
+    return _BuyRound(
+        setups=setups,
         refused=refused,
-        reached=reached,
-        evidence=tuple(evidence),
+        buys=buys,
+        probe=probe,
+        transfers=[
+            transfer.write_simulation(pin, disguise, token, wallet, block=block)
+            for wallet in wallets
+        ],
+        openings=[pool_simulations.write_opening(context, first_round, setup) for setup in setups],
+        reaches=_write_reaches(context, first_round, pools),
     )
 
 
@@ -162,79 +196,151 @@ async def simulate_sales(
     does not count, because the code may treat them differently. `static`: static findings.
     `checks`: condition simulations, one for each bought pool. Raises UpstreamError.
     """
-    supply_raw = first_round.admitted.metadata.supply_raw
-    sales = [
-        sale.write_sales(setup, bought, supply_raw=supply_raw) for setup, bought in buys.bought
+    written = _write_sale_round(context, first_round, buys, static=static, checks=checks)
+    written[:1] = [
+        each.with_census(context, first_round, wallets=wallets, special=special)
+        for each in written[:1]
     ]
-    transfers = (
-        (setup, written)
+    sendings = (
+        (setup.candidate, sending)
         for setup, bought in buys.bought
-        if (written := sale.write_sending(setup, bought)) is not None
+        if (sending := sale.write_sending(setup, bought)) is not None
     )
-    by_buyer = next(transfers, None)
-    further = [
-        pool_simulations.write_simulations(
-            context,
-            first_round,
-            setup,
-            bought,
-            holdings,
-            has_size_limit=not at or _has_size_limit(static) or setup.candidate.hooks is not None,
-        )
-        for at, ((setup, bought), holdings) in enumerate(zip(buys.bought, buys.crowds, strict=True))
-    ]
-    if further:
-        further[0] = pool_simulations.with_census(
-            context, first_round, further[0], wallets=wallets, special=special
-        )
-    groups = [
-        [
-            *(simulation_job(written.setup.candidate, one.simulation) for one in each),
-            *written.jobs,
-            *(check.jobs if check else ()),
-        ]
-        for each, written, check in zip(sales, further, checks, strict=True)
-    ]
+    by_buyer = next(sendings, None)
+    sending_jobs = [simulation_job(by_buyer[0], by_buyer[1].simulation)] if by_buyer else []
     callees = [callee for check in checks if check for callee in check.callees]
-    sending = [simulation_job(by_buyer[0].candidate, by_buyer[1].simulation)] if by_buyer else []
     (sent, *of_pools), accounts = await asyncio.gather(
-        _send(context, first_round, [sending, *groups]),
+        _send(context, first_round, [sending_jobs, *(each.jobs for each in written)]),
         read_accounts(context, callees, block=first_round.pin.hash),
     )
-    trades = dict(buys.refused)
     senders = transfer.choose([written.wallet for written, _ in buys.transfers], special)
     transferred, evidence = _combine_transfers(
         [each for each in buys.transfers if each[0].wallet in senders]
     )
+    trades = dict(buys.refused)
     untested: list[bool | None] = []
-    for (setup, bought), each, further_of, check, results in zip(
-        buys.bought, sales, further, checks, of_pools, strict=True
-    ):
-        key = setup.candidate.key
-        start, end = len(each), len(each) + len(further_of.jobs)
-        found = pool_simulations.read_simulations(further_of, results[start:end])
-        sold = sale.read_sales(bought, each, results[:start], sells_in_parts=found.sells_in_parts)
-        conditions = ConditionFindings()
-        if check is not None and isinstance(sold.outcome, Passed):
-            conditions = condition_check.read_results(check, results[end:], accounts)
-        if further_of is further[0] or setup.candidate.hooks is not None:
-            untested.append(conditions.untested)
-        trades[key] = combine_pool_trades(bought, sold, found, conditions)
-        simulations = [one.simulation for one in each]
-        evidence += _evidence(f"sell:{key}", sale.VERSION, simulations, results[:start], sold)
-        evidence += (*found.evidence, *conditions.evidence)
+    for at, (pool, results) in enumerate(zip(written, of_pools, strict=True)):
+        found = pool.read(results, accounts)
+        trades[pool.setup.candidate.key] = found.trade
+        evidence += found.evidence
+        if not at or pool.setup.candidate.hooks is not None:
+            untested.append(found.untested_conditions)
     if by_buyer is not None:
-        written = by_buyer[1]
-        result = transfer.read_result(written, sent[0])
+        simulation = by_buyer[1]
+        result = transfer.read_result(simulation, sent[0])
         if result.success is not None:
             transferred = result
-            evidence += _evidence("transfer", transfer.VERSION, [written.simulation], sent, result)
+            evidence += _evidence(
+                "transfer", transfer.VERSION, [simulation.simulation], sent, result
+            )
     return Sales(
         trades=liquidity_reach.settle(trades, buys.reached),
         transfer=transferred,
         untested_conditions=either(*untested),
         evidence=tuple(evidence),
     )
+
+
+class _PoolTrade(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of the sales in one pool."""
+
+    trade: TradeResult
+    untested_conditions: bool | None
+    evidence: tuple[EvidenceRow, ...]
+
+
+class _PoolSales(msgspec.Struct, frozen=True, kw_only=True):
+    """The simulations of the second round in one pool, ready to be sent."""
+
+    setup: TradeSetup
+    bought: Bought
+    sales: Sequence[Sale]
+    further: PoolSimulations
+    check: ConditionSimulations | None
+
+    @property
+    def jobs(self) -> list[SimulationJob]:
+        """Jobs, in the order in which `read` expects the results."""
+        return [
+            *(simulation_job(self.setup.candidate, one.simulation) for one in self.sales),
+            *self.further.jobs,
+            *(self.check.jobs if self.check else ()),
+        ]
+
+    def with_census(
+        self,
+        context: ChainContext,
+        first_round: FirstRound,
+        *,
+        wallets: Sequence[Wallet],
+        special: Collection[Address],
+    ) -> "_PoolSales":
+        """Return them with a census of sales by real holders."""
+        further = pool_simulations.with_census(
+            context, first_round, self.further, wallets=wallets, special=special
+        )
+        return msgspec.structs.replace(self, further=further)
+
+    def read(
+        self,
+        results: Sequence[SimulationResult | NotSimulated],
+        accounts: Collection[Address],
+    ) -> _PoolTrade:
+        """Combine the results. `accounts`: callees that have no code and cannot get any."""
+        start = len(self.sales)
+        end = start + len(self.further.jobs)
+        found = pool_simulations.read_simulations(self.further, results[start:end])
+        sold = sale.read_sales(
+            self.bought, self.sales, results[:start], sells_in_parts=found.sells_in_parts
+        )
+        conditions = ConditionFindings()
+        if self.check is not None and isinstance(sold.outcome, Passed):
+            conditions = condition_check.read_results(self.check, results[end:], accounts)
+        simulations = [one.simulation for one in self.sales]
+        key = f"sell:{self.setup.candidate.key}"
+        return _PoolTrade(
+            trade=combine_pool_trades(self.bought, sold, found, conditions),
+            untested_conditions=conditions.untested,
+            evidence=(
+                *_evidence(key, sale.VERSION, simulations, results[:start], sold),
+                *found.evidence,
+                *conditions.evidence,
+            ),
+        )
+
+
+def _write_sale_round(
+    context: ChainContext,
+    first_round: FirstRound,
+    buys: Buys,
+    *,
+    static: StaticFindings,
+    checks: Sequence[ConditionSimulations | None],
+) -> list[_PoolSales]:
+    """Return the simulations by pool. Sales in parts are for the deepest pool, and for others where
+    size may matter."""
+    supply_raw = first_round.admitted.metadata.supply_raw
+    return [
+        _PoolSales(
+            setup=setup,
+            bought=bought,
+            sales=sale.write_sales(setup, bought, supply_raw=supply_raw),
+            further=pool_simulations.write_simulations(
+                context,
+                first_round,
+                setup,
+                bought,
+                holdings,
+                has_size_limit=not at
+                or _has_size_limit(static)
+                or setup.candidate.hooks is not None,
+            ),
+            check=check,
+        )
+        for at, ((setup, bought), holdings, check) in enumerate(
+            zip(buys.bought, buys.crowds, checks, strict=True)
+        )
+    ]
 
 
 def _has_size_limit(static: StaticFindings) -> bool:

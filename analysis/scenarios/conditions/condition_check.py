@@ -121,7 +121,7 @@ class ConditionSimulations(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def prepare(
+def write_simulations(
     setup: TradeSetup,
     bought: Bought,
     codes: Sequence[CodeConditions],
@@ -136,42 +136,18 @@ def prepare(
     buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
     if buyer is None or buyer.held is None or not codes:
         return None
-    number, time_s = setup.blocks[3]
-    bought_block, bought_s = setup.blocks[0]
-    first_sale_block, first_sale_s = setup.blocks[2]
-    base_fee = setup.disguise.base_fee_wei or 0
-    trader = setup.buyer(buyer.amount_in)
     plans = []
     for code in codes:
-        setting = OrdinaryTrade(
-            time_s=time_s,
-            block=number,
-            bought_s=bought_s,
-            bought_block=bought_block,
-            first_sale_s=first_sale_s,
-            first_sale_block=first_sale_block,
-            base_fee_wei=base_fee,
-            gas_price_wei=base_fee + setup.disguise.tips_wei[0],
-            gas=500_000,
-            coins_wei=setup.disguise.purse(trader),
-            amount_raw=buyer.held[0],
+        trade = _ordinary_trade(
+            setup,
+            buyer.amount_in,
+            buyer.held[0],
+            code,
             supply_raw=supply_raw,
-            trader=trader,
-            token=setup.candidate.token,
-            contract=code.contract,
-            pool=setup.candidate.holder,
-            router=setup.route.router,
-            proposer=setup.disguise.proposers[0],
             pool_balance_raw=pool_balance_raw,
-            words=code.words,
-            known=frozenset(
-                (
-                    *(*known, setup.candidate.holder, setup.route.router),
-                    *(setup.candidate.token, code.contract),
-                )
-            ),
+            known=known,
         )
-        plans.append((code, setting, make_plan(code.conditions, setting, ())))
+        plans.append((code, trade, make_plan(code.conditions, trade, ())))
     what_ifs = dict.fromkeys(each for _, _, plan in plans for each in plan.what_ifs)
     simulations = what_if.write_simulations(
         setup, buyer, tuple(what_ifs), block_time_s=block_time_s
@@ -185,6 +161,49 @@ def prepare(
         buyer=buyer,
         plans=tuple(plans),
         simulations=(*simulations, *(each for each in sizes if each is not None)),
+    )
+
+
+def _ordinary_trade(
+    setup: TradeSetup,
+    amount_in: RawAmount,
+    amount_raw: RawAmount,
+    code: CodeConditions,
+    *,
+    supply_raw: RawAmount,
+    pool_balance_raw: RawAmount,
+    known: Collection[Address],
+) -> OrdinaryTrade:
+    """Return the inputs of the sale of `amount_raw` that `amount_in` bought, as one code sees
+    them."""
+    number, time_s = setup.blocks[3]
+    bought_block, bought_s = setup.blocks[0]
+    first_sale_block, first_sale_s = setup.blocks[2]
+    base_fee = setup.disguise.base_fee_wei or 0
+    trader, token = setup.buyer(amount_in), setup.candidate.token
+    pool, router = setup.candidate.holder, setup.route.router
+    return OrdinaryTrade(
+        time_s=time_s,
+        block=number,
+        bought_s=bought_s,
+        bought_block=bought_block,
+        first_sale_s=first_sale_s,
+        first_sale_block=first_sale_block,
+        base_fee_wei=base_fee,
+        gas_price_wei=base_fee + setup.disguise.tips_wei[0],
+        gas=500_000,
+        coins_wei=setup.disguise.purse(trader),
+        amount_raw=amount_raw,
+        supply_raw=supply_raw,
+        trader=trader,
+        token=token,
+        contract=code.contract,
+        pool=pool,
+        router=router,
+        proposer=setup.disguise.proposers[0],
+        pool_balance_raw=pool_balance_raw,
+        words=code.words,
+        known=frozenset((*known, pool, router, token, code.contract)),
     )
 
 
