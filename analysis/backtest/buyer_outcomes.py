@@ -1,4 +1,4 @@
-"""What happened to each buyer of a token, and so to the token's verdict. Pure."""
+"""Outcomes of a token's buyers, compared with its verdict. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,28 +15,28 @@ sale failed for no reason of the trade's own, and none has passed since. short: 
 delivered, or a sale brought, less than LEAST_SHARE of what the pool's price gave."""
 
 LaunchOutcome = Literal["trapped", "sold", "untried", "open"]
-"""trapped: a buyer was refused or came short. sold: somebody sold, and nobody was trapped. untried:
-no buyer was seen to try. open: what is indexed ends before the span, and nobody is trapped yet."""
+"""trapped: a buyer was refused or came short. sold: a buyer sold, and none was trapped. untried: no
+buyer was seen to try. open: the index ends before the span, and no buyer is trapped yet."""
 
 SPANS_S: Final[Mapping[str, int]] = {"hour": 3_600, "day": 86_400, "week": 604_800}
 
 LEAST_SHARE: Final = 0.5
-"""Of the tokens that the pool paid out, or of what tokens sold were worth at the pool's price."""
+"""Least share of the tokens that the pool paid out, or of a sale's value at the pool's price."""
 
 _DUST_RAW: Final = 1_000
-"""Smallest units below which rounding decides what share came."""
+"""Smallest units below which rounding decides the share."""
 
 
 class ReadSale(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction that was to sell the token, as the node tells of it."""
+    """An attempt to sell the token, read from its transaction."""
 
     block_number: int
     time_s: int
     trader: Address
     asked_raw: int | None
-    """Smallest units that were to be sold. None: not known."""
+    """Amount to be sold, in smallest units. None: not known."""
     has_failed: bool
-    """By none of its own limits."""
+    """True if it failed, and not for a limit of the transaction itself."""
 
 
 class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BuyerCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many buyers of a token came to which end within a span."""
+    """Numbers of a token's buyers by outcome, within a span."""
 
     bought: int
     untried: int
@@ -66,17 +66,17 @@ class BuyerCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoredToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict of before the first trade, and what followed."""
+    """A verdict from before the first trade, and the outcomes after it."""
 
     token: Address
     block_number: int
-    """Block that was judged."""
+    """Block of the verdict."""
     verdict: str
-    """Of the summary; refused, or not_judged."""
+    """Verdict of the summary; else refused or not_judged."""
     reason: str = ""
     """Why there is no verdict. Empty: there is one."""
     buyers: dict[str, BuyerCounts]
-    """By the names of SPANS_S."""
+    """Counts by name in SPANS_S."""
 
 
 class ConfusionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class ConfusionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcomes_of_buyers(launch: LaunchedToken, *, span_s: int) -> dict[Address, BuyerOutcome]:
-    """Return what happened to each who bought within the span."""
+    """Return the outcome of each buyer within the span."""
     end_s = launch.first_s + span_s
     found: dict[Address, BuyerOutcome] = {}
     paid: dict[Address, tuple[float, float]] = {}
@@ -142,7 +142,7 @@ def outcomes_of(launch: LaunchedToken, *, until_s: int) -> dict[str, BuyerCounts
 
 
 def confusion_of(scored: Iterable[ScoredToken]) -> list[ConfusionRow]:
-    """Return how many tokens of each verdict came to which end, by verdict and span."""
+    """Return the numbers of tokens by outcome, for each verdict and span."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for one in scored:
         for span, buyers in one.buyers.items():
@@ -170,7 +170,7 @@ def false_safe(scored: Sequence[ScoredToken]) -> list[ScoredToken]:
 
 
 def _asked(launch: LaunchedToken) -> dict[tuple[Address, int], int]:
-    """Return what traders were to sell, by trader and block; of those with one trade in it."""
+    """Return the amounts to be sold, by trader and block, where the trader has one trade in it."""
     trades = Counter((one.trader, one.block_number) for one in launch.trades)
     return {
         key: one.asked_raw

@@ -1,8 +1,8 @@
-"""Whose trades a pool's events tell of, by the token's transfers round them. Pure.
+"""Traders of a pool's events, found by the token's transfers around them. Pure.
 
-The store has no transactions: a trade is told by its pool, who traded by the transfers of the token
-nearest to it in the block. A pool of its own moves its tokens before it emits its event, a contract
-that holds many pools settles afterwards.
+The store has no transactions: the trade comes from the pool's event, the trader from the token's
+transfers nearest to it in the block. A pool that is a contract moves its tokens before it emits its
+event; a contract that holds many pools settles afterwards.
 """
 
 import bisect
@@ -17,29 +17,29 @@ from core.report.launch_events import FirstTrade, LaunchEvents, LaunchTrade, Lau
 
 
 class PoolTrade(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody's trade with the pool. Amounts are in smallest units, rounded as floats are."""
+    """One trade with its trader. Amounts are in smallest units, with the precision of floats."""
 
     block_number: int
     time_s: int
     trader: Address
     is_buy: bool
     moved_raw: float
-    """Tokens that the trader received, or that left the trader, by the token's own events."""
+    """Tokens that reached or left the trader, by the token's events."""
     pool_raw: float
-    """Tokens that left the pool or reached it, by the pool's event."""
+    """Tokens that left or reached the pool, by the pool's event."""
     quote_raw: float
-    """Quote tokens that reached the pool or left it, by the pool's event."""
+    """Quote tokens that reached or left the pool, by the pool's event."""
 
     @property
     def price(self) -> float:
-        """Quote units that changed hands for a unit of the token at the pool. 0: no token did."""
+        """Quote units per unit of the token at the pool. 0: the pool moved no token."""
         return self.quote_raw / self.pool_raw if self.pool_raw else 0.0
 
 
 def attribute_trades(launch: FirstTrade, events: LaunchEvents) -> tuple[PoolTrade, ...]:
-    """Return the trades of a launch whose trader the transfers tell, in order of the chain.
+    """Return the trades of a launch whose trader is known, in chain order.
 
-    Those of the token itself, which sells its fees, are left out.
+    Trades of the token itself, which sells its fees, are left out.
     """
     trades: dict[int, list[LaunchTrade]] = defaultdict(list)
     moves: dict[int, list[LaunchTransfer]] = defaultdict(list)
@@ -65,7 +65,7 @@ def _of_block(
     ends = [trade.log_index for trade in trades]
     settles_after = str(launch.pool) != launch.holder
     last_of: dict[Address, int] = {}
-    """Where the transfers of a trader's trade before this one end."""
+    """Log index at which the transfers of a trader's previous trade end."""
     for at, trade in enumerate(trades):
         if settles_after:
             low, high = ends[at], ends[at + 1] if at + 1 < len(ends) else math.inf
@@ -101,8 +101,10 @@ def _move_of(
     moves: Sequence[LaunchTransfer],
     paid_out: Mapping[Address, int],
 ) -> LaunchTransfer | None:
-    """Return the transfer that is the trader's. None: there is none of that direction. `paid_out`:
-    how often the pool has paid whom."""
+    """Return the trader's transfer. None: there is none of that direction.
+
+    `paid_out`: number of payments of the pool by recipient.
+    """
     is_buy = trade.token_in_raw < 0
     fitting = [
         move for move in moves if launch.holder == (move.sender if is_buy else move.recipient)
@@ -112,7 +114,7 @@ def _move_of(
     if exact or not is_buy:
         largest = max(fitting, key=lambda move: move.amount_raw, default=None)
         return exact[-1] if exact else largest
-    # Who takes the fee of every purchase is paid more often than any buyer, and maybe more.
+    # A collector of fees is paid at every purchase, more often than any buyer, and maybe more.
     return min(
         (move for move in fitting if move.recipient != launch.token),
         key=lambda move: (paid_out[move.recipient], -move.amount_raw),

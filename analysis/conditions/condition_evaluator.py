@@ -78,7 +78,7 @@ class Evaluator:
     def purses(self) -> tuple[Hash32, ...]:
         """Return the accounts whose coins are read, as 32 bytes: of the trader and the contract."""
         values = self.all({}, 0)
-        asked = {
+        accounts = {
             values[step.arguments[0]]
             for step in self._steps
             if step.operation == "coins" and step.arguments
@@ -86,7 +86,7 @@ class Evaluator:
         return tuple(
             account
             for account in (self._trader, to_hash32(int(self._setting.contract, 16)))
-            if int(account, 16) in asked
+            if int(account, 16) in accounts
         )
 
     def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
@@ -183,14 +183,14 @@ class Evaluator:
 
     def _balance(self, given: Sequence[int | None], changed: Changed) -> int | None:
         setting = self._setting
-        # Who trades more than an ordinary buy brings holds as much.
+        # A trader that sells more than an ordinary buy brings holds as much.
         amount = max(setting.amount_raw, changed.get(("amount", None), 0))
-        held = {
+        balances = {
             int(setting.trader, 16): amount,
             int(setting.pool, 16): setting.pool_balance_raw,
             int(setting.token, 16): changed.get(("balance", None), 0),
         }
-        return held.get(given[0]) if given and given[0] is not None else None
+        return balances.get(given[0]) if given and given[0] is not None else None
 
 
 def _hash(words: Sequence[int | None]) -> int | None:

@@ -67,13 +67,13 @@ class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
     """The values of all inputs in an ordinary trade."""
 
     time_s: int
-    """Of the sale, as `block`."""
+    """Time of the sale, which is in `block`."""
     block: int
     bought_s: int
-    """Time of the buy, as `bought_block`: what a trade stores before the sale reads it."""
+    """Time of the buy, in `bought_block`, for values that a trade stores and a sale reads."""
     bought_block: int
     first_sale_s: int
-    """Earliest time of a sale, as `first_sale_block`."""
+    """Earliest time of a sale, in `first_sale_block`."""
     first_sale_block: int
     base_fee_wei: int
     gas_price_wei: int

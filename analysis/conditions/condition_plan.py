@@ -28,9 +28,9 @@ class ConditionPlan(msgspec.Struct, frozen=True, kw_only=True):
     sizes: tuple[WhatIf, ...]
     """Trades of sizes that no other simulation has, each of input `size`."""
     wanted: tuple[tuple[int, tuple[WhatIf, ...]], ...]
-    """By number of a condition: the what-ifs that must be simulated to settle it."""
+    """Simulations that settle a condition, by its number."""
     open: tuple[tuple[int, str], ...]
-    """By number of a condition: why it cannot be settled."""
+    """Reasons why conditions cannot be settled, by number."""
 
 
 def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
@@ -95,8 +95,10 @@ def make_plan(
 
 
 def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:
-    """Yield what-ifs that set all stored inputs at once, and the clock where one is set, because a
-    condition may be reached only where others have flipped. Two, as a variable may have two values.
+    """Yield what-ifs that set all stored inputs together, with the clock where one is set.
+
+    A condition may be reached only after others have flipped. Two, as a variable may have two
+    values.
     """
     stored = [each for each in what_ifs if each.is_stored]
     clocks = [each for each in what_ifs if each.input in ("time", "block") and not each.also]

@@ -77,7 +77,7 @@ class ConditionSolver:
         self._condition = condition
         self._steps = condition.steps
         self._setting = setting
-        self._asked = CalledContracts(condition.steps, setting, accounts)
+        self._called = CalledContracts(condition.steps, setting, accounts)
         self._values = Evaluator(condition, setting)
         self._flipped: set[Input] = set()
         self._sampled: set[Input] = set()
@@ -89,28 +89,28 @@ class ConditionSolver:
         reasons = [
             _UNPLAYABLE[source] for source in self._condition.sources if source in _UNPLAYABLE
         ]
-        asked: list[WhatIf] = []
+        priced: list[WhatIf] = []
         if sources & {"answer", "callee", "balance"}:
-            asked += (WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS)
-            reason = self._asked.unknown()
+            priced += (WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS)
+            reason = self._called.unknown()
             reasons += [] if reason is None else [reason]
         if self._condition.effect == "value":
             if "unguarded" in sources:
                 reasons.append("an amount depends on a variable that anybody may write")
             found = [each for source in sorted(sources) for each in self._samples(source)]
-            return [*asked, *found], reasons[0] if reasons else None
+            return [*priced, *found], reasons[0] if reasons else None
         flips, is_evaluated = self._solved(sources)
         if is_evaluated:
             missed = [clock for clock in _CLOCKS if clock in self._sampled - self._flipped]
             if self._condition.effect == "overruns":
                 missed = []  # An overflow check turns once at most, so that sampling suffices.
             reasons += [f"no {clock} was found at which it turns" for clock in missed]
-            return [*asked, *flips], reasons[0] if reasons else None
+            return [*priced, *flips], reasons[0] if reasons else None
         unsolved = sources - _SETTLED_BY_SIZES - {"answer", "callee"}
         if not reasons and unsolved:
             reasons.append(f"cannot be evaluated: depends on {', '.join(sorted(unsolved))}")
         samples = [each for source in sorted(sources) for each in self._samples(source)]
-        return [*asked, *samples], reasons[0] if reasons else None
+        return [*priced, *samples], reasons[0] if reasons else None
 
     def _solved(self, sources: Collection[Source]) -> tuple[list[WhatIf], bool]:
         """Return what-ifs that flip the condition, for each choice of phi operands; and True if it
@@ -259,9 +259,11 @@ class ConditionSolver:
                 yield msgspec.structs.replace(flips[0], value=ordinary)
 
     def _clock_flips(self, mark: int) -> Iterator[WhatIf]:
-        """Yield stored clocks at which the condition flips, each moved by itself through the next
-        month, together with the time of that sale. Those that the condition compares with the
-        current clock are simulated by letting time pass."""
+        """Yield stored clocks at which the condition flips, with the time of that sale.
+
+        Each is moved separately through the next month. Clocks that the condition compares with
+        the current time are simulated by letting time pass.
+        """
         read = {step.operation for step in self._steps}
         for written in self._condition.written:
             for clock in written.clocks:
@@ -400,7 +402,7 @@ def _placed(word: int, bits: int, value: int) -> int:
 
 
 class CalledContracts:
-    """The contracts that the steps of one condition call."""
+    """Contracts that one condition calls."""
 
     def __init__(
         self,

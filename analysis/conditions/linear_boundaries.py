@@ -242,6 +242,6 @@ def _shifted(bits: _Linear, varied: _Linear) -> _Form:
 
 
 def _power(bits: _Linear) -> _Linear:
-    """Return what a shift by so many bits multiplies by: 0 where no bit is left."""
+    """Return the factor of a shift by this number of bits. 0: no bit is left."""
     by = bits.intercept % _MODULUS
     return _Linear(slope=0, intercept=1 << by if by < _BITS else 0)

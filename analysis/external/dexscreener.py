@@ -128,5 +128,5 @@ async def pool_figures(
 
 def _quote_depth_usd(pair: _Pair) -> float | None:
     usd, in_quote = positive(pair.price_usd), positive(pair.price_native)
-    held = positive(pair.liquidity.quote) if pair.liquidity else None
-    return None if usd is None or in_quote is None or held is None else held * usd / in_quote
+    reserve = positive(pair.liquidity.quote) if pair.liquidity else None
+    return None if usd is None or in_quote is None or reserve is None else reserve * usd / in_quote

@@ -1,6 +1,6 @@
 """HTTP client of one external service, with rate limit, time-out, circuit breaker and cache.
 
-Equal requests share one answer for `cache_s` seconds. Answers of more than 8 MiB are errors.
+Equal requests share one answer for `cache_s` seconds. Answers above 8 MiB are errors.
 """
 
 import time
@@ -25,8 +25,7 @@ _OK, _NOT_FOUND = 200, 404
 
 
 class HttpService:
-    """A service with a base address. Use one instance per service, as the limits are the
-    service's."""
+    """A service with a base address. Use one instance per service: the limits apply to it."""
 
     def __init__(
         self,
@@ -50,17 +49,16 @@ class HttpService:
     async def get(
         self, path: str, shape: type[T], *, refresh: bool = False, **query: str
     ) -> T | None:
-        """Return the JSON at `path`. None: the service says there is no such thing (404).
+        """Return the JSON at `path`. None: HTTP status 404.
 
-        `refresh`: ask, whatever it said before.
-
-        Raises UpstreamError for everything else that is not an answer: time-out, refusal, other
-        status, other shape, our own limit reached, or an open circuit breaker.
+        `refresh`: send the request even if an answer is cached. Raises UpstreamError for a
+        time-out, a refused connection, another status or shape, an exhausted rate limit, or an open
+        circuit breaker.
         """
-        asked: tuple[Any, ...] = (path, shape, tuple(sorted(query.items())))
+        request: tuple[Any, ...] = (path, shape, tuple(sorted(query.items())))
         if refresh:
-            self._cached.cache_invalidate(*asked)
-        return cast(T | None, await self._cached(*asked))
+            self._cached.cache_invalidate(*request)
+        return cast(T | None, await self._cached(*request))
 
     async def _fetch(self, path: str, shape: Any, query: tuple[tuple[str, str], ...]) -> object:
         if not self._limiter.has_capacity():
@@ -101,8 +99,10 @@ class HttpService:
 
 
 class CircuitBreaker:
-    """Counts failures in a row. At `failures` of them it opens for `open_s` seconds; the first
-    failure after that opens it again, a success closes it."""
+    """Circuit breaker: after `failures` failures in a row it opens for `open_s` seconds.
+
+    The next failure opens it again, a success closes it.
+    """
 
     def __init__(
         self,
@@ -119,11 +119,11 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """True if the service is not to be asked now."""
+        """True if the service must not be queried now."""
         return self._monotonic_s() < self._open_until_s
 
     def note_success(self) -> None:
-        """Close it."""
+        """Close the breaker."""
         self._failed = 0
 
     def note_failure(self) -> None:

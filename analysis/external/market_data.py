@@ -45,7 +45,7 @@ class MarketData:
 
     @property
     def aggregator_name(self) -> str:
-        """Return the name of the service that `token_price` asks."""
+        """Name of the service that `token_price` queries."""
         return "DefiLlama" if self._aggregator == "defillama" else "DexScreener"
 
     async def token_price(self, chain: Chain, token: Address) -> float | None:
@@ -113,7 +113,7 @@ async def _by_parts(
     size: int,
     ask: Callable[[Sequence[Hash32]], Awaitable[dict[Hash32, T]]],
 ) -> dict[Hash32, T]:
-    """Query part by part. After a failure the rest is skipped, as it would likely fail too."""
+    """Query in chunks. After a failure the rest is skipped, as it would likely fail too."""
     found: dict[Hash32, T] = {}
     for start in range(0, len(pool_ids), size):
         answer = await _or_none(ask(pool_ids[start : start + size]))

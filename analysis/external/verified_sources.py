@@ -26,7 +26,7 @@ class _Source(msgspec.Struct, frozen=True):
 
 class _Answer(msgspec.Struct, frozen=True):
     result: tuple[_Source, ...] | str
-    """A string for an error: the rate limit, a wrong key."""
+    """Text of an error: the rate limit, a wrong key."""
 
 
 class Sources:
@@ -56,8 +56,7 @@ class Sources:
     async def is_verified(
         self, chain_id: int, contract: Address, *, refresh: bool = False
     ) -> bool | None:
-        """True if the source is verified by one service; False if every queried service says it is
-        not.
+        """True if one service has the verified source, False if every queried service lacks it.
 
         `refresh`: send the requests even if an answer is cached. None: no service was queried, or
         one did not answer and none has the source.

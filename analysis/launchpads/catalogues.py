@@ -1,5 +1,6 @@
-"""Search of platforms whose token list can only be read by index: one `eth_call` with a state
-override iterates over it on the node.
+"""Search of platforms' token lists that can only be read by index.
+
+One `eth_call` with a state override iterates over the list on the node.
 
 It begins with the newest entry and ends when the gas does, so the oldest entries of a very long
 list are not read. Source: probes/Walker.sol.
@@ -23,8 +24,8 @@ _GAS = 15_000_000
 """Gas of one search: nodes with EIP-7825 refuse more than 2**24. Several hundred entries fit."""
 
 _WALKER: Final = low_address(int(topic_of("Walker"), 16))
-"""Where the probe stands: the same in every analysis, so that a recorded one can be replayed. Only
-contracts of configured platforms are called from there."""
+"""Address of the probe contract. Constant, so that recorded analyses replay. It calls contracts of
+configured platforms only."""
 
 Finding = Literal["listed", "absent", "unseen", "silent", "unread"]
 """absent: it is in no entry. unseen: in none of those that were read. silent: no such contract.

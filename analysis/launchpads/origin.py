@@ -185,11 +185,11 @@ def _claim(inquiry: OriginQuestions, pad: Launchpad, named: Reply) -> RegistryQu
     """Return the query of the issuer that the token names. None: it names none, or one that is
     queried anyway."""
     issuer = decode_address(named)
-    asked = {question.at for question in inquiry.questions}
-    if issuer is None or issuer in (ZERO_ADDRESS, inquiry.token) or issuer in asked:
+    queried = {question.at for question in inquiry.questions}
+    if issuer is None or issuer in (ZERO_ADDRESS, inquiry.token) or issuer in queried:
         return None
     return RegistryQuestion(pad=pad, registry=pad.registry[0], at=issuer, is_claimed=True)
 
 
 def _names(search: LogSearch) -> str:
-    return ", ".join(dict.fromkeys(pad.slug for pad, _ in search.told))
+    return ", ".join(dict.fromkeys(pad.slug for pad, _ in search.platforms))

@@ -48,8 +48,8 @@ class RegistryRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Nothing = Literal["denied", "silent", "unread"]
-"""denied: it does not know the token. silent: no such contract, or an answer of another form.
-unread: the node failed, so the answer is not known."""
+"""denied: the registry does not know the token. silent: no such contract, or an answer of another
+form. unread: the node failed."""
 
 Word = RegistryRecord | Nothing
 
@@ -71,8 +71,8 @@ class RegistryReads:
         self._batch = batch
         self._question = question
         self._token = token
-        asked = (token, question.at) if question.needs_proof else (token,)
-        self._replies = [batch.call(question.at, question.registry.read, one) for one in asked]
+        tokens = (token, question.at) if question.needs_proof else (token,)
+        self._replies = [batch.call(question.at, question.registry.read, one) for one in tokens]
 
     def read(self) -> Word:
         """Decode the answers."""

@@ -32,12 +32,12 @@ class LogSearch(msgspec.Struct, frozen=True, kw_only=True):
     """A log query for every platform that keeps its token in the same topic."""
 
     topic: int
-    told: tuple[tuple[Launchpad, CreationEvent], ...]
+    platforms: tuple[tuple[Launchpad, CreationEvent], ...]
 
     @property
     def from_block(self) -> int:
-        """Return the block below which nothing was announced."""
-        return min(pad.from_block or 0 for pad, _ in self.told)
+        """First block with announcements."""
+        return min(pad.from_block or 0 for pad, _ in self.platforms)
 
 
 class _Log(msgspec.Struct, frozen=True, rename="camel"):
@@ -65,7 +65,7 @@ def searches_for(pads: Iterable[Launchpad]) -> tuple[LogSearch, ...]:
     searches = (
         LogSearch(
             topic=topic,
-            told=tuple(
+            platforms=tuple(
                 (pad, event)
                 for pad in unasked
                 for event in pad.event
@@ -74,7 +74,7 @@ def searches_for(pads: Iterable[Launchpad]) -> tuple[LogSearch, ...]:
         )
         for topic in _TOPICS
     )
-    return tuple(search for search in searches if search.told)
+    return tuple(search for search in searches if search.platforms)
 
 
 def is_for_the_index(pad: Launchpad) -> bool:
@@ -114,7 +114,7 @@ class SightingRead:
                 emitter=Address(log.address.lower()),
                 block_number=None if log.block_number is None else int(log.block_number, 16),
             )
-            for pad, event in search.told
+            for pad, event in search.platforms
             for log in logs
             if log.address.lower() in pad.contracts
             and _is_of(event, log, topic=search.topic, token=self._token)
@@ -122,10 +122,10 @@ class SightingRead:
 
 
 def _logs_request(search: LogSearch, token: Address, *, to_block: int | None) -> RpcRequest:
-    topics = sorted({event.topic for _, event in search.told})
+    topics = sorted({event.topic for _, event in search.platforms})
     skipped: list[None] = [None] * (search.topic - 1)
     where = {
-        "address": sorted({contract for pad, _ in search.told for contract in pad.contracts}),
+        "address": sorted({contract for pad, _ in search.platforms for contract in pad.contracts}),
         "topics": [topics, *skipped, address_word(token)],
         "fromBlock": hex(search.from_block),
         "toBlock": "latest" if to_block is None else hex(to_block),

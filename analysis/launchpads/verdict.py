@@ -27,7 +27,7 @@ specification."""
 
 
 class IssuerOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a launch platform issued a token, which one, and by which signal that is known."""
+    """Launch platform of a token, with the signal that proves it."""
 
     is_launchpad: bool | None
     """None: a read failed, and no other signal is positive."""
@@ -55,15 +55,17 @@ class IssuerOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfirmationReads:
-    """The reads of the second batch: does the issuer that the token names know it? Nothing is read
-    where another signal has decided."""
+    """Reads of the second batch: confirmation by the issuer that the token names.
+
+    Nothing is read where another signal has decided.
+    """
 
     def __init__(self, batch: ReadBatch, lead: OriginEvidence) -> None:
         claims = lead.claims if lead.proof is None else ()
         self._registries = [(claim, RegistryReads(batch, claim, lead.token)) for claim in claims]
 
     def read(self) -> tuple[tuple[RegistryQuestion, Word], ...]:
-        """Return what each issuer says of the token."""
+        """Return the answer of each issuer about the token."""
         return tuple((claim, registry.read()) for claim, registry in self._registries)
 
 
@@ -75,8 +77,7 @@ def conclude(
     metadata: Metadata,
     has_pool: bool,
 ) -> IssuerOrigin:
-    """Conclude the verdict. `confirmed` is from `ConfirmationReads`; `has_pool` is about ordinary
-    pools.
+    """Return the verdict. `confirmed` is from `ConfirmationReads`, `has_pool` about ordinary pools.
 
     Analyses the code where it may be that of a minimal clone.
     """

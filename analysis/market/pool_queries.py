@@ -36,7 +36,7 @@ class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[Candidate, ...]
     """Entries of one contract whose positions are not yet summed: found by their creation events
     only (then without a state, and there may be very many), or the deepest of too many."""
-    is_all_asked: bool
+    is_complete: bool
     """False: a node refused a query for pools, so there may be more of them."""
 
 
@@ -144,6 +144,6 @@ class PoolReads:
         return PoolsFound(
             states=tuple(states.values()),
             unread=(*deepest, *unread.values()),
-            is_all_asked=not self._is_bounded
+            is_complete=not self._is_bounded
             and not any(events.is_refused for events in self._creations),
         )

@@ -23,33 +23,33 @@ from core.report.rows import RefusalRow
 _LOG = structlog.get_logger(__name__)
 
 _MOST_RUNS = 1_000
-"""Runs waiting or under way; beyond it a new token is rejected at once instead of queued."""
+"""Most runs that wait or are active. Beyond it, new tokens are rejected, not queued."""
 
 
 class KnownReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about a token before a request for its report."""
+    """Stored report and running analysis of a token."""
 
     report: Report | None
     """The last one, however old. None: there is none."""
     is_recent: bool
-    """True if a request gets that report, and causes no analysis."""
+    """True if a request gets that report and starts no analysis."""
     is_running: bool
-    """True if a request waits for an analysis that is under way, and causes none."""
+    """True if a request would join a running analysis."""
 
 
 AnalysisOutcome = Literal["settled", "refused", "node_failed", "failed"]
-"""settled: a report. refused: not admitted as a token. node_failed: a node did not answer, or not
-in time. failed: a fault of ours."""
+"""settled: a report. refused: not admitted as a token. node_failed: no answer of a node in time.
+failed: an internal error."""
 
 
 class AnalysisEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """One analysis that has ended."""
+    """A finished analysis."""
 
     chain: str
     """Slug."""
     outcome: AnalysisOutcome
     seconds: float
-    """From its start, not from the request: it may have waited for a slot before."""
+    """Run time, without the wait for a slot."""
 
 
 class ReportStorage(Protocol):
@@ -64,7 +64,7 @@ class ReportStorage(Protocol):
         ...
 
     async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
-        """Store that the token was not admitted, so that it is not analysed again at once."""
+        """Store that the token was not admitted, which delays its next analysis."""
         ...
 
 
@@ -83,14 +83,14 @@ class Scanner(Protocol):
 
 
 class _Run:
-    """One analysis under way."""
+    """One running analysis."""
 
-    def __init__(self, play: Callable[["_Run"], Coroutine[None, None, None]]) -> None:
+    def __init__(self, run: Callable[["_Run"], Coroutine[None, None, None]]) -> None:
         self.latest: Report | None = None
-        """The last report so far, while there is no outcome."""
+        """Latest report, until there is an outcome."""
         self.outcome: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
-        self.task = asyncio.create_task(play(self))
-        """Ends when the outcome has been stored."""
+        self.task = asyncio.create_task(run(self))
+        """Finishes when the outcome has been stored."""
 
 
 class Analyser:
@@ -99,18 +99,20 @@ class Analyser:
     def __init__(
         self,
         scanners: Mapping[str, Scanner],
-        shelf: ReportStorage,
+        storage: ReportStorage,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
         observe: Callable[[AnalysisEnd], None] = lambda _: None,
         show: Callable[[Report], None] = lambda _: None,
     ) -> None:
-        """`observe`: told of every analysis that ends, unless it is cancelled. `show`: of every
-        report of one under way, the last of which is settled."""
+        """`observe` is called at the end of each analysis that was not cancelled.
+
+        `show` is called with each report of a running one, the last of which is settled.
+        """
         self._observe = observe
         self._show = show
         self._scanners = scanners
-        self._shelf = shelf
+        self._storage = storage
         self._settings = settings
         self._now_s = now_s
         self._runs: dict[tuple[str, Address, bool], _Run] = {}
@@ -142,7 +144,7 @@ class Analyser:
         )
 
     async def recall(self, chain: str, token: Address) -> KnownReport:
-        """Return what is stored or under way; nothing is analysed. Raises StoreError."""
+        """Return what is stored or running, without an analysis. Raises StoreError."""
         stored = await self._read(self._scanners[chain], chain, token)
         return KnownReport(
             report=stored,
@@ -160,14 +162,14 @@ class Analyser:
         return run.outcome.result()
 
     def cancel(self, chain: str, token: Address, *, redecompile: bool) -> None:
-        """Cancel the run of a token, if there is one: whoever waits for it is cancelled, too."""
+        """Cancel the run of a token, and with it all callers that wait for it."""
         run = self._runs.get((chain, token, redecompile))
         if run is not None:
             run.task.cancel()
 
     @property
     def unfinished(self) -> int:
-        """Return the number of analyses that wait or are under way."""
+        """Number of analyses that wait or run."""
         return len(self._runs)
 
     async def aclose(self) -> None:
@@ -178,12 +180,12 @@ class Analyser:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self, scanner: Scanner, chain: str, token: Address) -> Report | None:
-        """Return the last report, after a write that is under way."""
+        """Return the last report, once pending writes are finished."""
         runs = (self._runs.get((chain, token, redecompile)) for redecompile in (False, True))
         writing = [run.task for run in runs if run is not None and run.outcome.done()]
         if writing:
             await asyncio.wait(writing, timeout=self._settings.wait_s)
-        return await self._shelf.read(scanner.chain_id, token)
+        return await self._storage.read(scanner.chain_id, token)
 
     def _is_recent(self, report: Report) -> bool:
         return is_recent(report, self._settings, now_s=self._now_s())
@@ -208,7 +210,7 @@ class Analyser:
         if len(self._runs) >= _MOST_RUNS:
             raise UpstreamError(service="analysis", reason="too many analyses are waiting")
         run = self._runs[key] = _Run(
-            lambda run: self._play(chain, scanner, token, run, redecompile=redecompile)
+            lambda run: self._run(chain, scanner, token, run, redecompile=redecompile)
         )
         run.task.add_done_callback(lambda _: self._leave(key, run))
         return run
@@ -227,7 +229,7 @@ class Analyser:
         else:
             _LOG.error("analysis failed", chain=key[0], token=key[1], exc_info=error)
 
-    async def _play(
+    async def _run(
         self, chain: str, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
     ) -> None:
         """Run the analysis, set the outcome and store it. An unsettled report is stored only if the
@@ -237,7 +239,7 @@ class Analyser:
             outcome: AnalysisOutcome = "settled"
             try:
                 report = await self._scan(scanner, token, run, redecompile=redecompile)
-            except Exception as error:  # noqa: BLE001 - told to all who wait
+            except Exception as error:  # noqa: BLE001 - passed on to every waiting caller
                 run.outcome.set_exception(error)
                 outcome = _outcome_of(error)
                 if isinstance(error, TokenRefusedError):
@@ -269,12 +271,12 @@ class Analyser:
     async def _keep(self, report: Report) -> None:
         token = report.token
         with _kept_going(token.chain_id, token.address):
-            await self._shelf.write(report)
+            await self._storage.write(report)
 
     async def _refuse(self, chain_id: int, token: Address, error: TokenRefusedError) -> None:
         refusal = RefusalRow(code=error.code, reason=error.reason, refused_at_s=int(self._now_s()))
         with _kept_going(chain_id, token):
-            await self._shelf.refuse(chain_id, token, refusal)
+            await self._storage.refuse(chain_id, token, refusal)
 
 
 def _outcome_of(error: Exception) -> AnalysisOutcome:

@@ -60,7 +60,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     is_every_pool_known: bool
     """False: there may be more. If no pool is known, pools then count as not resolved."""
     trades: Mapping[str, TradeResult | str]
-    """By Candidate.key; PENDING for simulations that are not finished."""
+    """Results by Candidate.key; PENDING for unfinished simulations."""
     transfer: TransferResult | None
     """None: not checked yet, or there was no wallet to check with."""
     transfer_checked_at_s: int | None
@@ -73,12 +73,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """None: not every condition is known."""
     creates_balances: bool | None = None
     liquidity_risk: LiquidityRisk | None = None
-    """None: not looked into."""
+    """None: not read."""
     openness: SourceFindings
     evidence: tuple[EvidenceRow, ...]
     state: tuple[StateWord, ...] | None = None
     shape: CodeShape | None = None
-    """Of the analysed code. None: not known."""
+    """Shape of the analysed code. None: not known."""
 
 
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:

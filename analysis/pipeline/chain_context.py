@@ -35,19 +35,16 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
     """Shared by all chains of a service."""
     capabilities: NodeCapabilities = msgspec.field(default_factory=NodeCapabilities)
     observe_stage: StageObserver | None = None
-    """None: nobody times the stages of analyses."""
+    """None: stages are not timed."""
     memory: ChainMemory = msgspec.field(default_factory=ChainMemory)
     is_replayable: bool = False
-    """An analysis has to follow from the node's answers alone: reads are sent one by one, and none
-    is given up for its time."""
+    """True if the node's answers alone must determine the analysis: reads are sent one by one,
+    without time limits."""
 
     def reader(
         self, block: Hash32, *, memory: Mapping[ContractRead, ReadAnswer] | None = None
     ) -> BlockReader:
-        """Return a reader of one block, for steps that send batches of reads by themselves.
-
-        `memory`: answers that are known already.
-        """
+        """Return a reader of one block. `memory`: known answers."""
         return BlockReader(
             self.node,
             block=block,

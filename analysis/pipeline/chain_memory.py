@@ -1,4 +1,4 @@
-"""Chain memory: facts about one chain that its analyses learn and share, each up to its own age.
+"""Facts about one chain that its analyses learn and share.
 
 None of them depends on the token that was analysed. For one event loop.
 """
@@ -32,16 +32,16 @@ _PROPOSERS_KEPT: Final = 16
 _MOST_CONTRACTS: Final = 1_024
 
 PRICE_AGE_S: Final = 3_600.0
-"""Most seconds that a native price, and where it came from, is believed."""
+"""Age in seconds at which a native price and its source expire."""
 
 CONTRACT_AGE_S: Final = 86_400.0
-"""Most seconds that facts of routers and stables are believed: some are behind proxies."""
+"""Age in seconds at which facts about routers and stables expire: some are behind proxies."""
 
 T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """One fact, believed for a while."""
+    """One fact that expires."""
 
     def __init__(self, age_s: float, now_s: Callable[[], float]) -> None:
         self._age_s = age_s
@@ -50,7 +50,7 @@ class Remembered(Generic[T]):
         self._until_s = 0.0
 
     def remember(self, value: T | None) -> None:
-        """Keep the fact from now on. None: it is not known any more."""
+        """Store the fact. None: forget it."""
         self._value, self._until_s = value, self._now_s() + self._age_s
 
     def recall(self) -> T | None:
@@ -59,12 +59,12 @@ class Remembered(Generic[T]):
 
 
 class ChainMemory:
-    """What analyses of one chain have learnt. A fact that is too old is as one never learnt."""
+    """Facts that analyses of one chain have learnt. Each expires."""
 
     def __init__(
         self, now_s: Callable[[], float] = monotonic, *, secret: str | None = None
     ) -> None:
-        """`secret`: what accounts and amounts are derived from. None: a new one."""
+        """`secret`: seed of accounts and amounts. None: a new one."""
         self._native_usd = Remembered[float](PRICE_AGE_S, now_s)
         self._has_oracle = Remembered[bool](PRICE_AGE_S, now_s)
         self._recent_tips = Remembered[tuple[int, int]](fee_market.REMEMBERED_S, now_s)
@@ -89,7 +89,7 @@ class ChainMemory:
 
     @property
     def has_oracle(self) -> bool:
-        """True if the oracle's last price was usable: pools need not be read beside it."""
+        """True if the oracle's last price was usable, so that pools need not be read as well."""
         return self._has_oracle.recall() is True
 
     # --- contracts ----------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class ChainMemory:
         return dict(self._routers)
 
     def remember_tiers(self, tiers: Mapping[Address, Tiers]) -> None:
-        """Keep fees and tick spacings by factory; `fee_tiers.unread` judges their age."""
+        """Keep fees and tick spacings by factory. They expire by `fee_tiers.unread`."""
         self._tiers |= tiers
 
     def recall_tiers(self) -> Mapping[Address, Tiers]:

@@ -35,8 +35,9 @@ async def read_token_conditions(
 async def read_hook_conditions(
     context: ChainContext, pools: Sequence[ValuedPool], *, block: Hash32
 ) -> dict[Address, CodeConditions]:
-    """Return the conditions of these pools' hooks: code, behind proxies too, then storage, in two
-    round trips for most.
+    """Return the conditions of these pools' hooks, with the storage that they read.
+
+    Takes two round trips for most: code, also behind proxies, then storage.
 
     A hook whose code could not be read, or can be replaced, has incomplete conditions. Never
     raises.
@@ -55,7 +56,7 @@ async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeC
         return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
     conditions = code.conditions
     if code.is_replaceable is not False:
-        # Whoever replaces the code changes every condition, and no field of the token tells.
+        # A replacement of the code changes every condition, and no field of the token shows it.
         conditions = msgspec.structs.replace(conditions, is_complete=False)
     return await _with_words(context, hook, conditions, block=block)
 
@@ -87,9 +88,10 @@ async def _with_words(
 async def read_accounts(
     context: ChainContext, callees: Sequence[Address], *, block: Hash32
 ) -> frozenset[Address]:
-    """Return those of these callees that are accounts: they have no code and have sent a
-    transaction, so that no contract can be created there. Never raises; one that could not be read
-    is left out."""
+    """Return the callees that are accounts. Never raises; unreadable ones are left out.
+
+    An account has no code and has sent a transaction, so that no contract can be created there.
+    """
     batch = ReadBatch(block)
     reads = {
         callee: (
@@ -124,7 +126,7 @@ def state_words(
     own: Iterable[Mapping[Hash32, int]],
     codes: Iterable[CodeConditions],
 ) -> tuple[StateWord, ...]:
-    """Return each word once, by contract and slot.
+    """Return the storage words that a report depends on, by contract and slot, each once.
 
     `own`: words of the token's slots, by slot. `codes`: contracts with the slots that their
     conditions read.

@@ -1,4 +1,4 @@
-"""Simulations of the conditions of trades, by pool: the token's own, and those of hooks."""
+"""Condition simulations by pool: the conditions of the token, and of the pool's hook."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,13 +20,13 @@ def write_condition_checks(
     first_round: FirstRound,
     pools: Sequence[ValuedPool],
     buys: Buys,
-    asked: CodeConditions,
+    token_conditions: CodeConditions,
     hooks: Mapping[Address, CodeConditions],
 ) -> list[ConditionSimulations | None]:
     """Return condition simulations by pool: the token's in the deepest one, a hook's in its own."""
     if not can_simulate(context):
         return [None] * len(buys.bought)
-    held = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
+    reserves = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
     known = {
         *(
             place
@@ -40,13 +40,13 @@ def write_condition_checks(
     found = []
     for at, (setup, bought) in enumerate(buys.bought):
         hook = hooks.get(setup.candidate.hooks) if setup.candidate.hooks else None
-        codes = [*([] if at else [asked]), *([hook] if hook else [])]
+        codes = [*([] if at else [token_conditions]), *([hook] if hook else [])]
         check = condition_check.write_simulations(
             setup,
             bought,
             codes,
             supply_raw=first_round.admitted.metadata.supply_raw,
-            pool_balance_raw=held[setup.candidate.key],
+            pool_balance_raw=reserves[setup.candidate.key],
             known=known,
             block_time_s=context.chain.block_time_s,
         )

@@ -32,16 +32,18 @@ class ExternalValuation(msgspec.Struct, frozen=True, kw_only=True):
 
     figures: Mapping[Hash32, PoolFigures] = {}
     prices: Mapping[Address, Price] = {}
-    """Of quote tokens that are no anchors."""
+    """Prices of quote tokens that are no anchors."""
     own: Mapping[Address, Price] = {}
-    """Of the token itself, where it has pools against such tokens."""
+    """Price of the token itself, where it has pools against such tokens."""
 
 
 async def appraise(
     context: ChainContext, state: MarketState, *, decimals: int
 ) -> ExternalValuation:
-    """Fetch values of the deepest V4 pools, as many as fit in one request, and prices of the
-    quote tokens and of the token. `decimals` are the token's."""
+    """Fetch values of V4 pools, and prices of the quote tokens and of the token.
+
+    The pools are the deepest, as many as fit in one request. `decimals` are the token's.
+    """
     if context.external is None:
         return ExternalValuation()
     v4 = [pool for pool in state.pools if venue_of(pool.candidate.dex).entries]
@@ -116,10 +118,10 @@ def value_figures(
     """
     amounts = {said.base: said.base_amount, said.quote: said.quote_amount}
     other = next((side for side in amounts if side and side != candidate.token), "")
-    held, price = amounts.get(other), prices.get(candidate.quote)
+    side_amount, price = amounts.get(other), prices.get(candidate.quote)
     # The native coin is listed under its own address or its wrapper's: both have one price.
-    if held is not None and price is not None and prices.get(Address(other)) == price:
-        side_usd = held * price.usd
+    if side_amount is not None and price is not None and prices.get(Address(other)) == price:
+        side_usd = side_amount * price.usd
         return PoolValue(liquidity_usd=2 * side_usd, quote_side_usd=side_usd)
     if said.base or said.liquidity_usd is None or not state.is_floor:
         return None

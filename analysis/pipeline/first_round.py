@@ -40,8 +40,8 @@ from config.burn import BURN_ADDRESSES
 from config.chains import Chain, Dex
 from core.evm.primitives import Address, BlockRef
 
-_HOLDERS_ASKED = 20
-"""Holders read. Some will turn out to be pools or owners, which is not known yet."""
+_MOST_HOLDERS = 20
+"""Holders that are read. Some turn out to be pools or owners later."""
 
 
 class HolderAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,11 +60,11 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     disguise: Disguise
     admitted: Admitted
     standard_slots: StandardSlots
-    """What proxy resolution starts from."""
+    """Start of proxy resolution."""
     memory: Mapping[ContractRead, ReadAnswer]
     """Answers to reads that proxy resolution may need next."""
     codes: tuple[bytes, ...]
-    """The token's own, and those found behind it."""
+    """Code of the token, and codes behind it."""
     burned: Burned
     owners: tuple[Address, ...]
     """Addresses that the owner getters returned."""
@@ -74,13 +74,13 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     """Pools against the anchors, from the index and from factories, each once."""
     unread: tuple[Candidate, ...]
     """Entries of one contract whose state has not been read yet."""
-    is_all_asked: bool
+    is_every_pool_read: bool
     """False: a node failed a read about pools, so there may be more of them."""
     holders: tuple[HolderAccount, ...]
-    """The largest of the index, largest first."""
+    """Largest indexed holders, largest first."""
     holdings: TopHolders
     lead: OriginEvidence
-    """Evidence so far of who issued the token."""
+    """Evidence of the token's issuer, as far as known."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""
 
@@ -124,7 +124,7 @@ async def run_first_round(
         native_usd=native_usd,
         states=found.states,
         unread=found.unread,
-        is_all_asked=found.is_all_asked,
+        is_every_pool_read=found.is_complete,
         holders=accounts,
         holdings=of_token.holders.read(
             {
@@ -183,7 +183,7 @@ class _TokenReads:
                 *pools,
                 *(question.at for question in self._inquiry.questions),
             ),
-            asked_already=self.accounts.addresses,
+            already_read=self.accounts.addresses,
         )
 
 
@@ -258,7 +258,7 @@ class _MarketReads:
         return PoolsFound(
             states=tuple(states.values()),
             unread=found.unread,
-            is_all_asked=found.is_all_asked and more.is_all_asked,
+            is_complete=found.is_complete and more.is_complete,
         )
 
 
@@ -291,7 +291,7 @@ def _possible_holders(chain: Chain, token: Address, known: IndexedFacts) -> list
     special = {token, *BURN_ADDRESSES, *(pool.pool for pool in known.pools), *chain.custodians}
     special |= set(creators_named(known))
     plain = (holder for holder, _ in known.holders if holder not in special)
-    return [holder for holder, _ in zip(plain, range(_HOLDERS_ASKED), strict=False)]
+    return [holder for holder, _ in zip(plain, range(_MOST_HOLDERS), strict=False)]
 
 
 class _AccountReads:
@@ -323,7 +323,7 @@ class _AccountReads:
 
 
 class _NewTiers:
-    """Reads of the fees and tick spacings that factories support, of those not read lately."""
+    """Reads of fees and tick spacings, from factories that were not read lately."""
 
     def __init__(
         self, batch: ReadBatch, context: ChainContext, known: IndexedFacts, *, to_block: int | None

@@ -32,7 +32,7 @@ def gather_facts(
     clock_state: ClockState,
     issued: IssuerFindings,
 ) -> Facts:
-    """Return what is known before any trade was simulated."""
+    """Return the facts that are known before trades are simulated."""
     reading = clock_state.reading
     interval_s = context.chain.clock_block_time_s
     return Facts(
@@ -69,8 +69,7 @@ def gather_facts(
 
 
 def _holder_kinds(first_round: FirstRound) -> tuple[EvidenceRow, ...]:
-    """Return which of the large holders are wallets and which contracts, by their code. Empty: none
-    was asked."""
+    """Return the large holders by kind: wallets or contracts. Empty: none was read."""
     if not first_round.holders:
         return ()
     body = {
@@ -99,8 +98,11 @@ def with_pools(
 async def owner_slots_of(
     reader: BlockReader, first_round: FirstRound, token: Address, code: DeployedCode
 ) -> OwnerSlots:
-    """Read them where they decide something: no owner getter answers, or the owner is a burn
-    address and the code compares the clock with storage."""
+    """Read the owner slots where they matter.
+
+    They do if no owner getter answers, or if the owner is a burn address and the code compares the
+    clock with storage.
+    """
     if not code.owner_slots and not code.packed_owners:
         return NO_SLOTS
     is_gone = bool(first_round.owners) and all(

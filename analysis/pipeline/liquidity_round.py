@@ -1,4 +1,4 @@
-"""Who can withdraw the liquidity of a token's pools, for its verdict, on the analysed block."""
+"""Liquidity risk of a token's pools on the analysed block, for the verdict."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ from core.errors import UpstreamError
 from core.evm.primitives import BlockRef
 
 _MOST_POOLS: Final = 3
-"""Pools that are looked at, deepest first; what the others are worth counts as not known."""
+"""Pools whose holders are read, deepest first. The others' value counts as not known."""
 
 WAIT_S: Final = 5.0
-"""Seconds that a node has for it: old events take long on some, and the rest of the analysis does
-not depend on them."""
+"""Time limit for the node in seconds: some are slow with old events, which the rest of the analysis
+does not need."""
 
 
 async def find_liquidity_risk(
@@ -37,8 +37,8 @@ async def find_liquidity_risk(
 ) -> LiquidityRisk | None:
     """Return the risk. `made`: block of a pool's creation, by Candidate.key, where it is known.
 
-    None: the deployment does not ask it of this token, or there is no pool. A node that does not
-    tell, or not in time, makes it `unknown`.
+    None: switched off for this token, or there is no pool. `unknown`: the node did not answer in
+    time.
     """
     if context.settings.liquidity_holders == "never" or not pools:
         return None
@@ -46,8 +46,8 @@ async def find_liquidity_risk(
     try:
         async with asyncio.timeout(limit):
             ages = await _find_ages(context, pools, made, block=block)
-            asked = [pool for pool in pools[:_MOST_POOLS] if _is_asked(context, ages, pool)]
-            owned = await _find_owners(context, asked, parties, made, block=block)
+            due = [pool for pool in pools[:_MOST_POOLS] if _is_due(context, ages, pool)]
+            owned = await _find_owners(context, due, parties, made, block=block)
     except (TimeoutError, UpstreamError):
         return "unknown"
     found: dict[str, LiquidityShares] = {one.candidate.key: one.ownership for one in owned}
@@ -56,16 +56,16 @@ async def find_liquidity_risk(
             liquidity_usd=pool.value.liquidity_usd,
             age=ages[pool.candidate.key],
             ownership=found.get(pool.candidate.key),
-            is_exempt=not _is_asked(context, ages, pool),
+            is_exempt=not _is_due(context, ages, pool),
         )
         for pool in pools
     )
     return combine_risk(weighed, now_s=block.time_s)
 
 
-def _is_asked(context: ChainContext, ages: Mapping[str, PoolAge], pool: ValuedPool) -> bool:
-    asks_all = context.settings.liquidity_holders == "always"
-    return asks_all or ages[pool.candidate.key] != "old"
+def _is_due(context: ChainContext, ages: Mapping[str, PoolAge], pool: ValuedPool) -> bool:
+    is_always = context.settings.liquidity_holders == "always"
+    return is_always or ages[pool.candidate.key] != "old"
 
 
 async def _find_ages(
@@ -75,8 +75,10 @@ async def _find_ages(
     *,
     block: BlockRef,
 ) -> dict[str, PoolAge]:
-    """Return the age of each pool; the node is asked about the deepest that the index has not got.
-    Raises UpstreamError."""
+    """Return the age of each pool. Raises UpstreamError.
+
+    The node is queried for the deepest pools that the index lacks.
+    """
     block_s = context.chain.block_time_s
     ages: dict[str, PoolAge] = {}
     for pool in pools:

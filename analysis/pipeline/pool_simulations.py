@@ -1,4 +1,4 @@
-"""Simulations of a pool beside one buy and one sale: sales in parts, later, and after a crowd.
+"""Further simulations of a pool: sales in parts, later sales, and sales after a crowd.
 
 Inputs: the trade setup and the results of the buys. Output: `PoolFindings`. A census of sales by
 real holders in the deepest pool goes to the evidence only, because today's holders are no sample of
@@ -57,8 +57,7 @@ _Found = TypeVar("_Found")
 
 
 class PoolSimulations(msgspec.Struct, frozen=True, kw_only=True):
-    """The simulations of one pool, ready to be sent. None: the state to simulate from is
-    missing."""
+    """Simulations of one pool. None: the state to simulate from is missing."""
 
     setup: TradeSetup
     bought: Bought
@@ -98,8 +97,7 @@ def can_simulate(context: ChainContext) -> bool:
 def write_opening(
     context: ChainContext, first_round: FirstRound, setup: TradeSetup
 ) -> CrowdOpening | None:
-    """Return the crowd's buys, simulated beside the first buys. None: the node does not
-    simulate."""
+    """Return the crowd's buys, simulated with the first buys. None: the node does not simulate."""
     if not can_simulate(context):
         return None
     return crowd.write_opening(
@@ -116,8 +114,10 @@ def write_simulations(
     *,
     has_size_limit: bool,
 ) -> PoolSimulations:
-    """Return the simulations of one pool; `has_size_limit`: code may revert a sale for its size, so
-    it is tried in parts."""
+    """Return the simulations of one pool.
+
+    `has_size_limit`: code may revert a sale for its size, so it is tried in parts.
+    """
     written = PoolSimulations(setup=setup, bought=bought)
     if not can_simulate(context):
         return written
@@ -165,7 +165,7 @@ def with_census(
 def read_simulations(
     written: PoolSimulations, results: Sequence[SimulationResult | NotSimulated]
 ) -> PoolFindings:
-    """Read the results; a simulation that was not run leaves None."""
+    """Read the results. A simulation that was not run leaves None."""
     key, read_next = written.setup.candidate.key, _ResultReader(results)
     in_parts = read_next(
         written.parts, partial_sales.read_result, f"sell_in_parts:{key}", partial_sales.VERSION
@@ -192,7 +192,7 @@ def read_simulations(
 
 
 class _ResultReader:
-    """Takes the next result for each simulation that was written, in the order of `jobs`."""
+    """Reader of the results of written simulations, in the order of `jobs`."""
 
     def __init__(self, results: Sequence[SimulationResult | NotSimulated]) -> None:
         self._results = iter(results)

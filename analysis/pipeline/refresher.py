@@ -1,4 +1,4 @@
-"""What background jobs ask of analysis, in one process or over several."""
+"""Interface of analysis for background jobs, in one process or a fleet."""
 
 from typing import Protocol
 
@@ -8,10 +8,10 @@ from core.report.report import Report
 
 
 class Refresher(Protocol):
-    """Analyses tokens now, each once at a time."""
+    """Analyses tokens at once; one run per token at a time."""
 
     async def recall(self, chain: str, token: Address) -> KnownReport:
-        """Return what is stored or under way; nothing is analysed. Raises StoreError."""
+        """Return what is stored or running, without an analysis. Raises StoreError."""
         ...
 
     async def refresh(self, chain: str, token: Address, *, redecompile: bool = False) -> Report:

@@ -1,4 +1,4 @@
-"""Which stored reports answer a request, by their age."""
+"""Age limits of stored reports that answer a request."""
 
 from analysis.scenarios.trade import transfer
 from config.settings_model import AnalysisSettings
@@ -6,7 +6,7 @@ from core.report.report import Report
 
 
 def is_recent(report: Report, settings: AnalysisSettings, *, now_s: float) -> bool:
-    """True if a request gets the report, and causes no analysis."""
+    """True if a request gets the report and starts no analysis."""
     token = report.token
     checked_at_s = token.transfer_checked_at_s
     is_recheck_due = (

@@ -2,15 +2,15 @@
 
 1. first round: admission, burned supply, owner getters, the code behind a proxy, prices, pools
    and their reserves, the balance slots
-2. simulation: the transfer check and the buys; beside them, where the code asks for it, the
+2. simulation: the transfer check and the buys; in parallel, where the code needs it, the
    owner-check slots, the contract's clock, the slots compared with it, and those that decide caps
                                                                  -> first report, trades pending
 3. simulation: the sales, and the theft checks on a holder's tokens      -> settled report
 
-More are needed where the node packs no reads or simulates nothing, where a read needs much gas, for
-an unusual proxy, for V4 pools known only by creation events, once for unconfigured fees, and where
-sales are refused, to ask if the owner can sell. Who holds the liquidity takes two of a pair, three
-or four of positions, beside those of the second and third; a pool of unknown age one more.
+More round trips are needed if the node packs no reads or simulates nothing, if a read needs much
+gas, for an unusual proxy, for V4 pools known only by creation events, once for unconfigured fees,
+and for the owner's sale where sales are refused. Liquidity holders take two for a pair and three or
+four for positions, in parallel with the second and third; a pool of unknown age takes one more.
 """
 
 from collections.abc import AsyncIterator

@@ -36,9 +36,9 @@ class MarketState(msgspec.Struct, frozen=True, kw_only=True):
     quote_decimals: Mapping[Address, int] = {}
     """Decimals of those tokens."""
     is_complete: bool
-    """False: there may be more pools, which could not be found, read or priced."""
+    """False: some pools may not have been found, read or priced."""
     wallets: tuple[Wallet, ...]
-    """Whose tokens simulations may move: a funded wallet where one can be made, then holders."""
+    """Wallets whose tokens simulations may move: a funded one where possible, then holders."""
 
 
 class _Created(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ async def run_second_round(
                 if state is not None and pool.quote in decimals
             ),
             quote_decimals=decimals,
-            is_complete=first_round.is_all_asked
+            is_complete=first_round.is_every_pool_read
             and not created.is_bounded
             and _is_all_known(context, states, first_round.native_usd),
             wallets=_wallets(first_round, token, [pool.holder for pool, _ in states]),

@@ -43,10 +43,10 @@ def round_trips(stages: Sequence[Stage[State]]) -> dict[int, tuple[str, ...]]:
 async def running(
     stages: Sequence[Stage[State]], state: State, *, observe: StageObserver | None = None
 ) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
-    """Run the stages; yield a function that waits for the stage of a name, and raises what it, or a
-    stage that it needs, has raised. What still runs at the end of the block is cancelled.
+    """Run the stages, and yield a function that waits for a stage by its name.
 
-    `observe`: told of every stage that has ended without an error.
+    It raises the error of that stage or of one that it needs. Stages that still run at the end of
+    the block are cancelled. `observe` is called for each stage that ends without an error.
     """
     tasks: dict[str, asyncio.Task[None]] = {}
     for stage in stages:

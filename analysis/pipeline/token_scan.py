@@ -1,4 +1,4 @@
-"""State of one token analysis, and the stages that fill it; `scan.STAGES` says what needs what."""
+"""State of one token analysis, and the stages that fill it. `scan.STAGES` has their order."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -50,12 +50,12 @@ from core.report.report import EvidenceRow, Report
 
 
 class TokenScan:
-    """One analysis under way. An attribute is set by the stage that its method is."""
+    """One running analysis. Each stage is a method, and sets the attributes that it finds."""
 
     newest: BlockRef | None
     """None: the first round reads it inside a packed call."""
     known: IndexedFacts
-    """Deleted by the first round, which uses it: rows of very many pools take much memory."""
+    """Deleted after the first round: rows of very many pools take much memory."""
     no_wallet_at_s: int | None
     first_round: FirstRound
     state: MarketState
@@ -86,8 +86,8 @@ class TokenScan:
     settled_report: Report
 
     def __init__(self, context: ChainContext, token: Address, *, redecompile: bool) -> None:
-        """`redecompile`: repeat the static analysis even if its results are stored, and ask for
-        published sources whatever was said of them before."""
+        """`redecompile`: repeat the static analysis and the search for published sources, even if
+        their results are stored."""
         self.context = context
         self.token = token
         self.redecompile = redecompile
@@ -95,7 +95,7 @@ class TokenScan:
     # --- first round trip ---------------------------------------------------------------------
 
     async def read_index(self) -> None:
-        """Read what the index has of the token, and the head where it must be known beforehand."""
+        """Read the token's indexed facts, and the head where it must be known beforehand."""
         context = self.context
         self.newest = await _newest_block(context)
         anchors = (anchor.address for anchor in context.chain.anchors)
@@ -145,7 +145,7 @@ class TokenScan:
         )
 
     async def find_sources(self) -> None:
-        """Ask services whether the source is published."""
+        """Query services for a published source."""
         external = self.context.external
         self.openness = await find_openness(
             external.sources if external else None,
@@ -156,7 +156,7 @@ class TokenScan:
         )
 
     async def ask_prices(self) -> None:
-        """Ask market-data services for what the chain's own pools do not value."""
+        """Query market-data services for values that the chain's own pools lack."""
         decimals = self.first_round.admitted.metadata.decimals
         self.appraisal = await appraise(self.context, self.state, decimals=decimals)
 
@@ -200,7 +200,7 @@ class TokenScan:
         self.stored = await read_stored(reader, self.token, self.code.hints.stored)
 
     async def read_issuer(self) -> None:
-        """Ask launch platforms whether the token is theirs, and for its bonding curves."""
+        """Query launch platforms for the token and its bonding curves."""
         self.issue = await read_issue(
             self.context, self.first_round, self.token, has_pool=bool(self.state.pools)
         )
@@ -295,7 +295,7 @@ class TokenScan:
         )
 
     async def weigh_liquidity(self) -> None:
-        """Find out whether much of the liquidity can leave, where the deployment asks for it."""
+        """Find the risk that liquidity is withdrawn, where the deployment enables it."""
         self.liquidity_risk = await find_liquidity_risk(
             self.context,
             self.state.pools,

@@ -64,9 +64,9 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
     """Results of the second simulation round: sales, transfers by a buyer, and condition checks."""
 
     trades: dict[str, TradeResult]
-    """By Candidate.key."""
+    """Results by Candidate.key."""
     transfer: TransferResult | None
-    """Of the buyer, where there was one; else of the first round."""
+    """Transfer of the buyer, where there was one; else of the first round."""
     untested_conditions: bool | None
     """True if a pool has any. None: not known for one of the pools, or nothing was traded."""
     evidence: tuple[EvidenceRow, ...]
@@ -124,12 +124,12 @@ class _BuyRound(msgspec.Struct, frozen=True, kw_only=True):
     setups: Sequence[TradeSetup]
     refused: dict[str, TradeResult]
     buys: Sequence[Sequence[BuySimulation]]
-    """By setup."""
+    """Buys by setup."""
     probe: CallHandle | None
     """Reads the base fee within the first buy. None: no buy, or the base fee is known."""
     transfers: Sequence[TransferSimulation]
     openings: Sequence[CrowdOpening | None]
-    """By setup. None: the node does not simulate."""
+    """Openings by setup. None: the node does not simulate."""
     reaches: Sequence[ReachSimulation]
 
     @property
@@ -189,11 +189,10 @@ async def simulate_sales(
     static: StaticFindings,
     checks: Sequence[ConditionSimulations | None],
 ) -> Sales:
-    """Simulate sales of the bought tokens (at once, in parts, later, after others) and a transfer,
-    in one round trip.
+    """Simulate sales of the bought tokens (whole, in parts, later, after others) and a transfer.
 
-    `wallets`: includes the real holders, who sell for the census. `special`: wallets whose transfer
-    does not count, because the code may treat them differently. `static`: static findings.
+    Takes one round trip. `wallets`: includes the real holders, which sell for the census.
+    `special`: wallets whose transfer does not count, because the code may treat them differently.
     `checks`: condition simulations, one for each bought pool. Raises UpstreamError.
     """
     written = _write_sale_round(context, first_round, buys, static=static, checks=checks)
@@ -350,9 +349,9 @@ def _has_size_limit(static: StaticFindings) -> bool:
 
 
 def combine_pool_trades(
-    bought: Bought, sold: Sold, found: PoolFindings, asked: ConditionFindings
+    bought: Bought, sold: Sold, found: PoolFindings, conditions: ConditionFindings
 ) -> TradeResult:
-    """Combine the sale at the pinned state with later and other sales; if it reverts, they stay
+    """Combine the sale at the pinned state with later and other sales. If it reverts, those stay
     None."""
     if isinstance(sold.outcome, Refused) and isinstance(found.by_permit2, Passed):
         # Findings of sales through the usual router do not hold for sales through Permit2.
@@ -367,11 +366,15 @@ def combine_pool_trades(
     return TradeResult(
         buy=bought.outcome,
         sell=sold.outcome,
-        sell_blocked_later=True if asked.blocked_later else later,
-        sell_tax_rises=None if is_heavy else either(*rises, asked.tax_rises) if rises else None,
+        sell_blocked_later=True if conditions.blocked_later else later,
+        sell_tax_rises=None
+        if is_heavy
+        else either(*rises, conditions.tax_rises)
+        if rises
+        else None,
         sell_depends_on_size=sold.depends_on_size,
-        sell_depends_on_conditions=None if is_heavy else asked.depends_on_conditions,
-        sell_blocked_after_others=True if asked.blocked_after_others else after,
+        sell_depends_on_conditions=None if is_heavy else conditions.depends_on_conditions,
+        sell_blocked_after_others=True if conditions.blocked_after_others else after,
     )
 
 

@@ -1,7 +1,6 @@
-"""Contracts of ours that are put on a node's stage by code override, and never deployed.
+"""Probe contracts, placed in calls by code override and never deployed.
 
-Each is committed as source and as the runtime code that solc makes of it; a test compiles the
-source again and compares.
+Each is committed as source and as runtime code; a test compiles the source and compares.
 """
 
 from functools import cache

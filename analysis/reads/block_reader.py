@@ -12,7 +12,7 @@ from core.evm.primitives import Hash32
 
 
 class BlockReader:
-    """A node at one block, for steps that send reads by themselves."""
+    """A node at one block, for steps that send their own reads."""
 
     def __init__(
         self,
@@ -23,8 +23,8 @@ class BlockReader:
         memory: Mapping[ContractRead, ReadAnswer] | None = None,
         is_patient: bool = False,
     ) -> None:
-        """`capabilities` None: reads are not packed. `memory`: answers that are known already.
-        `is_patient`: no read is given up for its time."""
+        """`capabilities` None: reads are not packed. `memory`: known answers. `is_patient`: time
+        limits are ignored."""
         self._node = node
         self._is_patient = is_patient
         self._block = block
@@ -40,7 +40,9 @@ class BlockReader:
         await batch.send(self._node, self._capabilities)
 
     async def send_within(self, batch: ReadBatch, seconds: float) -> None:
-        """Send the batch, as `send`, and give it up after so many seconds, unless the reader is
-        patient. Raises UpstreamError, TimeoutError."""
+        """Send the batch with a time limit, which a patient reader ignores.
+
+        Raises UpstreamError, TimeoutError.
+        """
         async with asyncio.timeout(None if self._is_patient else seconds):
             await self.send(batch)

@@ -1,8 +1,8 @@
 """Reads of storage words of very many contracts, and of balances, in few calls.
 
-Each contract's code is replaced, for one eth_call, by a loop that returns the slots in its
-calldata, and the probe contract Reader calls them one after the other. Words that come back so are
-those of eth_getStorageAt.
+For one eth_call, each contract's code is replaced by a loop that returns the slots named in its
+calldata, and the probe contract Reader calls them in turn. The words equal those of
+eth_getStorageAt.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _LOADER: Final = "0x60005b3681101560155780355481526020016002565b366000f3"
 that is younger than Frontier."""
 
 _AT: Final = Address("0x" + "a55a" * 10)
-"""Where the code of Reader is put: nobody has the key of it."""
+"""Address at which the code of Reader is placed. It has no known key."""
 
 _WORD_GAS: Final = 2_300
 _CALL_GAS: Final = 12_000
@@ -38,14 +38,14 @@ _MOST_PLAIN: Final = 500
 
 
 class WordsRead(msgspec.Struct, frozen=True, kw_only=True):
-    """Slots of one contract. Both texts are of 32 bytes a slot."""
+    """Slots of one contract, 32 bytes each."""
 
     contract: Address
     slots: bytes
 
 
 class BalanceRead(msgspec.Struct, frozen=True, kw_only=True):
-    """What an account has of a token."""
+    """Token balance of an account."""
 
     token: Address
     account: Address
@@ -78,8 +78,10 @@ async def fetch_bulk(node: Node, reads: Sequence[BulkRead], *, block: Hash32) ->
 
 
 def _packs(reads: Sequence[BulkRead]) -> Iterator[list[int]]:
-    """Yield the places of the reads that go together. A call in which a token's code is replaced
-    asks for no balance."""
+    """Yield the indexes of reads that share a call.
+
+    Balances are not read in calls that replace a token's code.
+    """
     for kind in (WordsRead, BalanceRead):
         pack: list[int] = []
         gas = 0
@@ -125,15 +127,15 @@ async def _fetch_plainly(
     *,
     block: Hash32,
 ) -> None:
-    """Read one by one what the node did not answer together, as far as that is affordable."""
-    asked: list[tuple[int, CallRead | SlotRead]] = []
+    """Read one by one, up to a bound, what the node did not answer in bulk."""
+    singles: list[tuple[int, CallRead | SlotRead]] = []
     for at in left:
-        asked += ((at, one) for one in _single_reads(reads[at]))
-    asked = asked[:_MOST_PLAIN]
-    requests = [read_request(one, block=block) for _, one in asked]
+        singles += ((at, one) for one in _single_reads(reads[at]))
+    singles = singles[:_MOST_PLAIN]
+    requests = [read_request(one, block=block) for _, one in singles]
     answers: Sequence[RpcAnswer] = await node.batch(requests) if requests else []
     words: dict[int, list[bytes]] = {}
-    for (at, one), answer in zip(asked, answers, strict=True):
+    for (at, one), answer in zip(singles, answers, strict=True):
         reply = read_answer(one, answer)
         if not isinstance(reply, NodeFault | NoAnswer):
             words.setdefault(at, []).append(reply)

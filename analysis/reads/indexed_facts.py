@@ -43,7 +43,7 @@ class IndexedFacts(msgspec.Struct, frozen=True, kw_only=True):
     holders: tuple[tuple[Address, RawAmount], ...] = ()
     """Largest first, by indexed transfers; may be incomplete, so balances are read again."""
     past: TransferHistory = TransferHistory()
-    """Where the amounts of the holders come from."""
+    """Source of the holders' amounts."""
     creator: Address | None = None
     """Sender of the transaction that created the token, once that was final. None: not known."""
     no_wallet_at_s: int | None = None

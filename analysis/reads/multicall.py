@@ -103,10 +103,10 @@ def read_pack(answer: RpcAnswer, *, count: int) -> tuple[ReadIdentity, list[Read
 
 
 def reply_of(step: PackStep, result: ReadResult) -> Reply | None:
-    """Return the reply that the node gives to this read alone. None: not known from the pack.
+    """Return the node's reply to this read alone. None: the pack does not show it.
 
-    Code that begins with EF is an account's delegation (EIP-7702), which some EVMs show to a
-    contract otherwise than over JSON-RPC.
+    Code that begins with EF is an account's delegation (EIP-7702), of which some EVMs show a
+    contract another form than JSON-RPC.
     """
     if isinstance(step.read, CodeRead) and result.data.startswith(_DELEGATED):
         return None
@@ -119,7 +119,7 @@ def reply_of(step: PackStep, result: ReadResult) -> Reply | None:
 
 
 def fits(steps: Sequence[PackStep]) -> bool:
-    """True if one pack may have so many steps."""
+    """True if the steps fit in one pack."""
     return len(steps) <= _MOST_STEPS
 
 
@@ -166,11 +166,11 @@ def _decode(reply: bytes, count: int) -> tuple[ReadIdentity, list[ReadResult]]:
     number, time_s, parent, proposer = (
         reply[start : start + WORD] for start in range(0, _IDENTITY_BYTES, WORD)
     )
-    at, told = _IDENTITY_BYTES, []
+    at, results = _IDENTITY_BYTES, []
     for _ in range(count):
         status, length = ReadStatus(reply[at]), int.from_bytes(reply[at + 1 : at + _ENTRY_BYTES])
         at += _ENTRY_BYTES + length
-        told.append(ReadResult(status=status, data=reply[at - length : at]))
+        results.append(ReadResult(status=status, data=reply[at - length : at]))
     if at != len(reply):
         raise ValueError(at)
     identity = ReadIdentity(
@@ -179,4 +179,4 @@ def _decode(reply: bytes, count: int) -> tuple[ReadIdentity, list[ReadResult]]:
         parent_hash=Hash32("0x" + parent.hex()),
         proposer=Address("0x" + proposer[12:].hex()),
     )
-    return identity, told
+    return identity, results

@@ -91,8 +91,8 @@ class ReadBatch:
     def code(
         self, address: Address | AnswerAddress, *, first_bytes: int | None = None
     ) -> Handle[bytes]:
-        """Add a read of runtime code; empty for an account. `first_bytes`: the code may be cut to
-        so many."""
+        """Add a read of runtime code; empty for an account. `first_bytes`: length to which the code
+        may be cut."""
         read = CodeRead(address=address)
         return Handle(self._exchange.add(read, first_bytes=first_bytes), _bytes_of)
 

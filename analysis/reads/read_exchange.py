@@ -32,7 +32,7 @@ _FEWEST = 3
 """Reads that are worth a pack; fewer go alone."""
 
 _LONGEST_DATA = 8_191
-"""Bytes of calldata: 16 KiB of JSON. A larger read needs the gas of a call of its own."""
+"""Bytes of calldata: 16 KiB of JSON. A larger read needs the gas of a separate call."""
 
 _Key = tuple[Address | None, bool]
 
@@ -41,7 +41,7 @@ class ReadPack(msgspec.Struct, kw_only=True):
     """Reads of one multicall, with their indices in the batch."""
 
     at: Address
-    """Where the code of Reader is put: the contract whose slots it reads, or an unused address."""
+    """Address of the code of Reader: the contract whose slots it reads, or an unused one."""
     overrides: dict[Address, dict[str, object]] = {}
     """State that the reads are made on, besides that code."""
     steps: list[PackStep] = []
@@ -129,7 +129,7 @@ _LATEST = "latest"
 
 
 class ReadExchange:
-    """The reads and other requests of one batch on one block, and what was answered so far."""
+    """Reads and other requests of one batch on one block, with the answers so far."""
 
     def __init__(
         self,
@@ -197,11 +197,11 @@ class ReadExchange:
         packs = self._packs() if is_packing else []
         alone = self._plain({index for pack in packs for index in pack.indices})
         pack_requests = [pack.request(self._pack_block()) for pack in packs]
-        asked = [*self._requests, *alone.values(), *pack_requests]
-        if not asked:
+        requests = [*self._requests, *alone.values(), *pack_requests]
+        if not requests:
             return
-        answers = await node.batch(asked)
-        plain_from, packs_from = len(self._requests), len(asked) - len(packs)
+        answers = await node.batch(requests)
+        plain_from, packs_from = len(self._requests), len(requests) - len(packs)
         self.results.update(enumerate(answers[:plain_from]))
         self._note_plain(alone, answers[plain_from:packs_from])
         left = self._take_all(packs, answers[packs_from:])

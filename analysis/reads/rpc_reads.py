@@ -10,7 +10,7 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 
 class NodeFault(msgspec.Struct, frozen=True, kw_only=True):
-    """A read that the node failed. Whoever needs its value raises UpstreamError."""
+    """A read that the node failed. `ReadBatch` raises UpstreamError where its value is needed."""
 
     reason: str
     is_refusal: bool
@@ -23,7 +23,7 @@ class NodeFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ReadAnswer = Reply | NodeFault
-"""Returned bytes, runtime code, or the 32 bytes of a slot; else whose failure it was."""
+"""Returned bytes, runtime code, or the 32 bytes of a slot; else a failure of contract or node."""
 
 
 def read_request(read: ContractRead, *, block: Hash32) -> RpcRequest:

@@ -49,7 +49,7 @@ class HolderReads:
         known: IndexedFacts,
         *,
         places: Iterable[Address | AnswerAddress],
-        asked_already: Iterable[Address],
+        already_read: Iterable[Address],
     ) -> None:
         """`places`: pools, owners and issuers."""
         self._batch = batch
@@ -57,7 +57,7 @@ class HolderReads:
         creators = creators_named(known)
         indexed = (owner for owner, _ in known.holders)
         everybody = dict.fromkeys((*creators, token, *indexed, *places))
-        left_out = {*BURN_ADDRESSES, *asked_already}
+        left_out = {*BURN_ADDRESSES, *already_read}
         self._balances = {
             one: batch.call(token, "balanceOf(address)", one, returns=decode_uint)
             for one in everybody
