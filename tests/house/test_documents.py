@@ -18,6 +18,7 @@ from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+CHANGES = ("chain", "detector", "event", "field", "launchpad", "metric", "route", "setting", "venue")
 DECISIONS = ROOT / "docs" / "decisions"
 TARGET = re.compile(r"^([a-z-]+):(?!=)", re.MULTILINE)
 
@@ -131,6 +132,31 @@ def test_the_changelog_starts_with_the_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     head = next(line for line in changelog.splitlines() if line.startswith("## "))
     assert head.split()[1] == project["version"]
+
+
+def test_the_changelog_is_relative_to_releases_and_short() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert max(map(len, changelog.splitlines())) <= 160
+    assert len(changelog.split("\n## 0.4.0\n")[0].encode()) <= 6 * 1024
+    titles = set(re.findall(r"^### (.*)$", changelog, re.MULTILINE))
+    assert titles <= {"Added", "Changed", "Fixed", "Removed"}
+
+
+def test_the_version_has_no_second_copy_in_the_documents() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    copies = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+        if f"assay {project['version']}" in path.read_text(encoding="utf-8")
+        or f"assay-{project['version']}" in path.read_text(encoding="utf-8")
+    ]
+    assert not copies
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_every_kind_of_change_has_a_page(kind: str) -> None:
+    page = (ROOT / "docs" / "change" / f"{kind}.md").read_text(encoding="utf-8")
+    assert re.search(r"\bFollowed on \d{4}-\d\d-\d\d\b", page), "follow the page once"
 
 
 def test_a_decision_is_short_and_under_a_subject() -> None:
