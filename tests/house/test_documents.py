@@ -18,7 +18,7 @@ from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-CHANGES = "chain detector event field launchpad metric route setting venue".split()
+CHANGES = ("chain", "detector", "field", "launchpad", "venue")
 DECISIONS = ROOT / "docs" / "decisions"
 TARGET = re.compile(r"^([a-z-]+):(?!=)", re.MULTILINE)
 
