@@ -20,6 +20,8 @@ from tests.analysis.cases_compile import IMMUTABLE, builds_of, runtime_of
 from tests.analysis.shape_scores import score, shape_all
 from tests.analysis.static.test_hostile import HOSTILE
 
+pytestmark = pytest.mark.compiler
+
 CODES: Final = {
     (case.name, build.name): runtime_of(case, build)
     for case in load_cases()

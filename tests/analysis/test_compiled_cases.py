@@ -6,6 +6,8 @@ from tests.analysis.cases_compile import HAS_VYPER, PACKAGES, compile_all, diges
 from tests.analysis.compiled_cases import read_archive
 from tests.examples import is_night
 
+pytestmark = pytest.mark.compiler
+
 SAMPLED = 1 if is_night() else 32
 """One in so many is compiled anew. A digest has source, settings and compiler, so what changes
 without it is how we ask a compiler, which every case shows."""

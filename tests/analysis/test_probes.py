@@ -8,6 +8,8 @@ import pytest
 from analysis import probes
 from assay.demo.compile import compile_runtime
 
+pytestmark = pytest.mark.compiler
+
 FOLDER = Path(probes.__file__).parent
 SOURCES = sorted(FOLDER.glob("*.sol"))
 

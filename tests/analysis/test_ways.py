@@ -34,6 +34,8 @@ from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from tests.analysis.state.answers import BLOCK, address, answer_in_turn, sent
 
+pytestmark = pytest.mark.compiler
+
 FACTORY, ROUTER, FREE, OTHER = (Address("0x" + digit * 40) for digit in "1234")
 TOKEN, QUOTE, POOL, TRADER, HOOKS = (Address("0x" + digit * 40) for digit in "56789")
 

@@ -23,6 +23,8 @@ from tests.harness.parts.postgres_store import connect_store
 from tests.harness.parts.tcp_proxy import proxied
 from tests.harness.parts.valkey_server import running_valkey
 
+pytestmark = pytest.mark.fleet
+
 TOKEN = Address("0x" + "ab" * 20)
 NEXT = NextRefresh(worth=0, due_s=0)
 

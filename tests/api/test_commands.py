@@ -16,6 +16,8 @@ from sql.analyst.query_runner import OpenResult
 from tests.harness.api.samples import MINED_AT_S
 from tests.harness.api.world import PLANS
 
+pytestmark = pytest.mark.process
+
 NASTY = "\x1b]0;owned\x07\x9b2J\u202e[red]x[/y]"
 SHOWN = r"\u001b]0;owned\u0007\u009b2J\u202e[red]x[/y]"
 

@@ -14,6 +14,8 @@ from config.chain_names import index_by_name
 from config.load import load_chains
 from tests.house.sources import ROOT
 
+pytestmark = pytest.mark.process
+
 HEAVY = {
     *("msgspec", "rich", "structlog", "litestar", "duckdb", "numpy", "web3", "eth_abi", "aiohttp"),
     *("analysis", "api", "indexer", "sql"),

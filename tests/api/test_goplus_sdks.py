@@ -19,6 +19,8 @@ from tests.api.test_batch import ManyTokens
 from tests.harness.api.samples import MINED_AT_S, OWNER, TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import PLANS, World
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 PATH = "/goplus/api/v1/token_security/1"
 

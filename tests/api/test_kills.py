@@ -6,11 +6,14 @@ import subprocess
 import sys
 
 import msgspec
+import pytest
 
 from tests.harness.api.kills import KillsSpec, Outcome
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.valkey_server import running_valkey
 from tests.house.sources import ROOT
+
+pytestmark = [pytest.mark.process, pytest.mark.fleet]
 
 KILLS = 16
 KILLS_ON_DATABASE = 8

@@ -24,6 +24,8 @@ from tests.harness.api.samples import TOKEN
 from tests.harness.api.world import PLANS, World
 from tests.sql.empty_files import new_ledger
 
+pytestmark = pytest.mark.process
+
 TOOLS = Path(__file__).with_name("openapi_tools")
 METHODS = ("get", "post", "delete")
 PREFIX = "#/components/schemas/"

@@ -16,6 +16,8 @@ from tests.harness.api.samples import MINED_AT_S, TOKEN
 from tests.harness.api.world import PLANS
 from tests.house.sources import ROOT
 
+pytestmark = pytest.mark.process
+
 PATH = f"/token/1/{TOKEN}"
 CALLERS = 4
 MOST_S = 60

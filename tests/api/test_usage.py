@@ -13,6 +13,8 @@ from tests.api.redis_server import RedisServer
 from tests.harness.api.samples import MINED_AT_S, TOKEN
 from tests.harness.api.world import PLANS, World, headers_of
 
+pytestmark = pytest.mark.process
+
 DAY_S = 86_400
 
 

@@ -23,6 +23,8 @@ from tests.api.redis_server import RedisServer
 from tests.harness.api.samples import TOKEN
 from tests.harness.api.world import World
 
+pytestmark = pytest.mark.process
+
 BURST = Window(kind="burst", limit=3, span_s=10)
 MINUTE = Window(kind="minute", limit=7, span_s=60)
 BOTH = (BURST, MINUTE)

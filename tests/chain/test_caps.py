@@ -28,6 +28,8 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.analysis.cases_compile import BUILDS, Build, filled, run_compiler
 from tests.harness.chain.verbs import Chain
 
+pytestmark = [pytest.mark.compiler, pytest.mark.process]
+
 SOURCE = Path(__file__).parent / "caps" / "Capped.sol"
 SUPPLY = 1000 * 10**18
 MAX = 2**256 - 1

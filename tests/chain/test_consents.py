@@ -17,6 +17,8 @@ from tests.chain.judging import judge
 from tests.chain.test_break_ins import HONEST, KEEPER, Answer, Robbery
 from tests.harness.chain.verbs import Chain
 
+pytestmark = pytest.mark.compiler
+
 SOURCE = Path(__file__).parent / "consents" / "Consents.sol"
 BASE = "base/Erc20.sol"
 HUGE = 2**255

@@ -40,6 +40,8 @@ from tests.chain.test_scan import Hindered, with_node
 from tests.harness.chain.counting import CountingNode
 from tests.harness.chain.verbs import Chain
 
+pytestmark = pytest.mark.process
+
 SUPPLY = 1_000_000 * 10**18
 
 

@@ -36,6 +36,8 @@ from tests.harness.replay.answers import RpcCall
 from tests.harness.replay.faults import Fault, FaultPlan, no_faults
 from tests.harness.replay.http_server import ReplayServer
 
+pytestmark = pytest.mark.process
+
 BOUNDS = ExaminationBounds(most_calls=3_000, deadline_s=60.0, timeout_s=10.0)
 QUIET_S = 300
 """Between two of the newest blocks, so that a stale head is old by the clock, too."""

@@ -28,6 +28,8 @@ from tests.harness.parts.postgres_store import address_of
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 from tests.harness.parts.valkey_server import ValkeyServer, running_valkey
 
+pytestmark = [pytest.mark.process, pytest.mark.fleet]
+
 SETTINGS = """
 [analysis]
 wait_s = 20.0

@@ -32,6 +32,8 @@ from tests.harness.chain.counting import CountingNode
 from tests.harness.chain.verbs import Chain
 from tests.sql.samples import LATER
 
+pytestmark = pytest.mark.process
+
 FORWARDER = "0x5f5f5f5f345f355af100"
 """Sends the coins of a call on to the address in its data."""
 _NUMBERS = count()

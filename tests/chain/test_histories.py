@@ -42,6 +42,8 @@ from tests.harness.chain.verbs import Chain, Log
 from tests.indexer.ingest_child import hurried_s
 from tests.sql.stored import transfers_of
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 SETTINGS = IndexerSettings(initial_log_range=8, max_log_range=32)
 SUPPLY = 1_000_000 * 10**18

@@ -25,6 +25,8 @@ from core.evm.primitives import checksum
 from tests.chain.program import free_port, run, running, until
 from tests.house.sources import ROOT
 
+pytestmark = pytest.mark.process
+
 PAGE = (ROOT / "docs" / "operate" / "jobs.md").read_text(encoding="utf-8")
 BLOCKS = [tuple(found) for found in re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)]
 

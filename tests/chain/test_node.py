@@ -15,6 +15,8 @@ from assay.demo.layout import named_account
 from core.errors import ConfigError, UpstreamError
 from tests.harness.chain.verbs import Chain
 
+pytestmark = pytest.mark.process
+
 ALICE, BOB = named_account("alice"), named_account("bob")
 GONE_S = 10.0
 

@@ -24,6 +24,8 @@ from tests.chain.matrix import animal_of
 from tests.chain.staging import candidate_of, read_routers, trade_for_coins
 from tests.harness.chain.verbs import Chain, Sent
 
+pytestmark = pytest.mark.compiler
+
 FOLDER = Path(__file__).parent / "permit2"
 FREE = Address("0x" + "f4" * 20)
 

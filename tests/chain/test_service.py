@@ -34,6 +34,8 @@ from tests.chain.program import (
 )
 from tests.deploy.deployed import base_name, metrics_asked_for
 
+pytestmark = pytest.mark.process
+
 SETTINGS = """
 [rpc]
 timeout_s = 1.0

@@ -19,6 +19,8 @@ from tests.chain.program import free_port, run, running, until
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.process
+
 SETTINGS = """
 [analysis]
 wait_s = 8.0

@@ -4,6 +4,8 @@ import threading
 import time
 from collections.abc import Callable
 
+import pytest
+
 from assay.demo.anvil import AnvilNode
 from assay.demo.embedded import run_embedded_chain
 from assay.demo.layout import World
@@ -14,6 +16,8 @@ from config.load import load_chains
 from core.evm.abi import topic_of
 from core.evm.primitives import Address
 from tests.harness.chain.verbs import Chain
+
+pytestmark = pytest.mark.process
 
 PATIENCE_S = 20.0
 SWAPS = [

@@ -20,6 +20,8 @@ from tests.chain.program import free_port, run, running, until
 from tests.chain.watched_scene import place
 from tests.harness.chain.verbs import Chain
 
+pytestmark = pytest.mark.process
+
 SETTINGS = """
 [indexer]
 poll_s = 0.1

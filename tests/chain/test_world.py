@@ -17,6 +17,8 @@ from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.verbs import Chain
 
+pytestmark = pytest.mark.process
+
 BUILD_S = 20.0
 USDT_DIGITS = 10**6
 

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 _COUNT_ARENAS = """
 import ctypes, os, sys, tempfile, threading
 from core.process.allocator import share_one_arena

@@ -12,6 +12,8 @@ from assay.demo.npm_packages import find_node
 from assay.demo.zoo import ZOO
 from core.errors import ConfigError
 
+pytestmark = pytest.mark.compiler
+
 CONTRACTS = Path(compile_module.__file__).parent / "contracts"
 
 

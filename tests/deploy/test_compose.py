@@ -20,6 +20,8 @@ from tests.harness.fleet.deployed_process import (
 from tests.harness.fleet.dockerfile import read_stages
 from tests.harness.parts.balancer import check_configuration, servers
 
+pytestmark = pytest.mark.process
+
 DOCKER = DEPLOY / "docker"
 EXAMPLE = DOCKER / "fleet" / "fleet.env.example"
 FILLED = {

@@ -13,6 +13,8 @@ import pytest
 
 from tests.deploy.deployed import DEPLOY
 
+pytestmark = pytest.mark.process
+
 BIN = Path(sys.executable).parent
 UNIT = DEPLOY / "systemd" / "assay.service"
 

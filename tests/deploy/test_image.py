@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package"),
     pytest.mark.node,
     pytest.mark.process,
+    pytest.mark.fleet,
 ]
 
 DEBIAN_PYTHON = Path("/usr/bin/python3.11")

@@ -24,6 +24,8 @@ from tests.harness.fleet.deployed_process import (
 )
 from tests.house.sources import ROOT
 
+pytestmark = pytest.mark.process
+
 SECRETS = """
 ASSAY_STORE=postgresql://assay:s3cret@postgres:5432/assay
 ASSAY_REDIS=redis://:s3cret@valkey:6379/0

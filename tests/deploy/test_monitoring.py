@@ -13,6 +13,8 @@ import pytest
 from tests.deploy.deployed import ALONE, DEPLOY, FLEET, PROMETHEUS, dashboard, rules
 from tests.harness.debian_programs import DebianProgram, find_promtool
 
+pytestmark = pytest.mark.process
+
 DASHBOARDS = sorted(path.name for path in (DEPLOY / "grafana").iterdir())
 
 

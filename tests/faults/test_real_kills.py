@@ -7,6 +7,8 @@ import pytest
 from tests.harness.fault_simulation import real_kills
 from tests.harness.fault_simulation.real_kills import kill_followers
 
+pytestmark = pytest.mark.process
+
 
 def test_whatever_a_kill_leaves_behind_is_a_branch_of_the_chain() -> None:
     outcome = kill_followers(4, seed=1)

@@ -40,6 +40,8 @@ from tests.harness.parts.balancer import running_balancer
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.server_process import ServerProcess, free_port, is_listening
 
+pytestmark = pytest.mark.process
+
 NOTICED_S = 3.0
 """Within which the balancer leaves a process, and which is shorter than its drain."""
 

@@ -12,6 +12,8 @@ import pytest
 from tests.harness.fleet.follower_drill import FAULTS, Fault, two_followers
 from tests.harness.parts.empty_databases import EmptyDatabases
 
+pytestmark = pytest.mark.process
+
 EXPIRED_WITHIN_S = 5.0
 """A lease of 3 s, renewed at most a second before, and a look every 0.4 s."""
 GIVEN_UP_WITHIN_S = 3.0

@@ -28,6 +28,8 @@ from tests.harness.parts.postgres_server import PostgresServer
 from tests.harness.parts.postgres_store import address_of
 from tests.harness.parts.valkey_server import running_valkey
 
+pytestmark = [pytest.mark.process, pytest.mark.fleet]
+
 SETTINGS = """
 [analysis]
 rounds_every_s = 3600.0

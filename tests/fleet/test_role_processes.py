@@ -16,6 +16,8 @@ from assay.demo.anvil import AnvilNode
 from tests.chain.program import free_port, run, running, until
 from tests.harness.parts.empty_databases import EmptyDatabases
 
+pytestmark = pytest.mark.process
+
 NO_TOKEN = f"/token/ethereum/0x{7:040x}"
 """Analysed on the node, which has no code there."""
 

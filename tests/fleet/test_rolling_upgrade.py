@@ -17,7 +17,7 @@ from tests.chain.program import run
 from tests.harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, running_fleet
 from tests.harness.parts.empty_databases import EmptyDatabases
 
-pytestmark = pytest.mark.drill
+pytestmark = [pytest.mark.drill, pytest.mark.process]
 
 
 def test_no_request_fails_while_every_process_is_replaced(

@@ -16,6 +16,8 @@ from config.settings import SETTINGS
 from docs.site.written_pages import PAGES
 from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
+pytestmark = pytest.mark.process
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 CHANGES = ("chain", "detector", "field", "launchpad", "venue")

@@ -29,6 +29,8 @@ from tests.indexer.scripted_node import (
     token,
 )
 
+pytestmark = pytest.mark.process
+
 LAST = 79
 SETTINGS = IndexerSettings(initial_log_range=4, max_log_range=16, commit_rows=20)
 FINALS = CompactionRequest(chains=(ChainBounds(chain_id=CHAIN.id),), is_forced=True)

@@ -30,6 +30,8 @@ from tests.indexer.ledger_of_node import expect_of_node
 from tests.indexer.test_follow import Board
 from tests.sql.stored import trades_in
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=32)
 

@@ -27,6 +27,8 @@ from tests.indexer.conftest import LiveChain
 from tests.indexer.test_real_node import following, opened, until_level
 from tests.sql.stored import trades_in
 
+pytestmark = pytest.mark.compiler
+
 
 def stored(store: Store) -> list[tuple[str, float, float]]:
     """Pool and amounts, oldest first."""

@@ -21,6 +21,8 @@ from core.rpc.messages import RpcAnswer, RpcFault
 from tests.launchpads.asking import REFUSAL, conclude
 from tests.launchpads.platforms import Catalogued, other_address
 
+pytestmark = [pytest.mark.compiler, pytest.mark.process]
+
 TOKENS = [other_address(("token", number)) for number in range(5)]
 STRANGER = other_address("stranger")
 LIST = Catalogue(count="length()", entry="entries(uint256)", token_word=2)

@@ -30,6 +30,8 @@ from tests.launchpads.platforms import (
     other_address,
 )
 
+pytestmark = [pytest.mark.compiler, pytest.mark.process]
+
 
 class Here:
     """The platforms of one chain, each contract played by a recorder at its own address."""

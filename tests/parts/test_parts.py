@@ -22,6 +22,8 @@ from tests.harness.parts.server_process import PartFailedError, ServerProcess, i
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 from tests.harness.parts.valkey_server import running_valkey
 
+pytestmark = pytest.mark.fleet
+
 
 def is_alive(pid: int) -> bool:
     try:

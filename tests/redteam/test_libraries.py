@@ -19,6 +19,8 @@ from tests.redteam.model import Trap
 from tests.redteam.people import People
 from tests.redteam.place import Placed, compile_traps, place_traps
 
+pytestmark = pytest.mark.compiler
+
 SOURCES: Final = Path(__file__).resolve().parent / "contracts" / "libraries"
 IMPORT: Final = re.compile(r"""import\s+(?:[^"';]*from\s+)?["']([^"']+)["']""")
 

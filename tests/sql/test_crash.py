@@ -15,6 +15,8 @@ from tests.sql.processes import read_line, start
 from tests.sql.samples import block
 from tests.sql.stored import read_rows
 
+pytestmark = pytest.mark.process
+
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """What a file holds."""

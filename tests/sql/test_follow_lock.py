@@ -10,6 +10,8 @@ from core.errors import StoreError
 from sql.chain.follow_lock import following
 from sql.engine.store_files import StoreFiles
 
+pytestmark = pytest.mark.process
+
 
 def test_a_chain_has_one_follower_at_a_time(tmp_path: Path) -> None:
     files = StoreFiles(prefix=tmp_path / "store")

@@ -28,6 +28,8 @@ from sql.engine.statements import load_migrations
 from tests.sql.empty_files import ledger_at
 from tests.sql.processes import read_line, start
 
+pytestmark = pytest.mark.process
+
 PLANS = load_plans()
 DAY_S = 86_400
 NOON_S = int(datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp())

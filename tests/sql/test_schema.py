@@ -22,6 +22,8 @@ from sql.engine.store_files import StoreFiles
 from tests.sql.samples import block
 from tests.sql.stored import described_table, read_rows
 
+pytestmark = pytest.mark.process
+
 TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
     "block": (table_rows.BlockRow, ()),
     "checkpoint": (table_rows.CheckpointRow, ()),

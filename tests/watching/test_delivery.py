@@ -33,6 +33,8 @@ from tests.watching.conftest import Receiver
 from tests.watching.delivering import deliver
 from tests.watching.telling import TOKEN, tell, watch
 
+pytestmark = pytest.mark.process
+
 MakeReceiver = Callable[[], Receiver]
 
 

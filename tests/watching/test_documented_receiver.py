@@ -20,6 +20,8 @@ from tests.harness.api.world import CHAINS
 from tests.house.sources import ROOT
 from tests.watching.telling import tell, watch
 
+pytestmark = pytest.mark.process
+
 
 def documented() -> str:
     text = (ROOT / "docs" / "use" / "watching.md").read_text(encoding="utf-8")

@@ -8,6 +8,8 @@ import pytest
 from analysis.static.analyse_code import analyse_code
 from assay.demo.compile import compile_runtime
 
+pytestmark = pytest.mark.compiler
+
 SOURCE: Final = """// SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.24;
 

@@ -17,6 +17,8 @@ from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.path_explorer import explore
 from tests.analysis.static.assembler import assemble
 
+pytestmark = pytest.mark.process
+
 
 def chance_of(seed: int) -> random.Random:
     """The same codes in every run."""

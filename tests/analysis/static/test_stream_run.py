@@ -16,6 +16,8 @@ from analysis.static.analyse_stream import analyse_line, analyse_lines
 from assay.demo.npm_packages import PROJECT_ROOT
 from tests.analysis.static.assembler import assemble
 
+pytestmark = pytest.mark.process
+
 CODE = "0x" + assemble("CALLER SELFDESTRUCT").hex()
 DEADLY = b'{"id": "deadly", "runtime": "0xdead"}\n'
 WAIT_S = 60

@@ -18,6 +18,8 @@ from tests.house.sources import ROOT
 from tests.sql.analyst.conftest import fill
 from tests.sql.lake.serving_files import new_serving
 
+pytestmark = pytest.mark.process
+
 PAGE = (ROOT / "docs" / "use" / "analysts.md").read_text(encoding="utf-8")
 BLOCKS = [tuple(found) for found in re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)]
 READ = re.compile(r"^\.read (\S+)$", re.M)

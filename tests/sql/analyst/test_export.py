@@ -30,6 +30,8 @@ from tests.house.sources import ROOT
 from tests.sql.lake.crashes import CrashError
 from tests.sql.lake.serving_files import many_events, new_serving, write_batch, write_hot
 
+pytestmark = pytest.mark.process
+
 Rows = list[tuple[Any, ...]]
 
 KEY = "chain, block_number, log_index, token, sender, recipient, amount_exact"

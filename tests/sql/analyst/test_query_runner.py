@@ -10,6 +10,8 @@ from sql.analyst.query_runner import run_sql
 from sql.engine.store_files import StoreFiles
 from tests.sql.analyst.conftest import Ask
 
+pytestmark = pytest.mark.process
+
 REFUSED = [
     "delete from serving.block",
     "select nothing from v_tokens",

@@ -21,6 +21,8 @@ from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import StoreMessage
 from tests.house.sources import ROOT
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreFiles:

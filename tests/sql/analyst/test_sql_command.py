@@ -18,6 +18,8 @@ from sql.engine.store_files import StoreFiles
 from sql.lake.open_store import load_views
 from tests.house.sources import ROOT
 
+pytestmark = pytest.mark.process
+
 MANY = "select range as n, 'a,' || range as text from range(23456)"
 
 

@@ -36,6 +36,8 @@ from tests.sql.lake.serving_files import (
     write_hot,
 )
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[3]
 CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 

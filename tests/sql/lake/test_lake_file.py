@@ -21,6 +21,8 @@ from sql.lake.lake_upkeep import merge_small_files
 from sql.lake.open_store import open_to_read
 from tests.sql.lake.serving_files import new_serving
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[3]
 
 BAD_TYPES = re.compile(r"\bu?hugeint\b|\bblob\b|\bfloat\b", re.IGNORECASE)

@@ -46,6 +46,8 @@ from tests.sql.lake.serving_files import (
     write_hot,
 )
 
+pytestmark = [pytest.mark.process, pytest.mark.fleet]
+
 CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 PUT_ON_DISK = "sql.lake.postgres.lake_in_postgres.put_on_disk"
 COUNT = "select count(*) from v_transfers"

@@ -40,6 +40,8 @@ from tests.sql.lake.serving_files import (
     write_hot,
 )
 
+pytestmark = [pytest.mark.process, pytest.mark.fleet]
+
 CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 PREFIX = """
     select count(*), 10 * count(distinct block_number), 10 * (max(block_number) + 1)

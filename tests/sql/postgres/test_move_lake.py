@@ -39,6 +39,8 @@ from tests.sql.lake.serving_files import (
 )
 from tests.sql.processes import ROOT
 
+pytestmark = [pytest.mark.process, pytest.mark.fleet]
+
 CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 _MOVER = """
 import sys

@@ -24,6 +24,8 @@ from tests.sql.empty_files import new_store
 from tests.sql.processes import ROOT
 from tests.sql.stored import OF_ONE_ENGINE, read_stored, table_names
 
+pytestmark = pytest.mark.process
+
 PRO = load_plans()["pro"]
 ROWS = 7
 _VALUES: dict[str, Callable[[int], object]] = {

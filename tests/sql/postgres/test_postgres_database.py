@@ -28,6 +28,8 @@ from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 from tests.sql.samples import block
 from tests.sql.stored import read_rows, write_rows
 
+pytestmark = pytest.mark.fleet
+
 HASTY = ConnectionLimits(statement_s=0.6, silence_s=0.6, turn_s=0.3, connect_s=2.0, connections=4)
 
 
