@@ -35,7 +35,7 @@ from core.evm.primitives import Address
 from core.report.report import PoolResultRow, Report
 from sql.accounts.ledger import Ledger
 from sql.engine.store import Store
-from tests.harness.api.samples import DEAD, make_holder, make_pool, make_report
+from tests.harness.api.sample_reports import DEAD, make_holder, make_pool, make_report
 
 ROUNDS = 5
 ROUND_S = 2

@@ -22,9 +22,9 @@ import msgspec
 import structlog
 
 from benchmarks._machine import describe
-from tests.redteam.launch_batch import LaunchResult, run_batch
-from tests.redteam.launch_kinds import compose_launches
-from tests.redteam.launch_truth import SPANS_S
+from tests.harness.redteam.launches.launch_batch import LaunchResult, run_batch
+from tests.harness.redteam.launches.launch_kinds import compose_launches
+from tests.harness.redteam.launches.launch_truth import SPANS_S
 
 _SHOWN: Final = 8
 

@@ -18,8 +18,8 @@ from benchmarks.quotes import ROUNDS, context_of, measure
 from config.chains import Chain
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
-from tests.harness.chain.v4_positions import seed_hooked
-from tests.harness.chain.verbs import Chain as DemoChain
+from tests.harness.chain.transactions import Chain as DemoChain
+from tests.harness.liquidity.v4_positions import seed_hooked
 
 _HOLDERS = 3
 

@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack
 
 from benchmarks._machine import describe
-from tests.harness.api.kills import NODES, KillsSpec, Outcome, kill_counters
+from tests.harness.api.counting_kills import NODES, KillsSpec, Outcome, kill_counters
 from tests.harness.parts.postgres_server import running_postgres
 from tests.harness.parts.valkey_server import running_valkey
 

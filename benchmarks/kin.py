@@ -4,7 +4,7 @@ One store written directly: names by Zipf's law, creators and funders too, codes
 which each has a few variants, and a few codes that a hundred thousand tokens share. Then look-ups,
 what a report's shape costs to store, and, where CORPUS has real codes, the time of a shape beside
 that of the static analysis. How well kin by code are told apart says another command:
-`python -m tests.analysis.shape_scores`.
+`python -m tests.harness.kin.shape_scores`.
 
     python -m benchmarks.kin --tokens 2000000 --codes 200000 --corpus CORPUS
 """

@@ -17,7 +17,7 @@ from benchmarks.quotes import ROUNDS, context_of, measure, settled
 from config.chains import Chain
 from core.report.report import Report
 from core.rpc.client import RpcClient
-from tests.harness.chain.verbs import Chain as DemoChain
+from tests.harness.chain.transactions import Chain as DemoChain
 
 VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4")
 

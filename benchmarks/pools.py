@@ -33,7 +33,7 @@ from indexer.coverage import extend_all
 from sql.accounts.ledger import Ledger
 from sql.chain.pool_tables import insert_pools
 from sql.engine.store import Store
-from tests.harness.chain.empty_pools import crowd
+from tests.harness.liquidity.empty_pools import crowd
 
 POOLS = 30_000
 GIANTS = ("v4_honest", "v4_usdc", "v4_transfer_tax")

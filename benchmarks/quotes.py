@@ -26,9 +26,9 @@ from config.settings_model import AnalysisSettings
 from core.evm.primitives import Address, HexBytes, RawAmount
 from core.report.report import Report
 from core.rpc.client import RpcClient
-from tests.harness.chain.counting import CountingNode
-from tests.harness.chain.many_pools import seed_nine_more
-from tests.harness.chain.verbs import Chain as DemoChain
+from tests.harness.chain.transactions import Chain as DemoChain
+from tests.harness.node.counting_node import CountingNode
+from tests.harness.venues.many_pools import seed_nine_more
 
 ROUNDS = 40
 FAR_S = 0.05

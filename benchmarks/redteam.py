@@ -28,12 +28,12 @@ from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
-from tests.redteam.generator import compose
-from tests.redteam.judge import Finding, judge_all, render
-from tests.redteam.model import Trap
-from tests.redteam.people import People
-from tests.redteam.place import compile_traps, place_traps
-from tests.redteam.variants import VARIANTS
+from tests.harness.redteam.fixed_traps import VARIANTS
+from tests.harness.redteam.generator import compose
+from tests.harness.redteam.ordinary_people import People
+from tests.harness.redteam.outcome_check import Finding, judge_all, render
+from tests.harness.redteam.placed_traps import compile_traps, place_traps
+from tests.harness.redteam.trap_model import Trap
 
 BATCH = 40
 """Traps on the chain at a time."""
@@ -106,7 +106,7 @@ def main() -> None:
         _keep(traps, findings, asked.sources)
     if asked.fixed:
         wrong = [one.label.partition(":")[0] for one in findings if one.wrong]
-        print("for tests/redteam/not_yet.py:", *wrong)
+        print("for tests/harness/redteam/known_misses.py:", *wrong)
     if asked.out:
         asked.out.write_bytes(msgspec.json.format(msgspec.json.encode(findings)))
     sys.exit(any({"false_safe", "honest_danger"} & {*one.wrong} for one in findings))

@@ -26,9 +26,9 @@ from core.evm.primitives import Address
 from core.report.report import Report
 from core.rpc.client import RpcClient
 from sql.reports.report_bodies import encode_body
-from tests.harness.chain.counting import CountingNode
-from tests.harness.chain.many_pools import seed_nine_more
-from tests.harness.chain.verbs import Chain as DemoChain
+from tests.harness.chain.transactions import Chain as DemoChain
+from tests.harness.node.counting_node import CountingNode
+from tests.harness.venues.many_pools import seed_nine_more
 
 ROUNDS = 5
 POOLS = 10

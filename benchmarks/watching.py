@@ -7,7 +7,7 @@ import sys
 import time
 
 from benchmarks._machine import describe
-from tests.harness.watching_drill import BLOCK_S, Drill
+from tests.harness.watches.watching_drill import BLOCK_S, Drill
 
 
 def main() -> None:

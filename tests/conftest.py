@@ -1,24 +1,23 @@
-"""What holds for every test: where chance comes from, and what it needs to run.
+"""Marks, order and Hypothesis profiles of all tests; fixtures that every folder may use.
 
-Marks come from what a test uses, not from its folder: `node` and `process` from the fixture that
-starts one, `compiler` and `process` from what its module calls. `make test` runs what has none.
+A test has the marks of the fixtures it uses (`FIXTURES`) and those that its module declares in
+`pytestmark`. `make test` runs tests without a mark.
 """
 
 import gc
 import os
-import re
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.examples import NIGHTLY
 from tests.harness.browser.chromium import Chromium, find_chromium
+from tests.harness.examples import NIGHTLY
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_server import PostgresServer, running_postgres
+
+pytest_plugins = ("tests.harness.api.fixtures", "tests.harness.chain.fixtures")
 
 FIXTURES = {
     "anvil_node": "node",
@@ -39,26 +38,12 @@ ASKED_FOR = ("other_nodes", "second_engine", "drill", "exhaustive")
 DEAR = frozenset({"stage", "study"})
 """Fixtures of a module that take more than ten seconds."""
 
-COMPILES = re.compile(
-    r"\b(compile_runtime|compile_sources|compile_all|run_compiler|load_artifacts)\b"
-)
-FLEET = re.compile(r"\brunning_(postgres|valkey|s3)\(")
-"""Of a module that starts the parts of a fleet itself."""
-
-STARTS = re.compile(
-    r"^(import|from) (subprocess|multiprocessing)\b|\btests\.sql\.(processes|children)\b"
-    r"|\bharness\.(fleet\.deployed_process|debian_programs)\b"
-    r"|\bsql\.analyst\.query_runner\b|\bRedisServer\b|\bAnvilNode\(|\brun_compiler\(|\bprocess_pool\(",
-    re.MULTILINE,
-)
-"""Of a module that starts processes, itself or by a helper."""
-
 LONG = frozenset(
     {
-        "tests/analysis/test_cases.py",
-        "tests/analysis/test_blank_immutables.py",
-        "tests/analysis/static/test_leads.py",
-        "tests/lifter/test_execution.py",
+        "tests/static/test_cases.py",
+        "tests/static/test_blank_immutables.py",
+        "tests/static/test_leads.py",
+        "tests/static/test_execution.py",
     }
 )
 """Modules with an example for each case and build."""
@@ -93,14 +78,6 @@ SAMPLE = "0.8-opt"
 """The build that stands for the others in the fast tier."""
 
 
-@cache
-def marks_of_module(path: Path) -> frozenset[str]:
-    """Marks of all tests of a module: by what its source calls."""
-    text = path.read_text(encoding="utf-8")
-    found = {"compiler": COMPILES, "process": STARTS, "fleet": FLEET}
-    return frozenset(mark for mark, pattern in found.items() if pattern.search(text))
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test by what it needs, and leave out what has a target of its own."""
     for item in items:
@@ -125,8 +102,7 @@ def turn_of(item: pytest.Item) -> int:
 
 def needs_of(item: pytest.Function) -> set[str]:
     """Names of the marks."""
-    used = (FIXTURES.get(name) for name in item.fixturenames)
-    found = {*marks_of_module(item.path), *filter(None, used)}
+    found = {FIXTURES[name] for name in item.fixturenames if name in FIXTURES}
     path = item.path.relative_to(item.config.rootpath).as_posix()
     if path in LONG and SAMPLE not in item.name:
         found.add("long")

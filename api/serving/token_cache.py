@@ -26,7 +26,7 @@ Variant = tuple[Format, bool, Coding | None]
 _REPORT_BYTES = 6_000
 _POOL_BYTES = 1_000
 _ROW_BYTES = 600
-"""Memory of a report without its rows, and of its rows, rounded up: tests/api/test_cache.py
+"""Memory of a report without its rows, and of its rows, rounded up: tests/serving/test_cache.py
 measures it."""
 
 _MOST_FORGOTTEN = 1_000

@@ -11,7 +11,7 @@ from api.serving.packing import Coding, compress, pack
 from config.chains import Chain
 from config.load import load_chains
 from core.report.report import Report
-from tests.harness.api.samples import (
+from tests.harness.api.sample_reports import (
     DEAD,
     LIQUID_USD,
     MINED_AT_S,

@@ -13,8 +13,8 @@ from api.formats.summary.flags import CATALOGUE, COMBINED, SummaryCheck
 from core.report.fields.field import SECTIONS, Field, Section
 from docs.site.field_facts import SECTION_TITLES, facts_of
 from docs.site.page import Page
-from tests.analysis.cases import source_text
-from tests.harness.api.samples import LIQUID_USD, make_report
+from tests.harness.api.sample_reports import LIQUID_USD, make_report
+from tests.harness.cases.cases import source_text
 
 _CASES: Final = Path(__file__).parents[2] / "tests" / "cases"
 

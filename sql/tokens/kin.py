@@ -21,8 +21,8 @@ MOST_COUNTED = 200
 """Kin read of each list; more are not counted."""
 
 LEAST_LIKENESS: Final = 0.85
-"""Codes with less in common are not said to be similar. `tests/analysis/shape_scores.py` has what
-that finds and misses."""
+"""Codes with less in common do not count as similar. `tests/harness/kin/shape_scores.py` measures
+precision and recall."""
 
 _MOST_SHAPES: Final = 40
 """Similar shapes whose tokens are read, the most alike first."""

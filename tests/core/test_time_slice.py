@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from core.process.time_slice import SHORT_SLICE_S, restore_time_slice, shorten_time_slice
 from sql.engine.child_process import child_of, read_some
-from tests.core.kernel_slices import needs_slices, slice_ns
+from tests.harness.process.kernel_slices import needs_slices, slice_ns
 
 
 @needs_slices
@@ -42,7 +42,7 @@ def test_a_process_that_nobody_waits_for_has_the_usual_slices() -> None:
 
     def start() -> None:
         shorten_time_slice()
-        with child_of("tests.sql.slice_teller", b"", niceness=1) as process:
+        with child_of("tests.harness.process.slice_reporter", b"", niceness=1) as process:
             told.append(read_some(process, wait_s=60))
 
     run_in_thread(start)

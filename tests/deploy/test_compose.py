@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from config.load import load_chains
-from tests.deploy.process_checks import check_process, check_roles
 from tests.harness.debian_programs import find_haproxy
+from tests.harness.deploy.process_checks import check_process, check_roles
 from tests.harness.fleet.deployed_process import (
     COMPOSE,
     DEPLOY,

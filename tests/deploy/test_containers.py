@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.deployed import DEPLOY
+from tests.harness.deploy.deploy_files import DEPLOY
 
 pytestmark = pytest.mark.process
 

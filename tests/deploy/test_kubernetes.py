@@ -12,7 +12,12 @@ import msgspec
 import pytest
 
 from api.routes.health import get_health, get_ready
-from tests.deploy.process_checks import check_locked, check_no_secret, check_process, check_roles
+from tests.harness.deploy.process_checks import (
+    check_locked,
+    check_no_secret,
+    check_process,
+    check_roles,
+)
 from tests.harness.fleet.deployed_process import (
     KUBERNETES,
     Manifest,

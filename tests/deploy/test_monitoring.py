@@ -1,7 +1,7 @@
 """Protects dashboards and alerts: Prometheus takes them, and each alert rises when it should.
 
-tests/chain/test_service.py and tests/fleet/test_deployments.py hold their metrics against those of
-running processes.
+tests/service/test_service.py and tests/fleet/test_deployments.py compare their metrics with those
+of running processes.
 """
 
 import subprocess
@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.deploy.deployed import ALONE, DEPLOY, FLEET, PROMETHEUS, dashboard, rules
 from tests.harness.debian_programs import DebianProgram, find_promtool
+from tests.harness.deploy.deploy_files import ALONE, DEPLOY, FLEET, PROMETHEUS, dashboard, rules
 
 pytestmark = pytest.mark.process
 

@@ -21,9 +21,9 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.layout import World
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from tests.chain.program import until
-from tests.deploy.deployed import ROLES, base_name, dashboard, metrics_by_role
+from tests.harness.chain.assay_process import until
 from tests.harness.debian_programs import find_haproxy
+from tests.harness.deploy.deploy_files import ROLES, base_name, dashboard, metrics_by_role
 from tests.harness.fleet.deployed_process import (
     DEPLOY,
     Manifest,

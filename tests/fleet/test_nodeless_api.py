@@ -23,7 +23,7 @@ from core.evm.primitives import checksum
 from sql.accounts.ledger import Ledger
 from sql.engine.fleet_database import opened_registry
 from sql.engine.store_files import StoreFiles
-from tests.chain.program import free_port, run, running, until
+from tests.harness.chain.assay_process import free_port, run, running, until
 from tests.harness.parts.postgres_server import PostgresServer
 from tests.harness.parts.postgres_store import address_of
 from tests.harness.parts.valkey_server import running_valkey

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from assay.demo.anvil import AnvilNode
-from tests.chain.program import free_port, run, running, until
+from tests.harness.chain.assay_process import free_port, run, running, until
 from tests.harness.parts.empty_databases import EmptyDatabases
 
 pytestmark = pytest.mark.process

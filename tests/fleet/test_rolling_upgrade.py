@@ -13,7 +13,7 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.npm_packages import PROJECT_ROOT
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from tests.chain.program import run
+from tests.harness.chain.assay_process import run
 from tests.harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, running_fleet
 from tests.harness.parts.empty_databases import EmptyDatabases
 

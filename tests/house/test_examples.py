@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chain.matrix import CASES, KINDS
-from tests.examples import spread
+from tests.harness.examples import spread
+from tests.harness.venues.token_matrix import CASES, KINDS
 
 names = st.text("abcdefgh", min_size=1, max_size=1)
 pairs = st.lists(st.tuples(names, names), unique=True)

@@ -11,7 +11,8 @@ STARTERS = {"AnvilNode", "Chromium", "NodeProgram", "Provider", "running_postgre
 
 
 def fixtures_that_start() -> Iterator[str]:
-    for path in sorted((ROOT / "tests").rglob("conftest.py")):
+    tests = ROOT / "tests"
+    for path in sorted([*tests.rglob("conftest.py"), *tests.rglob("fixtures.py")]):
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and STARTERS & {
                 call.func.id

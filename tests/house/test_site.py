@@ -19,8 +19,8 @@ from docs.site.tour_pictures import PICTURES, TOUR
 from tests.harness.api.world import World
 from tests.harness.browser.chromium import Chromium, Visit
 from tests.harness.browser.listening import listening
+from tests.harness.store.empty_files import new_ledger
 from tests.house.sources import ROOT
-from tests.sql.empty_files import new_ledger
 
 pytestmark = pytest.mark.process
 

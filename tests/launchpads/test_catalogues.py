@@ -18,8 +18,8 @@ from core.evm.abi import selector_of
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault
-from tests.launchpads.asking import REFUSAL, conclude
-from tests.launchpads.platforms import Catalogued, other_address
+from tests.harness.launchpads.issuer_search import REFUSAL, conclude
+from tests.harness.launchpads.platforms import Catalogued, other_address
 
 pytestmark = [pytest.mark.compiler, pytest.mark.process]
 

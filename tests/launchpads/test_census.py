@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.launchpads.platforms import CATALOGUES, CHAINS, EVENTS, REGISTRIES
+from tests.harness.launchpads.platforms import CATALOGUES, CHAINS, EVENTS, REGISTRIES
 
 
 class Platform(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,8 +6,8 @@ import pytest
 from core.evm.primitives import Address, Hash32
 from indexer.decode.launch_events import DecodedLaunches, LaunchDecoder
 from indexer.decode.logs import decode_logs
-from tests.indexer.wire_logs import wire_log
-from tests.launchpads.platforms import CHAINS, EVENTS, Announced, other_address
+from tests.harness.indexer.wire_logs import wire_log
+from tests.harness.launchpads.platforms import CHAINS, EVENTS, Announced, other_address
 
 TOKEN = other_address("token")
 NAMES = [f"{one.chain}-{one.platform}-{one.topic0[:10]}" for one in EVENTS]

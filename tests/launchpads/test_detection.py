@@ -19,8 +19,8 @@ from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest
 from indexer.backfill import backfill
 from sql.engine.store import MEMORY, Store
-from tests.launchpads.asking import ask
-from tests.launchpads.platforms import (
+from tests.harness.launchpads.issuer_search import ask
+from tests.harness.launchpads.platforms import (
     CATALOGUES,
     CHAINS,
     EVENTS,

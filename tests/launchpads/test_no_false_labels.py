@@ -13,9 +13,16 @@ from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcRequest
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.logs import decode_logs
-from tests.indexer.wire_logs import wire_log
-from tests.launchpads.asking import PLAIN_CODE, REVERT, called, conclude, told
-from tests.launchpads.platforms import CHAINS, EVENTS, REGISTRIES, Recorded, other_address, word
+from tests.harness.indexer.wire_logs import wire_log
+from tests.harness.launchpads.issuer_search import PLAIN_CODE, REVERT, called, conclude, told
+from tests.harness.launchpads.platforms import (
+    CHAINS,
+    EVENTS,
+    REGISTRIES,
+    Recorded,
+    other_address,
+    word,
+)
 
 TOKENS = 5_000
 SUFFIXES = sorted(

@@ -11,8 +11,8 @@ from core.evm.keccak import keccak
 from core.evm.primitives import Address, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.launchpads.asking import METADATA, REFUSAL, REVERT, called, conclude, told
-from tests.launchpads.platforms import CHAINS, other_address, word
+from tests.harness.launchpads.issuer_search import METADATA, REFUSAL, REVERT, called, conclude, told
+from tests.harness.launchpads.platforms import CHAINS, other_address, word
 
 TOKEN = Address(other_address("token")[:-4] + "4444")
 FACTORY, HUB = other_address("factory"), other_address("hub")

@@ -18,11 +18,11 @@ from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report
 from core.rpc.client import RpcClient
-from tests.chain.judging import judge
+from tests.harness.chain.token_analysis import judge
+from tests.harness.indexer.expected_tables import Tables
+from tests.harness.indexer.node_tables import expect_of_node
 from tests.harness.nodes.chain_copy import ChainCopy, copy_chain, send_copy
 from tests.harness.nodes.programs import NodeProgram, Program
-from tests.indexer.ledger_of_chain import Tables
-from tests.indexer.ledger_of_node import expect_of_node
 
 PATIENT = RpcSettings(attempts=2, timeout_s=60)
 """What a slow machine takes long for is no answer of the node."""

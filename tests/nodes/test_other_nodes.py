@@ -17,10 +17,10 @@ from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.follower import Follower
 from sql.engine.store import Store
+from tests.harness.indexer.expected_tables import Tables, read
+from tests.harness.indexer.node_tables import expect_of_node
 from tests.harness.nodes.comparison import compare_reports
 from tests.harness.nodes.programs import PROGRAMS
-from tests.indexer.ledger_of_chain import Tables, read
-from tests.indexer.ledger_of_node import expect_of_node
 from tests.nodes.conftest import PATIENT, Judged, OtherNode, Reference, judge_all
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operate" / "nodes.md").read_text()

@@ -10,14 +10,14 @@ from assay.demo.world import build_market
 from config.chains import Chain as ChainFacts
 from config.settings_model import AnalysisSettings
 from core.rpc.client import RpcClient
-from tests.chain.conftest import anvil_node, artifacts, client, facts
-from tests.redteam.people import People
+from tests.harness.chain.fixtures import anvil_node, artifacts, facts, node_client
+from tests.harness.redteam.ordinary_people import People
 
-__all__ = ["anvil_node", "artifacts", "client", "facts"]
+__all__ = ["anvil_node", "artifacts", "facts", "node_client"]
 
 
 @pytest.fixture(scope="session")
-def world(anvil_node: AnvilNode) -> World:
+def demo_world(anvil_node: AnvilNode) -> World:
     """Where traps are placed. Fewer contracts than the demo's world make blocks cheap."""
     return build_market(anvil_node)
 
@@ -28,13 +28,13 @@ def people(anvil_node: AnvilNode) -> People:
 
 
 @pytest.fixture
-def context(client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> ChainContext:
+def context(node_client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> ChainContext:
     """Its clock is the chain's. Who can withdraw the liquidity is not asked: that its maker can
     would keep every verdict from `safe`, and nothing would be seen of what the code does."""
     now_s = anvil_node.head_time()
     return ChainContext(
         chain=facts,
-        node=client,
+        node=node_client,
         index=NoFactsIndex(),
         settings=AnalysisSettings(liquidity_holders="never"),
         now_s=lambda: now_s,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.redteam.launch_batch import LaunchResult, run_batch
-from tests.redteam.launch_kinds import KINDS, compose_launches, launch_of
+from tests.harness.redteam.launches.launch_batch import LaunchResult, run_batch
+from tests.harness.redteam.launches.launch_kinds import KINDS, compose_launches, launch_of
 
 COMPOSED = 12
 SEED = 5

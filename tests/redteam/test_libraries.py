@@ -14,14 +14,14 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.layout import World
 from assay.demo.npm_packages import NODE_MODULES
-from tests.redteam.judge import ask
-from tests.redteam.model import Trap
-from tests.redteam.people import People
-from tests.redteam.place import Placed, compile_traps, place_traps
+from tests.harness.redteam.ordinary_people import People
+from tests.harness.redteam.outcome_check import ask
+from tests.harness.redteam.placed_traps import Placed, compile_traps, place_traps
+from tests.harness.redteam.trap_model import Trap
 
 pytestmark = pytest.mark.compiler
 
-SOURCES: Final = Path(__file__).resolve().parent / "contracts" / "libraries"
+SOURCES: Final = Path(__file__).resolve().parent / "libraries"
 IMPORT: Final = re.compile(r"""import\s+(?:[^"';]*from\s+)?["']([^"']+)["']""")
 
 WARNED: Final[dict[str, frozenset[str]]] = {
@@ -55,14 +55,14 @@ def compile_libraries() -> Artifacts:
 
 @pytest.fixture(scope="module")
 def stage(
-    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People
+    anvil_node: AnvilNode, demo_world: World, artifacts: Artifacts, people: People
 ) -> dict[str, Placed]:
     """All of them on the chain, each with a pool."""
     tokens = [
         Trap(name=name, axis="library", label=name, source="", is_honest=True) for name in WARNED
     ]
     compiled = artifacts | compile_traps([]) | compile_libraries()
-    placed = place_traps(anvil_node, world, compiled, tokens)
+    placed = place_traps(anvil_node, demo_world, compiled, tokens)
     people.bustle()
     return {one.trap.name: one for one in placed}
 

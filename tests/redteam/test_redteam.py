@@ -1,7 +1,8 @@
 """The service against traps written to fool it: what ordinary people lose is never called safe,
 and what hurts nobody is never called dangerous.
 
-Each trap is traded and robbed for real; `tests/redteam/judge.py` says what a wrong answer is.
+Each trap is traded and robbed for real; `tests/harness/redteam/outcome_check.py` defines a wrong
+answer.
 """
 
 import asyncio
@@ -14,15 +15,15 @@ from analysis.pipeline.chain_context import ChainContext
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts
 from assay.demo.layout import World
-from tests.examples import is_night, spread
-from tests.redteam.generator import compose
-from tests.redteam.judge import ask, compare, judge_all, render
-from tests.redteam.model import Trap
-from tests.redteam.not_yet import LUCKY, NOT_YET
-from tests.redteam.people import People
-from tests.redteam.place import Placed, compile_traps, place_traps
-from tests.redteam.truth import live
-from tests.redteam.variants import VARIANTS
+from tests.harness.examples import is_night, spread
+from tests.harness.redteam.fixed_traps import VARIANTS
+from tests.harness.redteam.generator import compose
+from tests.harness.redteam.known_misses import LUCKY, NOT_YET
+from tests.harness.redteam.ordinary_people import People
+from tests.harness.redteam.outcome_check import ask, compare, judge_all, render
+from tests.harness.redteam.placed_traps import Placed, compile_traps, place_traps
+from tests.harness.redteam.real_outcomes import live
+from tests.harness.redteam.trap_model import Trap
 
 SAMPLE = 40 if is_night() else 12
 SAMPLE_SEED = 11
@@ -39,7 +40,7 @@ def marks(name: str) -> list[pytest.MarkDecorator]:
 def stage(
     request: pytest.FixtureRequest,
     anvil_node: AnvilNode,
-    world: World,
+    demo_world: World,
     artifacts: Artifacts,
     people: People,
 ) -> dict[str, Placed]:
@@ -47,7 +48,7 @@ def stage(
     called = (getattr(item, "callspec", None) for item in request.session.items)
     asked_for = {call.params.get("name") for call in called if call is not None}
     traps = tuple(trap for trap in VARIANTS if trap.name in asked_for)
-    placed = placed_on(anvil_node, world, artifacts, traps)
+    placed = placed_on(anvil_node, demo_world, artifacts, traps)
     people.bustle()
     return {one.trap.name: one for one in placed}
 
@@ -68,25 +69,29 @@ def names() -> Iterator[ParameterSet]:
 
 @pytest.mark.parametrize("name", list(names()))
 async def test_the_answer_fits_what_happens(
-    world: World, people: People, stage: dict[str, Placed], context: ChainContext, name: str
+    demo_world: World, people: People, stage: dict[str, Placed], context: ChainContext, name: str
 ) -> None:
     placed = stage[name]
     said = await ask(context, placed)
-    truth = await asyncio.to_thread(live, people, world, placed)
+    truth = await asyncio.to_thread(live, people, demo_world, placed)
     finding = compare(placed, truth, said)
     assert truth.hurts is not placed.trap.is_honest, truth.words  # the instrument itself
     assert not finding.wrong, render([finding])
 
 
 async def test_nothing_composed_at_random_is_called_safe(
-    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People, context: ChainContext
+    anvil_node: AnvilNode,
+    demo_world: World,
+    artifacts: Artifacts,
+    people: People,
+    context: ChainContext,
 ) -> None:
     traps = tuple(compose(SAMPLE_SEED, SAMPLE))
     snapshot = anvil_node.snapshot()
     try:
-        placed = placed_on(anvil_node, world, artifacts, traps)
+        placed = placed_on(anvil_node, demo_world, artifacts, traps)
         people.bustle()
-        findings = await judge_all(context, people, world, placed)
+        findings = await judge_all(context, people, demo_world, placed)
     finally:
         anvil_node.revert(snapshot)
     assert not [one for one in findings if one.wrong], render(findings)

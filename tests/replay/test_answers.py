@@ -17,8 +17,8 @@ from tests.harness.replay.chain_events import APPROVAL, TRANSFER, encode_event
 from tests.harness.replay.faults import Fault, Refusal
 from tests.harness.replay.http_server import ReplayServer
 from tests.harness.replay.log_formats import LOG_FORMATS, LogFormatName
+from tests.harness.replay.small_chains import small
 from tests.harness.replay.static_node import prepare_node, replay_blocks
-from tests.replay.small_chains import small
 
 FIRST = small().first_block
 BLOCKS = list(replay_blocks(BlockMaker(small())))

@@ -10,9 +10,12 @@ from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from indexer.backfill import backfill
+from tests.harness.indexer.expected_tables import Tables, read
+from tests.harness.node.scripted_chain import InstantClock
 from tests.harness.replay.answers import RpcCall
 from tests.harness.replay.block_maker import BlockMaker, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.expected_replay import expect, expect_trades, read_trades
 from tests.harness.replay.faults import (
     RANGE_WORDINGS,
     Fault,
@@ -22,13 +25,10 @@ from tests.harness.replay.faults import (
     no_faults,
 )
 from tests.harness.replay.log_formats import LOG_FORMATS, LogFormatName, tells_times
+from tests.harness.replay.small_chains import CHAINS, MemoryWire, client_of, small
 from tests.harness.replay.static_node import prepare_node, replay_blocks
-from tests.indexer.ledger_of_chain import Tables, read
-from tests.indexer.scripted_node import InstantClock
-from tests.replay.ledger_of_replay import expect, expect_trades, read_trades
-from tests.replay.small_chains import CHAINS, MemoryWire, client_of, small
-from tests.sql.empty_files import new_store
-from tests.sql.stored import Cells
+from tests.harness.store.empty_files import new_store
+from tests.harness.store.store_contents import Cells
 
 SETTINGS = IndexerSettings(initial_log_range=16, max_log_range=32, commit_rows=500)
 

@@ -13,16 +13,16 @@ from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.lake_file import Lake
+from tests.harness.indexer.expected_tables import read
+from tests.harness.node.scripted_chain import InstantClock
 from tests.harness.replay.block_maker import BlockMaker
 from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.expected_replay import expect
+from tests.harness.replay.small_chains import MemoryWire, client_of, small
 from tests.harness.replay.static_node import prepare_node, replay_blocks
-from tests.indexer.ledger_of_chain import read
-from tests.indexer.scripted_node import InstantClock
-from tests.replay.ledger_of_replay import expect
-from tests.replay.small_chains import MemoryWire, client_of, small
+from tests.harness.store.empty_files import new_store
+from tests.harness.store.reader_process import read_apart
 from tests.replay.test_backfill_of_replay import SETTINGS, SOON_FINAL
-from tests.sql.empty_files import new_store
-from tests.sql.reader_process import read_apart
 
 SPEC = small(chain=SOON_FINAL)
 LAST = SPEC.last_block - SPEC.chain.finality_blocks

@@ -14,9 +14,9 @@ from indexer.answer_checks import check_link, check_number, may_contain
 from tests.harness.replay.block_encoding import EncodedBlock, encode_block
 from tests.harness.replay.block_maker import BlockMaker, ReplaySpec, draw_amount
 from tests.harness.replay.chain_events import PoolMade, Sent, Swapped
+from tests.harness.replay.plain_keccak import keccak256
+from tests.harness.replay.small_chains import small
 from tests.harness.replay.static_node import replay_blocks
-from tests.replay.plain_keccak import keccak256
-from tests.replay.small_chains import small
 
 SPEC = small()
 

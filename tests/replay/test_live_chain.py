@@ -21,9 +21,9 @@ from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.head_socket import HeadSocket
 from tests.harness.replay.http_server import ReplayServer
 from tests.harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg
-from tests.replay.small_chains import CHAINS, small
-from tests.sql.empty_files import new_store
-from tests.sql.stored import read_rows
+from tests.harness.replay.small_chains import CHAINS, small
+from tests.harness.store.empty_files import new_store
+from tests.harness.store.store_contents import read_rows
 
 SPEC = msgspec.structs.replace(small(chain=CHAINS[0]), blocks=5, logs_per_block=10)
 PLAN = LivePlan(

@@ -1,10 +1,10 @@
 """What a benchmark compares with is what the ledger of a replayed chain says."""
 
 from tests.harness.replay.block_maker import BlockMaker
+from tests.harness.replay.expected_replay import expect
+from tests.harness.replay.small_chains import small
 from tests.harness.replay.static_node import replay_blocks
 from tests.harness.replay.tally import TransferTally
-from tests.replay.ledger_of_replay import expect
-from tests.replay.small_chains import small
 
 
 def test_the_tally_is_that_of_the_ledger() -> None:

@@ -27,10 +27,16 @@ from core.report.report import Report
 from sql.accounts.ledger import Ledger
 from sql.engine.store import Store
 from tests.harness.api.routes import ROUTES
-from tests.harness.api.samples import TOKEN, addresses, make_report, reports
-from tests.harness.api.wild import NOBODY, SignedIn, WildCall, check_wild, wild_calls
+from tests.harness.api.sample_reports import TOKEN, addresses, make_report, reports
+from tests.harness.api.undocumented_requests import (
+    NOBODY,
+    SignedIn,
+    WildCall,
+    check_wild,
+    wild_calls,
+)
 from tests.harness.api.world import World
-from tests.harness.empty_store import write_empty_store
+from tests.harness.store.empty_store import write_empty_store
 
 CHECKS = [
     status_code_conformance,

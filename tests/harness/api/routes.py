@@ -1,6 +1,6 @@
 """Every route of the service, as a path that can be called."""
 
-from tests.harness.api.samples import TOKEN
+from tests.harness.api.sample_reports import TOKEN
 
 ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}"),
@@ -73,7 +73,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}/liquidity"),
     ("GET", f"/t/1/{TOKEN}/evidence-pack"),
 )
-"""Method and target, but for streams. `tests/api/test_methods.py` holds it to be whole."""
+"""Method and target, but for streams. `tests/serving/test_methods.py` holds it to be whole."""
 
 STREAMS: tuple[str, ...] = ("/watches/events",)
 """What GET answers without an end, as there is a key."""

@@ -19,8 +19,8 @@ from core.report.report import Report
 from sql.accounts.ledger import Calls, Ledger, utc_day
 from sql.engine.store import Store
 from sql.reports.report_tables import read_report
-from tests.harness.api.quotes import ScriptedQuotes
-from tests.harness.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
+from tests.harness.api.sample_reports import LIQUID_USD, MINED_AT_S, TOKEN, make_report
+from tests.harness.api.scripted_quotes import ScriptedQuotes
 from tests.harness.clock import HandClock
 
 PLANS = load_plans()

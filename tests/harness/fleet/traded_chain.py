@@ -61,7 +61,7 @@ _CLAIMS: Final[dict[str, tuple[bool, float, float | None]]] = {
     "mintable": (True, 0, 0),
     "v3_honest": (True, 0, 0),
 }
-"""Of tokens of the demo, as tests/chain/test_zoo.py finds by trading them: whether they can be
+"""Of tokens of the demo, as tests/demo/test_zoo.py finds by trading them: whether they can be
 sold, and taxes. Few, as each block costs the node as much as its whole state."""
 
 

@@ -1,0 +1,272 @@
+"""Protects the counts in memory: each call reaches the ledger once, and its word comes back."""
+
+import asyncio
+import gc
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.auth import usage_counters as module
+from api.auth.usage_counters import UsageCounters
+from config.plans import load_plans
+from core.errors import StoreError
+from sql.accounts.ledger import Calls, Ledger, Usage
+from tests.harness.api.sample_reports import MINED_AT_S
+from tests.harness.clock import HandClock
+from tests.harness.store.empty_files import new_ledger
+
+PLANS = load_plans()
+DAY_S = 86_400
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(MINED_AT_S)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    opened = new_ledger(tmp_path / "ledger.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def key_id(ledger: Ledger, clock: HandClock) -> int:
+    return ledger.create_key(PLANS["pro"], "", clock.now_s).row.key_id
+
+
+@pytest.fixture
+async def books(ledger: Ledger, clock: HandClock) -> AsyncIterator[UsageCounters]:
+    made = UsageCounters(ledger, now_s=clock)
+    yield made
+    await made.aclose()
+
+
+async def count(books: UsageCounters, key_id: int, calls: int, now_s: float) -> None:
+    tally = await books.tally(key_id)
+    for _ in range(calls):
+        books.turn_to(tally, now_s)
+        books.count(tally)
+
+
+async def test_calls_of_several_visits_are_each_written_once(
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+) -> None:
+    for visited in range(1, 4):
+        await count(books, key_id, 5, clock.now_s)
+        await books.visit()
+        await books.visit()
+        assert ledger.usage(key_id, clock.now_s).lifetime == 5 * visited
+
+
+async def test_a_visit_comes_by_itself_and_soon(
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+) -> None:
+    await count(books, key_id, 1, clock.now_s)
+    assert ledger.usage(key_id, clock.now_s).lifetime == 0
+    await asyncio.sleep(0)
+    async with asyncio.timeout(module.LOST_AT_MOST_S):
+        written = 0
+        while not written:
+            await asyncio.sleep(0.01)
+            written = ledger.usage(key_id, clock.now_s).lifetime
+    assert written == 1
+
+
+async def test_calls_counted_while_a_visit_is_under_way_wait_for_the_next(
+    books: UsageCounters,
+    ledger: Ledger,
+    key_id: int,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began, go_on, write = threading.Event(), threading.Event(), Ledger.add_calls
+
+    def slow(*args: Any) -> dict[int, Usage]:
+        began.set()
+        go_on.wait(10)
+        return write(*args)
+
+    monkeypatch.setattr(Ledger, "add_calls", slow)
+    await count(books, key_id, 3, clock.now_s)
+    visit = asyncio.create_task(books.visit())
+    await asyncio.to_thread(began.wait, 10)
+    await count(books, key_id, 4, clock.now_s)
+    go_on.set()
+    await visit
+    tally = await books.tally(key_id)
+    assert (ledger.usage(key_id, clock.now_s).day, tally.day_calls) == (3, 7)
+    await books.visit()
+    assert (ledger.usage(key_id, clock.now_s).day, tally.day_calls) == (7, 7)
+
+
+async def test_nobody_visits_after_the_end(
+    ledger: Ledger, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "VISIT_EVERY_S", 1.5)  # so that none comes before the end
+    books = UsageCounters(ledger, now_s=clock)
+    await count(books, key_id, 1, clock.now_s)
+    unplanned = asyncio.create_task(books.visit())
+    for _ in range(2):  # a task that begins a task
+        await asyncio.sleep(0)
+    await count(books, key_id, 1, clock.now_s)
+    await unplanned
+    await books.aclose()
+    assert ledger.usage(key_id, clock.now_s).lifetime == 2
+    visits: list[None] = []
+    monkeypatch.setattr(ledger, "read_key_revision", lambda: visits.append(None))
+    await asyncio.sleep(2)
+    assert not visits
+
+
+async def test_two_processes_learn_of_each_others_calls(
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock, tmp_path: Path
+) -> None:
+    theirs = Ledger.open(tmp_path / "ledger.sqlite")
+    other = UsageCounters(theirs, now_s=clock)
+    await count(books, key_id, 3, clock.now_s)
+    await count(other, key_id, 4, clock.now_s)
+    await books.visit()
+    await other.visit()
+    assert (await other.tally(key_id)).day_calls == 7
+    await count(books, key_id, 1, clock.now_s)
+    await books.visit()
+    assert (await books.tally(key_id)).day_calls == 8
+    await other.aclose()
+    theirs.close()
+
+
+async def test_a_visit_that_fails_is_made_up_for_and_nothing_doubled(
+    books: UsageCounters,
+    ledger: Ledger,
+    key_id: int,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise StoreError(path="ledger", reason="locked")
+
+    await count(books, key_id, 3, clock.now_s)
+    for broken_part in ("read_key_revision", "add_calls"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, broken_part, broken)
+            await books.visit()
+            await count(books, key_id, 2, clock.now_s)
+        assert ledger.usage(key_id, clock.now_s).lifetime == 0
+    assert (await books.tally(key_id)).day_calls == 7
+    await books.visit()
+    assert ledger.usage(key_id, clock.now_s).lifetime == 7
+    assert (await books.tally(key_id)).day_calls == 7
+
+
+async def test_late_calls_are_an_error_until_they_are_written(
+    books: UsageCounters, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise StoreError(path="ledger", reason="locked")
+
+    monkeypatch.setattr(module, "HOLD_AFTER_S", 0.05)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "add_calls", broken)
+        await count(books, key_id, 1, clock.now_s)
+        assert not books.is_late()
+        await asyncio.sleep(0.06)
+        assert books.is_late()
+        with pytest.raises(StoreError, match="cannot be written"):
+            await books.catch_up()
+    await books.catch_up()
+    assert not books.is_late()
+
+
+async def test_calls_counted_during_a_slow_visit_are_no_error(
+    books: UsageCounters,
+    ledger: Ledger,
+    key_id: int,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A ledger that takes long works: who is held is let through once all is written."""
+    began, go_on, write = threading.Event(), threading.Event(), Ledger.add_calls
+
+    def slow(*args: Any) -> dict[int, Usage]:
+        began.set()
+        go_on.wait(10)
+        return write(*args)
+
+    monkeypatch.setattr(module, "HOLD_AFTER_S", 0.05)
+    monkeypatch.setattr(Ledger, "add_calls", slow)
+    await count(books, key_id, 1, clock.now_s)
+    visit = asyncio.create_task(books.visit())
+    await asyncio.to_thread(began.wait, 10)
+    await count(books, key_id, 1, clock.now_s)
+    await asyncio.sleep(0.06)
+    held = asyncio.create_task(books.catch_up())
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(visit, held)
+    assert ledger.usage(key_id, clock.now_s).lifetime == 2
+
+
+async def test_a_new_page_begins_with_the_day_and_the_month(
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+) -> None:
+    first_s = clock.now_s  # 21 September
+    tally = await books.tally(key_id)
+    seen = []
+    for days in (0, 1, 10, 9, 10):  # and once the clock goes back a day
+        await count(books, key_id, 2, first_s + days * DAY_S)
+        seen.append((tally.day_calls, tally.month_calls))
+    assert seen == [(2, 2), (2, 4), (2, 2), (2, 2), (2, 2)]
+    clock.now_s = first_s + 10 * DAY_S
+    await books.visit()
+    assert [ledger.usage(key_id, first_s + days * DAY_S).day for days in (0, 1, 9, 10)] == [
+        2,
+        2,
+        2,
+        4,
+    ]
+    assert (tally.day_calls, tally.month_calls, tally.lifetime) == (4, 4, 10)
+
+
+async def test_a_tally_lives_until_it_is_written_and_no_longer(
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+) -> None:
+    ledger.add_calls([Calls(key_id=key_id, day="2026-09-21", calls=5)], clock.now_s)
+    await count(books, key_id, 2, clock.now_s)
+    gc.collect()
+    assert (await books.tally(key_id)).day_calls == 7  # nobody holds it but what is unwritten
+    await books.visit()
+    gc.collect()
+    assert not books._tallies
+    assert (await books.tally(key_id)).day_calls == 7
+
+
+async def test_keys_in_memory_are_believed_for_seconds(
+    books: UsageCounters, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not books.are_keys_current()
+    await books.look()
+    assert books.are_keys_current()
+
+    def broken(*_: object) -> None:
+        raise StoreError(path="ledger", reason="gone")
+
+    monkeypatch.setattr(Ledger, "read_key_revision", broken)
+    monkeypatch.setattr(module, "MOST_UNSEEN_S", 0.0)
+    assert not books.are_keys_current()
+    with pytest.raises(StoreError, match="cannot be read"):
+        await books.look()
+
+
+async def test_a_look_that_took_long_is_a_look(
+    books: UsageCounters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that stood still for seconds is no ledger out of reach."""
+    monkeypatch.setattr(module, "MOST_UNSEEN_S", 0.0)
+    for _ in range(2):
+        await books.look()
+        assert not books.are_keys_current()

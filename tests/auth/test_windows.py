@@ -1,0 +1,249 @@
+"""Protects the windows: never more than the limit within any span, alone and shared."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from prometheus_client import REGISTRY
+
+from api.auth import rate_windows as module
+from api.auth.public_limits import PublicLimits
+from api.auth.rate_windows import LocalWindows, SharedWindows, Window
+from config.settings_model import PublicSettings
+from core.process.secret import Secret
+from tests.harness.api.redis_server import RedisServer
+from tests.harness.api.sample_reports import TOKEN
+from tests.harness.api.world import World
+
+pytestmark = pytest.mark.process
+
+BURST = Window(kind="burst", limit=3, span_s=10)
+MINUTE = Window(kind="minute", limit=7, span_s=60)
+BOTH = (BURST, MINUTE)
+KEYS = ("a", "b")
+FAILURES = "assay_api_window_failures_total"
+
+# Where a float and its sum with a span are exact, so that "at the very end" means it.
+PAUSES = st.sampled_from([0.0, 0.25, 1.0, 3.0, 9.75, 10.0, 10.25, 49.75, 60.0, 60.25])
+
+
+class LocalMachine(RuleBasedStateMachine):
+    """Any calls at any times, held to the plain rule and to the library's own limiter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_s = 1_000.0
+        self.ours = LocalWindows(lambda: self.now_s)
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(time, "time", lambda: self.now_s)
+        storage = MemoryStorage()
+        storage.timer.cancel()
+        # Its thread forgets what is at the very end of a span, at whatever moment it gets to run.
+        self.patch.setattr(storage, "timer", Mock(is_alive=lambda: True))
+        self.theirs = MovingWindowRateLimiter(storage)
+        self.let_through: dict[str, list[float]] = {key: [] for key in KEYS}
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+    @rule(pause_s=PAUSES)
+    def wait(self, pause_s: float) -> None:
+        """Time goes on."""
+        self.now_s += pause_s
+
+    @rule(key=st.sampled_from(KEYS))
+    def call(self, key: str) -> None:
+        """One call, placed if there is room."""
+        full = self.ours.full_now(BOTH, key)
+        by_rule = [
+            window
+            for window in BOTH
+            if sum(at >= self.now_s - window.span_s for at in self.let_through[key]) >= window.limit
+        ]
+        assert (full.window if full else None) == (by_rule[0] if by_rule else None)
+        # The library's own look ahead differs from its refusal at the very end of a span.
+        for window in BOTH if full is None else by_rule:
+            assert self.theirs.hit(window.item, key) is (full is None)
+        if full is None:
+            self.ours.take_now(BOTH, key)
+            self.let_through[key].append(self.now_s)
+
+    @rule(key=st.sampled_from(KEYS))
+    def wait_as_told(self, key: str) -> None:
+        """Who waits finds room in that window, and a second less would not have been enough."""
+        full = self.ours.full_now(BOTH, key)
+        if full is None:
+            return
+        assert full.retry_after_s >= 1
+        self.now_s += full.retry_after_s - 1
+        still = self.ours.full_now(BOTH, key)
+        assert still is not None
+        assert still.window == full.window
+        self.now_s += 1
+        other = self.ours.full_now(BOTH, key)
+        assert other is None or other.window != full.window
+
+    @invariant()
+    def no_span_holds_more_than_its_limit(self) -> None:
+        """Whatever span one looks at."""
+        for calls in self.let_through.values():
+            for window in BOTH:
+                for start_s in calls:
+                    assert (
+                        sum(start_s <= at <= start_s + window.span_s for at in calls)
+                        <= window.limit
+                    )
+
+
+TestLocalWindows = LocalMachine.TestCase
+TestLocalWindows.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+def test_keys_that_no_longer_call_are_forgotten() -> None:
+    now_s = [0.0]
+    windows = LocalWindows(lambda: now_s[0])
+    for key in range(5_000):
+        windows.take_now(BOTH, str(key))
+    now_s[0] = 61.0
+    windows.take_now(BOTH, "last")
+    assert list(windows._held) == ["last"]
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    made = RedisServer(tmp_path_factory.mktemp("redis"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+async def pair(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[SharedWindows, SharedWindows]]:
+    """Two processes' windows on one server, patient even where the machine is busy."""
+    monkeypatch.setattr(module, "REDIS_PATIENCE_S", 20.0)
+    made = [SharedWindows(Secret(server.url), LocalWindows()) for _ in range(2)]
+    yield made[0], made[1]
+    for windows in made:
+        await windows.aclose()
+
+
+async def call(windows: SharedWindows | LocalWindows, key: str) -> str | None:
+    """The kind of the window that refuses a call, which is placed if none does."""
+    full = await windows.full(BOTH, key) or await windows.take(BOTH, key)
+    return full.window.kind if full else None
+
+
+async def test_two_processes_share_a_window(pair: tuple[SharedWindows, SharedWindows]) -> None:
+    first, second = pair
+    refused = [await call(windows, "shared") for windows in (first, second) * 3]
+    assert refused == [None, None, None, "burst", "burst", "burst"]
+    full = await second.full(BOTH, "shared")
+    assert full is not None
+    assert full.retry_after_s in (10, 11)
+    assert await call(first, "of another key") is None
+
+
+async def test_two_processes_share_the_analyses_of_people_without_a_key(
+    pair: tuple[SharedWindows, SharedWindows],
+) -> None:
+    limits = [PublicLimits(windows, PublicSettings(analyses_per_hour=2)) for windows in pair]
+    waits = [await limits[at % 2].take_analysis("203.0.113.7", "ethereum") for at in range(4)]
+    assert waits[:2] == [None, None]
+    assert all(wait_s is not None and 3_590 <= wait_s <= 3_601 for wait_s in waits[2:])
+
+
+async def test_a_key_that_calls_for_ever_takes_no_more_memory(
+    pair: tuple[SharedWindows, SharedWindows],
+) -> None:
+    for _ in range(50):
+        await pair[0].take(BOTH, "for ever")
+    held = pair[0]._local._held["for ever"]
+    assert [len(times) for _, times in held] == [BURST.limit, MINUTE.limit]
+
+
+async def test_many_at_once_in_two_processes_get_no_more_than_the_limit(
+    pair: tuple[SharedWindows, SharedWindows],
+) -> None:
+    refused = await asyncio.gather(*(call(pair[at % 2], "crowd") for at in range(200)))
+    assert refused.count(None) == 3
+
+
+async def test_shared_windows_follow_the_rule_of_those_in_memory(
+    pair: tuple[SharedWindows, SharedWindows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start_s, past_s = time.time(), 0.0
+    monkeypatch.setattr(time, "time", lambda: start_s + past_s)
+    local = LocalWindows(lambda: past_s)
+    for pause_s in (0, 1, 1, 1, 8, 0.5, 2, 9, 0.25, 10.25, 0, 0, 0, 30, 0, 11, 0, 0, 0, 0):
+        past_s += pause_s
+        assert await call(pair[0], "rule") == await call(local, "rule"), past_s
+
+
+async def test_without_the_server_each_process_goes_on_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "REDIS_PAUSE_S", 0.3)
+    monkeypatch.setattr(module, "REDIS_PATIENCE_S", 2.0)
+    server = RedisServer(tmp_path)
+    server.start()
+    first, second = (SharedWindows(Secret(server.url), LocalWindows()) for _ in range(2))
+    assert [await call(first, "k") for _ in range(2)] == [None] * 2
+    failures = REGISTRY.get_sample_value(FAILURES) or 0.0
+    server.stop()  # who asks hears so at once, and does not have to wait
+    started = time.monotonic()
+    # What this process let through before is not forgotten; the other knows of none.
+    assert [await call(first, "k") for _ in range(3)] == [None, "burst", "burst"]
+    assert [await call(second, "k") for _ in range(4)] == [None, None, None, "burst"]
+    assert time.monotonic() - started < 5
+    assert (REGISTRY.get_sample_value(FAILURES) or 0.0) >= failures + 2
+    server.start()
+    await asyncio.sleep(0.35)
+    assert await call(second, "new") is None
+    assert await call(first, "new") is None
+    assert await call(second, "new") is None
+    assert await call(first, "new") == "burst"  # shared again
+    server.stop()
+    for windows in (first, second):
+        await windows.aclose()
+
+
+@pytest.mark.parametrize(("plan", "let_through"), [("trial", 5), ("developer", 20)])
+async def test_two_nodes_of_the_service_share_the_limits_of_a_key(
+    world: World,
+    server: RedisServer,
+    plan: str,
+    let_through: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "REDIS_PATIENCE_S", 20.0)
+    url = Secret(server.url)
+    nodes = [world.client(redis_url=url) for _ in range(2)]
+    key = world.new_key(plan)
+    answers = await asyncio.gather(
+        *(nodes[at % 2].get(f"/token/1/{TOKEN}", headers={"X-API-Key": key}) for at in range(60))
+    )
+    statuses = [answer.status_code for answer in answers]
+    assert (statuses.count(200), set(statuses)) == (let_through, {200, 429})
+
+
+async def test_a_server_that_was_never_there_costs_one_wait(world: World) -> None:
+    client = world.client(redis_url=Secret("redis://127.0.0.1:1/0"))
+    key = world.new_key("developer")
+    statuses = [
+        (await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": key})).status_code
+        for _ in range(22)
+    ]
+    assert statuses == [200] * 20 + [429] * 2

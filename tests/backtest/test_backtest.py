@@ -1,0 +1,137 @@
+"""Protects the backtest: verdicts are of the past block, outcomes of what real buyers could do."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from click.testing import CliRunner
+
+from assay.cli import cli
+from assay.demo.anvil import AnvilNode
+from assay.demo.layout import World, ZooToken
+from assay.demo.overlay import write_overlay
+from config.chains import Chain as ChainFacts
+from config.store_address import FileAddress
+from core.evm.primitives import Address
+from sql.move.move_store import move_store
+from tests.harness.chain.transactions import Chain
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_store import address_of
+from tests.harness.watches.watched_scene import SLUG, Scene, place, watching
+
+
+def bought(chain: Chain, token: ZooToken) -> list[Address]:
+    """Three who have bought."""
+    buyers = [chain.fresh_account() for _ in range(3)]
+    assert all(chain.buy(token, buyer).success for buyer in buyers)
+    return buyers
+
+
+def order(chain: Chain, token: ZooToken, signature: str, *given: object) -> None:
+    """What the owner does once others have bought."""
+    assert chain.send(token.owner, token.address, signature, *given).success
+
+
+def launch_all(chain: Chain, tokens: dict[str, ZooToken]) -> None:
+    """Purchases, what the owners do then, and sales as far as they pass."""
+    buyers = {key: bought(chain, token) for key, token in tokens.items()}
+    order(chain, tokens["paused"], "pause()")
+    order(chain, tokens["taxed"], "setTax(uint256)", 99)
+    order(chain, tokens["cheap"], "setTax(uint256)", 10)
+    order(chain, tokens["singled"], "setOwnTax(address,uint256)", buyers["singled"][2], 99)
+    for key, token in tokens.items():
+        if key != "quiet":
+            passed = {chain.sell(token, buyer).success for buyer in buyers[key]}
+            assert passed == {key != "paused"}
+
+
+async def can_sell(scene: Scene, token: ZooToken) -> str | None:
+    """What the service says now."""
+    await scene.level()
+    report = await scene.analyser.refresh(SLUG, token.address)
+    return report.pools[0].sell if report.pools else None
+
+
+async def backtest(
+    env: dict[str, str], *options: str
+) -> tuple[int, list[dict[str, Any]], list[dict[str, Any]]]:
+    """Exit code, tokens and rows of the matrix."""
+    command = ["backtest", "ethereum", *options, "--output", "json"]
+    ended = await asyncio.to_thread(CliRunner().invoke, cli, command, env=env)
+    assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.output
+    lines = [msgspec.json.decode(line) for line in ended.stdout.splitlines()]
+    tokens = [line for line in lines if "token" in line]
+    return ended.exit_code, tokens, [line for line in lines if "span" in line]
+
+
+async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
+    chain: Chain,
+    demo_world: World,
+    facts: ChainFacts,
+    anvil_node: AnvilNode,
+    tmp_path: Path,
+    empty_databases: EmptyDatabases,
+) -> None:
+    store = tmp_path / "store"
+    async with watching(chain, facts, anvil_node.url, store) as scene:
+        await scene.level()
+        keys = ("honest", "paused", "taxed", "cheap", "singled", "quiet")
+        tokens = {key: place(chain) for key in keys}
+        before = await can_sell(scene, tokens["paused"])
+        assert before == "passed"
+        first = anvil_node.head_number() + 1
+        launch_all(chain, tokens)
+        assert await can_sell(scene, tokens["paused"]) == "refused"  # as anybody sees by now
+        # The node keeps the state of some blocks only, so it is one long block.
+        anvil_node.set_time(anvil_node.head_time() + 4_000)
+        chain.mine()
+        await scene.level()
+        last = anvil_node.head_number()
+    env = {
+        "ASSAY_STORE": str(store),
+        "ASSAY_CONFIG": str(write_overlay(demo_world, tmp_path / "overlay")),
+        f"ASSAY_RPC_{facts.id}": anvil_node.url,
+    }
+    blocks = ("--from", str(first), "--to", str(last))
+    code, told, matrix = await backtest(env, *blocks)
+    assert code == 0
+    moved = empty_databases.create_bare()
+    move_store(FileAddress(store), address_of(moved), lambda *_: None)
+    in_postgres = env | {"ASSAY_STORE": moved, "ASSAY_LAKE": str(tmp_path / "lake")}
+    assert await backtest(in_postgres, *blocks) == (code, told, matrix)
+    hours = {
+        key: next(one for one in told if one["token"] == token.address)["buyers"]["hour"]
+        for key, token in tokens.items()
+    }
+    everybody = {"bought": 3, "untried": 0, "sold": 0, "refused": 0, "short": 0}
+    assert hours == {
+        "honest": everybody | {"sold": 3, "outcome": "sold"},
+        "paused": everybody | {"refused": 3, "outcome": "trapped"},
+        "taxed": everybody | {"short": 3, "outcome": "trapped"},
+        "cheap": everybody | {"sold": 3, "outcome": "sold"},
+        "singled": everybody | {"sold": 2, "short": 1, "outcome": "trapped"},
+        "quiet": everybody | {"untried": 3, "outcome": "untried"},
+    }
+    by_address = {one["token"]: one for one in told}
+    days = {key: by_address[token.address]["buyers"]["day"] for key, token in tokens.items()}
+    assert days["honest"]["outcome"] == "open"
+    assert days["paused"]["outcome"] == "trapped"
+    # All have the same code and state before their first trade; what came later is not known then.
+    (verdict,) = {by_address[token.address]["verdict"] for token in tokens.values()}
+    assert verdict not in ("safe", "danger", "not_judged")
+    (hour,) = (row for row in matrix if row["span"] == "hour")
+    assert hour == {
+        "verdict": verdict,
+        "span": "hour",
+        "trapped": 3,
+        "sold": 2,
+        "untried": 1,
+        "open": 0,
+    }
+    code, told, matrix = await backtest(env, *blocks, "--receipts", "none")
+    paused = next(one for one in told if one["token"] == tokens["paused"].address)
+    assert paused["buyers"]["hour"]["outcome"] == "untried"  # never: sold
+
+    code, told, _ = await backtest(env, "--from", "0", "--to", str(first - 1))
+    assert (code, told) == (0, [])

@@ -1,0 +1,124 @@
+"""The oracle for consents that ask for less than is taken: each theft is really done, and is never
+answered with `false`; their honest double is proved sound."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.static.analyse_code import analyse_code
+from assay.demo.compile import Artifacts, compile_sources
+from assay.demo.npm_packages import PROJECT_ROOT
+from core.evm.abi import selector_of
+from tests.custody.test_break_ins import HONEST, KEEPER, Answer, Robbery
+from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.transactions import Chain
+
+pytestmark = pytest.mark.compiler
+
+SOURCE = Path(__file__).parent / "contracts" / "Consents.sol"
+BASE = "base/Erc20.sol"
+HUGE = 2**255
+
+
+@cache
+def consents() -> Artifacts:
+    zoo = PROJECT_ROOT / "assay" / "demo" / "contracts" / "zoo"
+    return compile_sources({SOURCE.name: SOURCE.read_text(), BASE: (zoo / BASE).read_text()})
+
+
+@pytest.fixture
+def chain(chain: Chain) -> Chain:
+    return Chain(chain.node, chain.world, chain.artifacts | consents())
+
+
+def without_low_half(r: Robbery) -> None:
+    r.spend(r.attacker, (r.held // 2) >> 64 << 64)
+
+
+def in_batch(r: Robbery) -> None:
+    r.call(r.victim, "approve(address,uint256)", r.attacker, r.held // 10)
+    r.call(
+        r.attacker,
+        "sendFrom(address,address,uint256,uint256)",
+        *(r.victim, r.attacker, r.held // 10, 10),
+    )
+
+
+def negative_credit(r: Robbery) -> None:
+    r.call(r.attacker, "pay(address,uint256,uint256)", r.victim, 0, r.held // 2)
+
+
+def below_zero(r: Robbery) -> None:
+    r.call(KEEPER, "lower(address,address,uint256)", r.victim, KEEPER, HUGE)
+    r.spend(KEEPER)
+
+
+def approved_beside(r: Robbery) -> None:
+    r.call(r.victim, "approve(address,uint256)", r.attacker, 0)
+    r.spend(KEEPER)
+
+
+def named(r: Robbery) -> None:
+    r.call(KEEPER, "name_(address)", r.victim)
+    r.call(r.attacker, "collect(address,uint256)", r.attacker, r.held // 2)
+
+
+def all_of_them(r: Robbery) -> None:
+    """What can be called of the honest double."""
+    negative_credit(r)
+    r.call(r.attacker, "setOperator(address,bool)", KEEPER, True)
+    r.call(KEEPER, "decreaseAllowance(address,uint256)", r.attacker, HUGE)
+    approved_beside(r)
+    without_low_half(r)
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    contract: str
+    rob: Callable[[Robbery], None]
+    has_keeper: bool = False
+    is_robbed: bool = True
+
+
+ROWS = (
+    Row(contract="HalfAllowance", rob=without_low_half),
+    Row(contract="BatchSpender", rob=in_batch),
+    Row(contract="BranchCheck", rob=negative_credit),
+    Row(contract="LoweredAllowance", rob=below_zero, has_keeper=True),
+    Row(contract="OperatorBeside", rob=approved_beside, has_keeper=True),
+    Row(contract="NamedAccount", rob=named, has_keeper=True),
+    Row(contract="SoundConsents", rob=all_of_them, has_keeper=True, is_robbed=False),
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.contract)
+async def test_what_is_stolen_is_not_called_safe(
+    chain: Chain, context: ChainContext, row: Row
+) -> None:
+    robbery = Robbery(chain, row.contract, has_keeper=row.has_keeper)
+    report = await judge(context, robbery.token)
+    row.rob(robbery)
+    assert (robbery.left < robbery.held) is row.is_robbed
+    answer: Answer = (report.token.allowance_bypass, report.token.funds_can_be_drained)
+    if row.is_robbed:
+        assert answer[1] is not False
+    else:
+        assert answer == HONEST
+
+
+def test_a_signature_covers_all_that_it_allows_and_once(chain: Chain) -> None:
+    """By the code alone: the holder's key signs, which only the holder has."""
+    code = chain.node.rpc("eth_getCode", chain.deploy("Signed", "Signed", "SIG"), "latest")
+    hints = analyse_code(bytes.fromhex(str(code).removeprefix("0x"))).hints
+    found = {write.selector for write in hints.open_writes}
+    permit = "(address,address,uint256,uint8,bytes32,bytes32)"
+    transfer = "(address,address,uint256,bytes32,uint8,bytes32,bytes32)"
+    open_ones = [f"{name}{permit}" for name in ("permitAgain", "permitHalf", "sendAnywhere")]
+    sound = [f"permitSound{permit}", f"sendSound{transfer}"]
+    for signature in (*open_ones, f"sendAgain{transfer}"):
+        assert int(selector_of(signature), 16) in found, signature
+    for signature in sound:
+        assert int(selector_of(signature), 16) not in found, signature

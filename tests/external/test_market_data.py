@@ -1,0 +1,163 @@
+"""Market data in the shapes the services really send."""
+
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp import web
+
+from analysis.external.market_data import MarketData
+from config.chains import Chain
+from config.external_settings import MarketDataSettings
+from config.load import load_chains
+from core.evm.primitives import Address, Hash32
+from tests.harness.external.outside_service import Service
+
+ETHEREUM = next(chain for chain in load_chains(None) if chain.slug == "ethereum")
+TOKEN = Address("0x" + "ab" * 20)
+OTHER = "0x" + "cd" * 20
+WETH = ETHEREUM.wrapped_native.address
+
+
+def settings(url: str, **changes: Any) -> MarketDataSettings:
+    base = MarketDataSettings(dexscreener_url=url, geckoterminal_url=url, defillama_url=url)
+    return msgspec.structs.replace(base, **changes)
+
+
+def pair(
+    *,
+    usd: object = "2.0",
+    in_quote: object = "0.001",
+    quote: str = WETH,
+    held: object = 100.0,
+    base: str = TOKEN,
+    network: str = "ethereum",
+    liquidity: bool = True,
+) -> dict[str, object]:
+    """A pair whose quote side is worth `held` times `usd` / `in_quote` dollars."""
+    shown: dict[str, object] = {
+        "chainId": network,
+        "dexId": "uniswap",
+        "labels": ["v2"],
+        "pairAddress": "0x" + "11" * 20,
+        "baseToken": {"address": base.upper().replace("0X", "0x"), "name": "T", "symbol": "T"},
+        "quoteToken": {"address": quote, "name": "Q", "symbol": "Q"},
+        "priceNative": in_quote,
+        "pairCreatedAt": 1_700_000_000_000,
+    }
+    if usd is not None:
+        shown["priceUsd"] = usd
+    if liquidity:
+        shown["liquidity"] = {"usd": 1e9, "base": 1e12, "quote": held}
+    return shown
+
+
+PRICES: dict[str, tuple[list[dict[str, object]], float | None]] = {
+    "no pair": ([], None),
+    "one pair": ([pair()], 2.0),
+    "the deepest quote side": ([pair(held=1), pair(usd="3", held=900), pair(held=2)], 3.0),
+    "a made-up quote token is deeper": ([pair(usd="9", quote=OTHER, held=1e9), pair()], 2.0),
+    "a made-up quote token only": ([pair(usd="9", quote=OTHER)], 9.0),
+    "numbers for texts": ([pair(usd=2, in_quote=1)], 2.0),
+    "another chain": ([pair(network="bsc")], None),
+    "the token is the quote": ([pair(base=OTHER, quote=TOKEN)], None),
+    "no price": ([pair(usd=None)], None),
+    "no liquidity": ([pair(liquidity=False)], None),
+    "price of nothing": ([pair(usd="0")], None),
+    "endless price": ([pair(usd="1e999")], None),
+    "no number": ([pair(usd="NaN"), pair(usd="abc")], None),
+    "below nothing": ([pair(usd="-1")], None),
+}
+
+
+@pytest.mark.parametrize("case", PRICES)
+async def test_price_by_dexscreener(
+    case: str, service: Service, session: aiohttp.ClientSession
+) -> None:
+    pairs, expected = PRICES[case]
+    service.says(pairs)
+    data = MarketData(session, settings(service.url))
+    assert await data.token_price(ETHEREUM, TOKEN) == expected
+    assert service.asked == [f"/token-pairs/v1/ethereum/{TOKEN}"]
+
+
+@pytest.mark.parametrize(
+    ("coin", "expected"),
+    [
+        ({"price": 1.5, "confidence": 0.99, "timestamp": 1, "symbol": "T", "decimals": 18}, 1.5),
+        ({"price": 1.5, "confidence": 0.2}, None),
+        ({"price": 0, "confidence": 0.99}, None),
+        (None, None),
+    ],
+)
+async def test_price_by_defillama(
+    coin: object, expected: float | None, service: Service, session: aiohttp.ClientSession
+) -> None:
+    service.says({"coins": {} if coin is None else {f"ethereum:{TOKEN}": coin}})
+    data = MarketData(session, settings(service.url, aggregator="defillama"))
+    assert await data.token_price(ETHEREUM, TOKEN) == expected
+
+
+def _unlisted() -> Chain:
+    return msgspec.structs.replace(ETHEREUM, listing=type(ETHEREUM.listing)())
+
+
+@pytest.mark.parametrize("aggregator", ["dexscreener", "defillama"])
+async def test_who_is_switched_off_or_does_not_list_the_chain_is_not_asked(
+    aggregator: Any, service: Service, session: aiohttp.ClientSession
+) -> None:
+    off = MarketData(session, settings("", aggregator=aggregator))
+    assert await off.token_price(ETHEREUM, TOKEN) is None
+    assert await off.pool_figures(ETHEREUM, [Hash32("0x" + "00" * 32)]) == {}
+    on = MarketData(session, settings(service.url, aggregator=aggregator))
+    assert await on.token_price(_unlisted(), TOKEN) is None
+    assert await on.pool_figures(_unlisted(), [Hash32("0x" + "00" * 32)]) == {}
+    assert service.asked == []
+
+
+async def test_a_failure_is_a_miss(service: Service, session: aiohttp.ClientSession) -> None:
+    service.says({}, status=500)
+    data = MarketData(session, settings(service.url))
+    assert await data.token_price(ETHEREUM, TOKEN) is None
+    assert await data.pool_figures(ETHEREUM, [Hash32("0x" + "00" * 32)]) == {}
+
+
+def _pool_id(at: int) -> Hash32:
+    return Hash32(f"0x{at:064x}")
+
+
+async def test_pools_by_dexscreener_in_parts_and_the_rest_by_geckoterminal(
+    service: Service, session: aiohttp.ClientSession
+) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        ids = [int(one, 16) for one in request.path.rpartition("/")[2].split(",")]
+        assert len(ids) <= 30
+        if request.path.startswith("/latest/dex/pairs/ethereum/"):
+            pairs = [
+                pair() | {"pairAddress": _pool_id(at).upper().replace("0X", "0x")}
+                for at in ids
+                if at % 2
+            ]
+            return web.json_response({"schemaVersion": "1.0.0", "pairs": pairs or None})
+        assert request.path.startswith("/networks/eth/pools/multi/")
+        shown = [
+            {
+                "id": "eth_x",
+                "type": "pool",
+                "attributes": {"address": _pool_id(at), "reserve_in_usd": "12.5"},
+            }
+            for at in ids
+            if at % 4 == 0
+        ]
+        return web.json_response({"data": shown})
+
+    service.answer = answer
+    data = MarketData(session, settings(service.url))
+    found = await data.pool_figures(ETHEREUM, [_pool_id(at) for at in range(100)])
+    assert {int(key, 16) for key in found} == {at for at in range(100) if at % 2 or at % 4 == 0}
+    by_pair, in_usd = found[_pool_id(1)], found[_pool_id(4)]
+    assert (by_pair.base, by_pair.quote) == (TOKEN, WETH)
+    assert (by_pair.base_amount, by_pair.quote_amount) == (1e12, 100.0)
+    assert in_usd.liquidity_usd == 12.5
+    assert in_usd.quote_amount is None

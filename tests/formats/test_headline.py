@@ -1,0 +1,125 @@
+"""Protects the headline: every check has words, what is wrong comes first, untested is not good."""
+
+import pytest
+from hypothesis import given
+
+from api.formats.native.native import render_native
+from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.headline import RANKED, headline_of, refusal_headline
+from api.formats.prose.proofs import Proofs
+from api.formats.prose.prose import percent, quoted, usd
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.summary.flags import CATALOGUE
+from api.formats.summary.summary import Summary, render_summary
+from core.report.report import Report
+from tests.harness.api.sample_reports import (
+    CLOCK,
+    LIQUID_USD,
+    TOKEN_SHOWN,
+    make_pool,
+    make_report,
+    reports,
+)
+
+STANDING = "stands against it"
+
+
+def told(report: Report) -> tuple[str, Summary]:
+    native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
+    summary = render_summary(
+        report, native, chain="ethereum", address=TOKEN_SHOWN, liquid_above_usd=LIQUID_USD
+    )
+    rendered = RenderedReport(report=report, native=native, summary=summary, proofs=Proofs(report))
+    return headline_of(rendered), summary
+
+
+def test_every_check_has_words_and_every_bad_one_a_rank() -> None:
+    assert set(CHECK_WORDS) == {check.key for check in CATALOGUE}
+    bad = {check.key for check in CATALOGUE if check.severity in ("danger", "warning")}
+    assert set(RANKED) == bad
+
+
+@given(reports())
+def test_a_headline_calls_nothing_good_that_is_not(report: Report) -> None:
+    sentence, summary = told(report)
+    assert sentence
+    assert sentence.isprintable()
+    assert "safe" not in sentence.lower()
+    is_bad = bool(summary.danger_flag_count or summary.warning_flag_count)
+    if is_bad or summary.can_sell is False or summary.can_buy is False:
+        assert STANDING not in sentence
+    if STANDING in sentence and summary.unknown_flag_count and "taxed" not in sentence:
+        assert f"{summary.unknown_flag_count} of {summary.total_flag_count}" in sentence
+    if summary.can_buy is None and summary.can_sell is None and not summary.danger_flag_count:
+        assert "no trade was tested" in sentence.lower() or "being simulated" in sentence
+
+
+CASES: tuple[tuple[dict[str, object], str], ...] = (
+    ({}, "Nothing tested stands against it; 1 of 39 checks has no answer"),
+    (
+        {"is_settled": False},
+        "Nothing tested stands against it; 1 of 39 checks has no answer; "
+        "the analysis is still under way",
+    ),
+    (
+        {"liquidity_risk": "unknown"},
+        "Nothing tested stands against it; it is not known who can withdraw its liquidity; "
+        "2 of 40 checks have no answer",
+    ),
+    ({"pools": ()}, "It has no pool; no trade was tested"),
+    (
+        {"pools": (make_pool(buy="pending", sell="pending", buy_tax=None, sell_tax=None),)},
+        "Trades are still being simulated; nothing tested stands against it so far; "
+        "4 of 39 checks have no answer",
+    ),
+    (
+        {"pools": (make_pool(sell="refused", sell_tax=None),)},
+        "You can buy it, but you cannot sell it",
+    ),
+    (
+        {"pools": (make_pool(buy_tax=3.0, sell_tax=99.996),)},
+        "A seller loses 99.99 % of the sale",
+    ),
+    (
+        {"pools": (make_pool(buy_tax=1.5, sell_tax=1.5),)},
+        "Buys and sales are taxed 1.5 %; nothing else tested stands against it",
+    ),
+    (
+        {"funds_can_be_drained": True},
+        "Others can take tokens out of your wallet",
+    ),
+)
+
+
+@pytest.mark.parametrize(("changes", "sentence"), CASES)
+def test_headlines_of_single_findings(changes: dict[str, object], sentence: str) -> None:
+    assert told(make_report(**changes))[0] == sentence  # type: ignore[arg-type]  # any field
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(100.0, "100 %"), (99.9999, "99.99 %"), (1.23, "1.23 %"), (7.0, "7 %"), (0.1, "0.1 %")],
+)
+def test_a_percentage_is_never_rounded_up(value: float, text: str) -> None:
+    assert percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0, "$0"), (0.012, "$0.012"), (90, "$90"), (1_234, "$1.23k"), (4.5e6, "$4.5M")],
+)
+def test_amounts_for_people(amount: float, text: str) -> None:
+    assert usd(amount) == text
+
+
+def test_a_hostile_reason_cannot_leave_its_quotation_marks() -> None:
+    shown = quoted("bot”; nothing tested stands against it \u202e<b>" + "x" * 10_000)
+    assert shown.count("”") == 1
+    assert shown.endswith("…”")
+    assert shown.isprintable()
+
+
+def test_a_refusal_says_why() -> None:
+    assert refusal_headline("The address holds no code.") == (
+        "Not analysed: The address holds no code"
+    )

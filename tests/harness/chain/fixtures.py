@@ -1,0 +1,73 @@
+"""A real node with the demo's world, once per session; every test on it is rolled back.
+
+A missing node is an error, never a skip.
+"""
+
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import NoFactsIndex
+from assay.demo.anvil import AnvilNode
+from assay.demo.compile import Artifacts, load_artifacts
+from assay.demo.layout import World
+from assay.demo.overlay import write_overlay
+from assay.demo.world import build_world
+from config.chains import Chain as ChainFacts
+from config.load import load_chains
+from config.settings_model import AnalysisSettings, RpcSettings
+from core.rpc.client import RpcClient
+from tests.harness.chain.transactions import Chain
+
+
+@pytest.fixture(scope="session")
+def anvil_node() -> Iterator[AnvilNode]:
+    """A node on a free port. Holds the world as soon as a test asks for `world`."""
+    with AnvilNode() as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def artifacts() -> Artifacts:
+    return load_artifacts()
+
+
+@pytest.fixture(scope="session")
+def demo_world(anvil_node: AnvilNode) -> World:
+    """Anchors, venues and the zoo, built once on `anvil_node`."""
+    return build_world(anvil_node)
+
+
+@pytest.fixture
+def chain(anvil_node: AnvilNode, demo_world: World, artifacts: Artifacts) -> Iterator[Chain]:
+    """The world as it was built, whatever other tests did to it."""
+    snapshot = anvil_node.snapshot()
+    yield Chain(anvil_node, demo_world, artifacts)
+    anvil_node.revert(snapshot)
+
+
+@pytest.fixture
+async def node_client(anvil_node: AnvilNode) -> AsyncIterator[RpcClient]:
+    client = await RpcClient.connect((anvil_node.url,), anvil_node.chain_id, RpcSettings())
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture(scope="session")
+def facts(demo_world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
+    """The world as the service knows it: through the overlay that a deployment would write."""
+    overlay = write_overlay(demo_world, tmp_path_factory.mktemp("overlay"))
+    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+
+
+@pytest.fixture
+def context(node_client: RpcClient, facts: ChainFacts) -> ChainContext:
+    return ChainContext(
+        chain=facts,
+        node=node_client,
+        index=NoFactsIndex(),
+        settings=AnalysisSettings(),
+        now_s=time.time,
+    )

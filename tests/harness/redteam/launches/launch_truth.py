@@ -1,0 +1,78 @@
+"""What receipts and balances say of the buyers of a launch, without the service."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from core.evm.primitives import Address
+from tests.harness.redteam.ordinary_trades import Deal
+from tests.harness.redteam.real_outcomes import RUINOUS_PCT
+
+_WORTHLESS: Final = 0.25
+"""Of what the tokens had cost: a sale that brings less is a loss that no honest launch here has."""
+
+SPANS_S: Final[Mapping[str, int]] = {"hour": 3_600, "day": 86_400, "week": 604_800}
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One trade that somebody tried."""
+
+    time_s: int
+    """Of its block, Unix seconds."""
+    person: Address
+    is_buy: bool
+    deal: Deal
+    paid_share: float = 1.0
+    """What a sale brought of what its tokens had cost. 1 for a purchase."""
+
+    @property
+    def hurts(self) -> bool:
+        """A purchase that is refused costs nobody more than gas."""
+        if self.is_buy and not self.deal.mined:
+            return False
+        is_worthless = self.paid_share < _WORTHLESS
+        return not self.deal.went or self.deal.tax >= RUINOUS_PCT or is_worthless
+
+
+class LaunchTruth(msgspec.Struct, frozen=True, kw_only=True):
+    """One launch and what became of its buyers."""
+
+    token: Address
+    label: str
+    axis: str
+    is_honest: bool
+    """What its maker says. Nothing is counted by it."""
+    attempts: tuple[Attempt, ...]
+    """In order of the chain."""
+    stolen_s: int | None = None
+    """When a holder's tokens were taken. None: they were not."""
+
+    @property
+    def first_s(self) -> int:
+        """Time of the first purchase that was mined."""
+        times = [one.time_s for one in self.attempts if one.is_buy and one.deal.mined]
+        return min(times, default=0)
+
+    def has_trapped(self, span: str) -> bool:
+        """Whether a buyer lost most of what a trade was worth, or was robbed, in time."""
+        end_s = self.first_s + SPANS_S[span]
+        is_stolen = self.stolen_s is not None and self.stolen_s <= end_s
+        return is_stolen or self.has_bad_trade(span)
+
+    def has_bad_trade(self, span: str) -> bool:
+        """As `has_trapped`, without robberies, which no trade shows."""
+        end_s = self.first_s + SPANS_S[span]
+        return any(one.hurts for one in self.attempts if one.time_s <= end_s)
+
+    @property
+    def words(self) -> str:
+        """What hurt, in a line."""
+        told = [
+            f"{'buy' if one.is_buy else 'sale'} at {one.time_s - self.first_s} s: "
+            + (f"{one.deal.tax:.0f} % lost" if one.deal.went else "nothing came")
+            + (f", {one.paid_share:.0%} of the cost" if one.paid_share < _WORTHLESS else "")
+            for one in self.attempts
+            if one.hurts
+        ]
+        return "; ".join(told[:3] + ["stolen"] * (self.stolen_s is not None)) or "nothing hurt"

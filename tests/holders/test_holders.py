@@ -1,0 +1,152 @@
+"""Protects who is said to hold a token: a replay of its transfers, told by its balances."""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import IndexedFacts
+from api.formats.native.native import render_native
+from assay.demo.animal import Animal
+from assay.service.store_adapter import ReportStore
+from config.burn import BURN_ADDRESSES
+from config.settings_model import AnalysisSettings, IndexerSettings
+from core.evm.abi import topic_of
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.report.report import Report
+from core.report.rows import LaunchRow
+from core.rpc.client import RpcClient
+from indexer.backfill import backfill
+from sql.engine.store import Store
+from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.transactions import Chain, Log
+from tests.scan.test_scan import Knowing
+
+DEAD = Address("0x000000000000000000000000000000000000dead")
+TRANSFER = topic_of("Transfer(address,address,uint256)")
+
+
+def replay(chain: Chain, token: Address) -> dict[Address, int]:
+    """What all transfers since the first block leave with whom, by the node's own logs."""
+    where = {"address": token, "topics": [TRANSFER], "fromBlock": "0x0", "toBlock": "latest"}
+    held: Counter[Address] = Counter()
+    for log in msgspec.convert(chain.node.rpc("eth_getLogs", where), list[Log]):
+        sender, recipient = (Address("0x" + word[-40:]) for word in log.topics[1:])
+        held[sender] -= int(log.data, 16)
+        held[recipient] += int(log.data, 16)
+    return {owner: amount for owner, amount in held.items() if amount and owner != ZERO_ADDRESS}
+
+
+def top_of(report: Report) -> list[tuple[Address, int]]:
+    return [(row.owner, row.amount_raw) for row in report.holders if row.role == "top"]
+
+
+def ranked(held: dict[Address, int]) -> list[tuple[Address, int]]:
+    return sorted(held.items(), key=lambda one: (-one[1], one[0]))[:10]
+
+
+def knowing(context: ChainContext, known: IndexedFacts) -> ChainContext:
+    return ChainContext(
+        chain=context.chain,
+        node=context.node,
+        index=Knowing(known),
+        settings=context.settings,
+        now_s=context.now_s,
+    )
+
+
+@pytest.mark.parametrize("contract", ["HonestToken", "TransferTaxToken"])
+async def test_the_top_ten_equal_a_replay_of_every_transfer(
+    chain: Chain, context: ChainContext, node_client: RpcClient, tmp_path: Path, contract: str
+) -> None:
+    token = chain.place(Animal(key="held", trait="held by many", symbol="HELD", contract=contract))
+    accounts = [chain.fresh_account() for _ in range(13)]
+    for at, account in enumerate(accounts, start=1):
+        assert chain.transfer(token.address, token.owner, account, at * 10**20).success
+    assert chain.transfer(token.address, token.owner, DEAD, 5 * 10**21 + 1).success
+    assert chain.buy(token, accounts[-1]).success
+    assert chain.transfer(token.address, accounts[-1], token.address, 1_200 * 10**18).success
+    store = Store.open(tmp_path / "store.duckdb")
+    await backfill(
+        msgspec.structs.replace(context.chain, finality_blocks=0),
+        node_client,
+        store,
+        IndexerSettings(),
+        from_block=0,
+        to_block=chain.node.head_number(),
+    )
+    context = msgspec.structs.replace(context, index=ReportStore(store, AnalysisSettings()))
+    report = await judge(context, token.address)
+    held = replay(chain, token.address)
+    assert len(held) > 10
+    assert top_of(report) == ranked(held)
+    assert all(chain.balance(token.address, owner) == raw for owner, raw in top_of(report))
+    assert {DEAD, token.address, token.pool.address, token.owner} <= dict(top_of(report)).keys()
+    features = render_native(report, clock=None, liquid_above_usd=100.0)
+    assert len(features.top_holders) == 10
+    first = features.top_holders[0]
+    assert first.token_amount == pytest.approx(top_of(report)[0][1] / 10**token.decimals)
+    assert first.pct_held == pytest.approx(
+        100 * top_of(report)[0][1] / report.token.supply_raw, abs=0.01
+    )
+    store.close()
+
+
+@pytest.mark.parametrize("key", ["honest", "v3_honest", "v4_honest", "solid_honest"])
+async def test_without_an_index_pools_and_owner_are_found(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
+    token = chain.world.token(key)
+    top = dict(top_of(await judge(context, token.address)))
+    held = replay(chain, token.address)
+    assert top.items() <= held.items()
+    assert top[token.pool.address] == held[token.pool.address]
+
+
+async def test_stale_and_false_candidates_do_not_get_in(
+    chain: Chain, context: ChainContext
+) -> None:
+    """The index names somebody who sold everything, and the wrong order."""
+    token = chain.world.token("honest")
+    gone, small, large = (chain.fresh_account() for _ in range(3))
+    for account, amount in ((small, 10**19), (large, 10**20)):
+        assert chain.transfer(token.address, token.owner, account, amount).success
+    indexed = ((gone, RawAmount(10**24)), (small, RawAmount(10**23)), (large, RawAmount(1)))
+    report = await judge(knowing(context, IndexedFacts(holders=indexed)), token.address)
+    top = top_of(report)
+    assert [owner for owner, _ in top if owner in (gone, small, large)] == [large, small]
+    assert not BURN_ADDRESSES & dict(top).keys()
+
+
+async def test_the_creator_of_a_launch_is_who_the_event_names_if_it_is_an_account(
+    chain: Chain, context: ChainContext
+) -> None:
+    token = chain.world.token("honest")
+    creator = chain.fresh_account()
+    assert chain.transfer(token.address, token.owner, creator, 123 * 10**18).success
+    contract = token.pool.address
+
+    def launch(slug: str, named: Address | None) -> LaunchRow:
+        return LaunchRow(
+            chain_id=1,
+            token=token.address,
+            slug=slug,
+            emitter=contract,
+            creator=named,
+            tx_hash=None,
+            block_number=1,
+            log_index=0,
+        )
+
+    async def told(*launches: LaunchRow) -> tuple[Address | None, int | None]:
+        known = IndexedFacts(launches=launches, holders=((creator, RawAmount(1)),))
+        row = (await judge(knowing(context, known), token.address)).token
+        return row.creator_address, row.creator_balance_raw
+
+    behind_a_front = launch("front", contract), launch("pad", creator)
+    assert await told(*behind_a_front) == (creator, 123 * 10**18)
+    assert await told(launch("front", contract), launch("pad", None)) == (None, None)
+    contradiction = launch("front", chain.fresh_account()), launch("pad", creator)
+    assert await told(*contradiction) == (None, None)

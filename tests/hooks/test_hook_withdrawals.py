@@ -1,0 +1,262 @@
+"""Whether liquidity is said to leave through a hook is what real withdrawals then do, through the
+position manager that Uniswap ships, and one with the interface of PancakeSwap's."""
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.hook_inquiry import find_hooks
+from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
+from analysis.simulation.simulate_v1 import Passed, Refused
+from assay.demo.layout import FOR_EVER, native_worth
+from config.chains import Dex
+from core.evm.primitives import ZERO_ADDRESS, Address
+from tests.harness.chain.transactions import Chain
+from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_position, take_pair
+from tests.harness.venues import bin_pools, further_venues
+from tests.harness.venues.bin_pools import BinPool
+from tests.harness.venues.range_pools import Position, place
+from tests.harness.venues.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, mine_before, stand
+from tests.venues import test_infinity, test_infinity_bin
+
+_HELD = 10**19
+_MODIFY = "modifyLiquidities(bytes,uint256)"
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A token in a hooked pool, part of whose liquidity is position 1."""
+
+    token: Address
+    manager: Address
+    holder: Address
+
+    def hand_over(self, chain: Chain, receiver: Address) -> None:
+        """Give the position to somebody else."""
+        signature = "transferFrom(address,address,uint256)"
+        assert chain.send(self.holder, self.manager, signature, self.holder, receiver, 1).success
+
+    def leave(self, chain: Chain, actor: Address, receiver: Address) -> bool:
+        """Take out what the position has; return whether that went through."""
+        data = take_pair((1, _HELD), (ZERO_ADDRESS, self.token), receiver)
+        sent = chain.send(actor, self.manager, _MODIFY, data, FOR_EVER)
+        return sent.success
+
+
+def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
+    """`holder` None: somebody who has nothing to do with the hook."""
+    token = place(chain, "v4", "HonestToken", (Position(lower=-100, upper=100),), hooks=hook)
+    manager = deploy_position_manager(chain)
+    someone = holder or chain.fresh_account(native_wei=100 * 10**18)
+    given = chain.send(
+        token.owner, token.address, "transfer(address,uint256)", someone, 1_000 * 10**18
+    )
+    assert given.success
+    pool = (token.address, token.pool)
+    coins_wei = native_worth(90_000)
+    assert mint_position(chain, manager, someone, pool, _HELD, coins_wei=coins_wei).success
+    return Held(token=token.address, manager=manager, holder=someone)
+
+
+async def told(
+    context: ChainContext, held: Held, *others: Dex, traces: bool = False
+) -> LiquidityExit:
+    """`others`: exchanges that the demo has not got. `traces`: as the node says; else as one that
+    has none."""
+    if not traces:
+        context.capabilities.traces.note_refusal()
+    dexes = tuple(
+        msgspec.structs.replace(dex, position_manager=held.manager) if dex.kind == "AmmV4" else dex
+        for dex in others or context.chain.dexes
+    )
+    facts = msgspec.structs.replace(context.chain, dexes=dexes)
+    known = msgspec.structs.replace(context, chain=facts)
+    (pool,) = (await find_hooks(known, held.token)).pools
+    return pool.leaving
+
+
+def really(chain: Chain, held: Held, one: TriedWithdrawal, *, hook: str) -> tuple[bool, int, int]:
+    """Whether the transaction passed, and the tokens and coins that it brought."""
+    snapshot, start = chain.node.snapshot(), chain.node.head_time()
+    actor = held.holder
+    if one.by_stranger:
+        actor = chain.fresh_account()
+        held.hand_over(chain, actor)
+    if one.wait_s:
+        chain.node.set_time(start + one.wait_s)
+        mine_before(chain, one.block.number, hook=hook)
+    receiver = chain.fresh_account(native_wei=0)
+    success = held.leave(chain, actor, receiver)
+    coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
+    tokens = chain.balance(held.token, receiver)
+    chain.node.revert(snapshot)
+    return success, tokens, coins
+
+
+def assert_as_real(chain: Chain, held: Held, found: LiquidityExit, *, hook: str = "") -> None:
+    """`hook`: its contract; empty: one that counts no blocks."""
+    assert [(one.by_stranger, one.wait_s) for one in found.tried] == [
+        (False, 0),
+        (False, 86_400),
+        (True, 0),
+        (True, 86_400),
+    ]
+    for one in found.tried:
+        success, tokens, coins = really(chain, held, one, hook=hook)
+        assert isinstance(one.withdrawn.outcome, Passed if success else Refused), one
+        if success:
+            assert (one.withdrawn.token_raw, one.withdrawn.quote_raw) == (tokens, coins)
+
+
+@pytest.mark.parametrize(
+    ("contract", "is_refused", "passed"),
+    [
+        ("OwnerExitHook", True, [False] * 4),
+        ("ClosingExitHook", True, [True, False, True, False]),
+        # The honest double: the hook is asked, and lets everybody go, as far as blocks were played.
+        ("OpenExitHook", None, [True] * 4),
+    ],
+)
+async def test_a_hook_that_keeps_liquidity_is_told(
+    chain: Chain,
+    context: ChainContext,
+    contract: str,
+    passed: list[bool],
+    *,
+    is_refused: bool | None,
+) -> None:
+    held = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
+    found = await told(context, held)
+    assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
+    assert found.is_refused is is_refused
+    assert {one.is_controller for one in found.tried} == {False}
+    assert_as_real(chain, held, found)
+
+
+@pytest.mark.parametrize(
+    ("contract", "is_refused"), [("CountingExitHook", True), ("OpenExitHook", False)]
+)
+async def test_where_the_node_traces_calls_all_blocks_of_a_day_are_waited_for(
+    chain: Chain, context: ChainContext, contract: str, *, is_refused: bool
+) -> None:
+    held = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
+    found = await told(context, held, traces=True)
+    assert {one.block.left_out for one in found.tried} == {0}
+    passed = [isinstance(one.withdrawn.outcome, Passed) for one in found.tried]
+    assert passed == [True, not is_refused] * 2
+    assert found.is_refused is is_refused
+    assert_as_real(chain, held, found, hook=contract)
+
+
+async def test_that_its_owner_can_leave_says_nothing_of_others(
+    chain: Chain, context: ChainContext
+) -> None:
+    hook = stand(chain, "OwnerExitHook", permissions=BEFORE_REMOVE)
+    held = hold(chain, hook, holder=chain.world.owner)
+    found = await told(context, held)
+    passed = [isinstance(one.withdrawn.outcome, Passed) for one in found.tried]
+    assert passed == [True, True, False, False]
+    assert found.tried[0].is_controller
+    assert found.is_refused is True
+    assert_as_real(chain, held, found)
+
+
+async def test_what_a_hook_keeps_of_a_withdrawal_is_no_pass(
+    chain: Chain, context: ChainContext
+) -> None:
+    manager = chain.world.venues.v4.factory
+    hook = stand(chain, "KeepingExitHook", manager, permissions=AFTER_REMOVE_TAKES)
+    held = hold(chain, hook)
+    found = await told(context, held)
+    assert found.is_refused is True
+    assert [one.brought_share for one in found.tried] == pytest.approx([0.1] * 4, abs=0.01)
+    assert_as_real(chain, held, found)
+
+
+async def test_where_no_holder_is_known_nothing_is_claimed(
+    chain: Chain, context: ChainContext
+) -> None:
+    hook = stand(chain, "OpenExitHook", permissions=BEFORE_REMOVE)
+    token = place(chain, "v4", "HonestToken", (Position(lower=-100, upper=100),), hooks=hook)
+    (pool,) = (await find_hooks(context, token.address)).pools
+    assert (pool.leaving.tried, pool.leaving.is_refused) == ((), None)
+    assert pool.leaving.reason
+
+
+def hold_on_infinity(chain: Chain, hook: test_infinity.Hook) -> tuple[Held, Dex]:
+    """A position of somebody who has nothing to do with the hook, in a pool of Infinity's."""
+    market = test_infinity.place(chain, hook=hook, is_coin=True)
+    known = Chain(chain.node, chain.world, chain.artifacts | further_venues.artifacts())
+    manager = known.deploy("InfinityPositionManager", market.holder)
+    someone = chain.fresh_account(native_wei=100 * 10**18)
+    assert further_venues.buy(chain, market, someone, spend_raw=10**18).success
+    chain.approve(market.token, someone, manager)
+    minted = chain.send(
+        someone,
+        manager,
+        "mint(address,bytes32,int24,int256)",
+        *(market.dex.factory, bytes.fromhex(market.key[2:]), test_infinity.OUTERMOST, _HELD),
+        value_wei=10**18,
+    )
+    assert minted.success
+    return Held(token=market.token, manager=manager, holder=someone), market.dex
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_refused", "passed"),
+    [("keeps", True, [False] * 4), ("frees", None, [True] * 4)],
+)
+async def test_liquidity_leaves_infinity_as_its_hook_lets_it(
+    chain: Chain,
+    context: ChainContext,
+    hook: test_infinity.Hook,
+    passed: list[bool],
+    *,
+    is_refused: bool | None,
+) -> None:
+    held, dex = hold_on_infinity(chain, hook)
+    found = await told(context, held, dex)
+    assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
+    assert found.is_refused is is_refused
+    assert_as_real(chain, held, found)
+
+
+class HeldBins(Held, frozen=True, kw_only=True):
+    """A token in a hooked pool of bins, some of whose shares are somebody's."""
+
+    bins: BinPool
+
+    def hand_over(self, chain: Chain, receiver: Address) -> None:
+        assert self.bins.hand_over(chain, self.holder, receiver).success
+
+    def leave(self, chain: Chain, actor: Address, receiver: Address) -> bool:
+        return self.bins.redeem(chain, actor, receiver).success
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_refused", "passed", "brought"),
+    [
+        ("keeps", True, [False] * 4, None),
+        ("taxes", True, [True] * 4, 0.1),
+        ("frees", None, [True] * 4, 1),
+    ],
+)
+async def test_bins_of_infinity_leave_as_their_hook_lets_them(
+    chain: Chain,
+    context: ChainContext,
+    hook: test_infinity_bin.Hook,
+    passed: list[bool],
+    *,
+    is_refused: bool | None,
+    brought: float | None,
+) -> None:
+    market = test_infinity_bin.place(chain, hook=hook, is_coin=True)
+    someone = chain.fresh_account(native_wei=100 * 10**18)
+    bins = bin_pools.open_infinity(chain, market)
+    bins.add(chain, someone)
+    held = HeldBins(token=market.token, manager=bins.tokens, holder=someone, bins=bins)
+    found = await told(context, held, market.dex)
+    assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
+    assert found.is_refused is is_refused
+    if brought is not None:
+        assert [one.brought_share for one in found.tried] == pytest.approx([brought] * 4, abs=0.01)
+    assert_as_real(chain, held, found)

@@ -1,0 +1,139 @@
+"""Protects the shape of a code: what it leaves out, what it survives, what it tells apart."""
+
+import re
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from analysis.static.analyse_code import analyse_code, build_model
+from analysis.static.evm.budget import Budget
+from analysis.static.shape.find_shape import find_shape
+from assay.demo.compile import compile_runtime
+from core.evm.code_shape import PART_BYTES, PARTS, CodeShape, likeness
+from sql.tokens.kin import LEAST_LIKENESS
+from tests.harness.cases.cases import load_cases
+from tests.harness.cases.cases_compile import IMMUTABLE, builds_of, runtime_of
+from tests.harness.kin.shape_scores import score, shape_all
+from tests.static.test_hostile import HOSTILE
+
+pytestmark = pytest.mark.compiler
+
+CODES: Final = {
+    (case.name, build.name): runtime_of(case, build)
+    for case in load_cases()
+    for build in builds_of(case)
+    if case.name in ("ImmutableOwner", "Blacklist", "CooldownAndList")
+}
+
+TOKEN: Final = (Path(__file__).parent / "contracts" / "Token.sol").read_text()
+RENAMED: Final = (
+    TOKEN.replace("list(", "zebra(")
+    .replace("setFee(", "alpha(")
+    .replace("value < 7", "value < 31")
+    .replace("/ 100", "/ 10000")
+)
+ORDERED = re.compile(
+    r"(    function approve.*?\n    \}\n)(    function transfer\(.*?\n)", re.DOTALL
+)
+MORE: Final = TOKEN.replace(
+    "    function approve(",
+    "    function rescue(uint256 amount) public {\n"
+    "        require(msg.sender == chief); totalSupply -= amount;\n    }\n"
+    "    function approve(",
+)
+OTHER: Final = (
+    TOKEN.replace(
+        "require(!listed[from]);",
+        "require(block.timestamp > opened[from] + 60); opened[to] = block.timestamp;",
+    )
+    .replace(
+        "mapping(address => bool) internal listed;",
+        "mapping(address => uint256) internal opened; uint256 internal most;",
+    )
+    .replace("listed[whom] = value;", "most = value ? 1 : 0; opened[whom] = most;")
+    .replace(
+        "uint256 fee = amount * feePercent / 100;",
+        "require(amount <= totalSupply / 50); uint256 fee = 0;",
+    )
+)
+
+
+def shape_of(code: bytes) -> CodeShape:
+    shape = analyse_code(code).shape
+    assert shape is not None
+    return shape
+
+
+@cache
+def compiled(source: str) -> CodeShape:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "Token.sol"
+        path.write_text(source)
+        return shape_of(bytes.fromhex(compile_runtime(path)))
+
+
+def alike(one: CodeShape, other: CodeShape) -> float:
+    return likeness(one.sketch, other.sketch)
+
+
+@pytest.mark.parametrize("name", CODES, ids="-".join)
+def test_immutables_metadata_and_constants_leave_no_trace(name: tuple[str, str]) -> None:
+    code = CODES[name]
+    metadata = (
+        bytes.fromhex("a264697066735822") + b"\x12" * 34 + bytes.fromhex("64736f6c63430008250033")
+    )
+    filled = code.replace(IMMUTABLE, bytes.fromhex("77" * len(IMMUTABLE)))
+    assert shape_of(filled + b"\xfe" + metadata) == shape_of(code)
+
+
+def test_names_order_and_numbers_leave_no_trace() -> None:
+    assert RENAMED != TOKEN
+    assert compiled(RENAMED) == compiled(TOKEN)
+    turned = ORDERED.sub(r"\2\1", TOKEN)
+    assert turned != TOKEN
+    assert compiled(turned) == compiled(TOKEN)
+
+
+def test_a_small_edit_keeps_kin_and_another_token_is_none() -> None:
+    assert compiled(MORE).digest != compiled(TOKEN).digest
+    assert LEAST_LIKENESS < alike(compiled(MORE), compiled(TOKEN)) < 1
+    assert alike(compiled(OTHER), compiled(TOKEN)) < LEAST_LIKENESS
+
+
+def test_little_code_has_no_shape() -> None:
+    proxy = bytes.fromhex("363d3d373d3d3d363d73" + "5a" * 20 + "5af43d82803e903d91602b57fd5bf3")
+    for code in (b"", b"\x00", proxy, bytes.fromhex("60006000fd")):
+        assert analyse_code(code).shape is None
+
+
+@pytest.mark.parametrize("kind", ["large maze", "way down", "many calls", "diamonds that store"])
+def test_hostile_code_has_a_shape_soon_or_none(kind: str) -> None:
+    shapes = []
+    for _ in range(2):
+        code = build_model(HOSTILE[kind], budget=Budget(steps=120_000))
+        started_s = time.process_time()
+        shapes.append(find_shape(code))
+        assert time.process_time() - started_s < 5  # a hang
+    assert shapes[0] == shapes[1]
+    assert shapes[0] is None or len(shapes[0].sketch) == PARTS * PART_BYTES
+
+
+def test_a_shape_is_that_of_its_version() -> None:
+    """If it is another one: count SHAPE_VERSION up, and write the new one down here."""
+    assert (
+        shape_of(CODES["CooldownAndList", "0.8-opt"]).digest.hex()
+        == "5f10d777adae0f0ce01263afae166076"
+    )
+
+
+def test_kin_are_told_from_strangers() -> None:
+    codes = shape_all(one_in=12)
+    near, far = (score(codes, LEAST_LIKENESS, across=across) for across in (False, True))
+    assert near.kin > 150
+    assert near.recall > 0.88
+    assert far.recall > 0.8
+    assert near.said < near.strangers / 50

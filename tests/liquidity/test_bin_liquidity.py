@@ -1,0 +1,157 @@
+"""Who holds the bins of a pool, and what leaves when they are redeemed, as transactions then show:
+PancakeSwap Infinity and Liquidity Book."""
+
+from typing import Literal
+
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
+from analysis.simulation.simulate_v1 import Passed
+from assay.demo.layout import BURN
+from core.evm.primitives import Address
+from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.transactions import Chain
+from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.venues import bin_pools, further_venues
+from tests.harness.venues.bin_pools import BinPool
+from tests.harness.venues.further_venues import QUOTE_RAW, TOKEN_RAW
+from tests.liquidity.test_pools import context_with
+from tests.venues import test_infinity_bin, test_liquidity_book
+from tests.venues.test_matrix import with_dexes
+
+Family = Literal["infinity", "book"]
+FAMILIES: tuple[Family, ...] = ("infinity", "book")
+
+
+def place(chain: Chain, family: Family) -> tuple[BinPool, Address]:
+    """A pool of bins, and somebody who added to it what can be redeemed with what is there."""
+    if family == "infinity":
+        pool: BinPool = bin_pools.open_infinity(chain, test_infinity_bin.place(chain))
+    else:
+        pool = bin_pools.open_book(test_liquidity_book.place(chain))
+    someone = chain.fresh_account()
+    pool.add(chain, someone)
+    return pool, someone
+
+
+async def found(context: ChainContext, pool: BinPool) -> PoolLiquidity:
+    asked = with_dexes(context, (pool.dex,))
+    report = await judge(asked, pool.market.token)
+    (one,) = (await find_liquidity(asked, pool.market.token, report)).pools
+    shares = one.ownership
+    assert (
+        shares.burnt_share
+        + shares.locked_share
+        + shares.withdrawable_share
+        + shares.unknown_share
+        + shares.unaccounted_share
+    ) == pytest.approx(1)
+    return one
+
+
+def share_of(found: PoolLiquidity, account: Address) -> float:
+    return sum(one.share for one in found.ownership.holders if one.holder == account)
+
+
+def really_redeem(chain: Chain, pool: BinPool, holder: Address) -> tuple[int, int]:
+    """The tokens and quote coins that it brings; undone afterwards."""
+    snapshot, receiver = chain.node.snapshot(), chain.fresh_account()
+    assert pool.redeem(chain, holder, receiver).success
+    brought = tuple(
+        chain.balance(token, receiver) for token in (pool.market.token, pool.market.quote)
+    )
+    chain.node.revert(snapshot)
+    return brought[0], brought[1]
+
+
+def part_of_pool(chain: Chain, pool: BinPool, amounts: tuple[int, int]) -> float:
+    """What amounts are worth beside what the pool holds, at the price it was opened with."""
+    price = QUOTE_RAW / TOKEN_RAW
+    market = pool.market
+    held = [chain.balance(token, market.holder) for token in (market.token, market.quote)]
+    return (amounts[0] * price + amounts[1]) / (held[0] * price + held[1])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_what_a_holder_has_is_what_redeeming_it_brings(
+    chain: Chain, context: ChainContext, family: Family
+) -> None:
+    pool, someone = place(chain, family)
+    told = await found(context, pool)
+    real = part_of_pool(chain, pool, really_redeem(chain, pool, someone))
+    assert 0 < real < 1
+    assert share_of(told, someone) == pytest.approx(real, rel=0.01)
+    predicted = told.withdrawal
+    assert predicted is not None, told.reason
+    assert isinstance(predicted.withdrawn.outcome, Passed)
+    by = predicted.by.account
+    assert by is not None
+    brought = predicted.withdrawn.token_raw, predicted.withdrawn.quote_raw
+    assert brought == really_redeem(chain, pool, by)
+    assert isinstance(predicted.sale_before.outcome, Passed)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_burnt_shares_are_gone_and_passed_on_ones_are_their_receivers(
+    chain: Chain, context: ChainContext, family: Family
+) -> None:
+    pool, someone = place(chain, family)
+    whole = share_of(await found(context, pool), someone)
+    friend = chain.fresh_account()
+    assert pool.hand_over(chain, someone, BURN, part=0.25).success
+    assert pool.hand_over(chain, someone, friend, part=0.5).success
+    told = await found(context, pool)
+    assert told.ownership.burnt_share == pytest.approx(whole / 4, rel=1e-6)
+    assert share_of(told, friend) == pytest.approx(whole * 3 / 8, rel=1e-6)
+    assert share_of(told, someone) == pytest.approx(whole * 3 / 8, rel=1e-6)
+    assert {friend, someone} <= {one.account for one in told.ownership.withdrawers}
+
+
+@pytest.mark.parametrize(("family", "is_named"), [("infinity", False), ("book", True)])
+async def test_shares_that_were_passed_on_twice_are_not_said_to_stay(
+    chain: Chain, context: ChainContext, family: Family, *, is_named: bool
+) -> None:
+    """Only the pair names every holder of its shares."""
+    pool, someone = place(chain, family)
+    before = await found(context, pool)
+    whole = share_of(before, someone)
+    friend, hidden = chain.fresh_account(), chain.fresh_account()
+    assert pool.hand_over(chain, someone, friend).success
+    assert pool.hand_over(chain, friend, hidden).success
+    told = (await found(context, pool)).ownership
+    assert told.burnt_share + told.locked_share == 0
+    free = whole if is_named else 0
+    missing = 0 if is_named else whole
+    expected = before.ownership.withdrawable_share - whole + free
+    assert told.withdrawable_share == pytest.approx(expected, rel=1e-6)
+    assert told.unaccounted_share == pytest.approx(missing, rel=1e-6)
+    assert bool(told.gap) is not is_named
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_where_the_node_gives_no_logs_nothing_is_said_to_stay(
+    chain: Chain, context: ChainContext, family: Family
+) -> None:
+    pool, someone = place(chain, family)
+    assert pool.hand_over(chain, someone, BURN).success
+    asked = with_dexes(context, (pool.dex,))
+    market = pool.market
+    row, _ = further_venues.follow(chain, market)
+    deaf = context_with(asked, rows=[row], node=LogLimitedNode(asked.node))
+    report = await judge(deaf, market.token)
+    (one,) = (await find_liquidity(deaf, market.token, report)).pools
+    assert one.ownership.unaccounted_share == 1
+    assert one.ownership.gap
+    assert one.withdrawal is None
+
+
+async def test_shares_of_a_contract_of_its_own_are_not_known_to_stay(
+    chain: Chain, context: ChainContext
+) -> None:
+    """What Infinity's manager keeps for a contract that is not the position manager."""
+    pool, someone = place(chain, "infinity")
+    told = (await found(context, pool)).ownership
+    (other,) = (one for one in told.holders if one.holder != someone)
+    assert (other.kind, other.withdrawable_share) == ("contract", None)
+    assert told.unknown_share == pytest.approx(other.share)

@@ -1,0 +1,227 @@
+"""Protects what pools of concentrated liquidity are said to be worth: what their ticks say, with
+positions in, above and below the price, after trades and after liquidity has left."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import cast
+
+import pytest
+from eth_utils.crypto import keccak
+
+from analysis.pipeline.chain_context import ChainContext
+from assay.demo.anvil import ETHER
+from assay.demo.concentrated import POOL_KEY, pool_key
+from assay.demo.layout import FOR_EVER, ZooToken, positions_of
+from assay.demo.reads import balance_of, read
+from core.evm.primitives import ZERO_ADDRESS
+from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.transactions import Chain
+from tests.liquidity.test_pools import own_pool, sqrt_at, usd_of, v4_words
+
+Range = tuple[int, int]
+
+_STEP = 600
+"""A multiple of every venue's tick spacing."""
+_OUTERMOST = {"v3": 887_220, "algebra": 887_220, "v4": 887_220, "pancake": 887_250} | {
+    "slipstream": 887_200
+}
+
+
+def ranges_round(tick: int) -> tuple[Range, ...]:
+    """Round the price, above it and below it."""
+    at = tick // _STEP * _STEP
+    return (
+        (at - _STEP, at + 2 * _STEP),
+        (at + 3 * _STEP, at + 5 * _STEP),
+        (at - 10 * _STEP, at - 2 * _STEP),
+    )
+
+
+def held(root: Decimal, nets: Mapping[int, int]) -> tuple[Decimal, Decimal]:
+    """Both currencies, from what each tick adds to the liquidity. Source: V3 whitepaper, 6.29."""
+    amount_0 = amount_1 = Decimal(0)
+    liquidity = 0
+    for lower, upper in pairwise(sorted(nets)):
+        liquidity += nets[lower]
+        low, high = sqrt_at(lower), sqrt_at(upper)
+        at = min(max(root, low), high)
+        amount_0 += liquidity * (1 / at - 1 / high)
+        amount_1 += liquidity * (at - low)
+    return amount_0, amount_1
+
+
+def quote_by_ticks(chain: Chain, token: ZooToken, ticks: Sequence[int]) -> Decimal:
+    """The quote side, from the price and the ticks that the contract keeps."""
+    root = Decimal(price_of(chain, token)) / 2**96
+    amounts = held(root, {tick: net_at(chain, token, tick) for tick in ticks})
+    return amounts[0] if token.pool.quote < token.address else amounts[1]
+
+
+def price_of(chain: Chain, token: ZooToken) -> int:
+    if token.pool.venue == "v4":
+        return v4_words(chain, token)[0]
+    getter = "globalState()" if token.pool.venue == "algebra" else "slot0()"
+    (price,) = read(chain.node, token.pool.address, getter, returns="(uint160)")
+    return cast(int, price)
+
+
+def net_at(chain: Chain, token: ZooToken, tick: int) -> int:
+    """What the liquidity gains where the price crosses this tick upwards."""
+    if token.pool.venue == "v4":
+        pools = bytes.fromhex(str(token.pool.pool_id)[2:]) + (6).to_bytes(32)
+        ticks = int.from_bytes(keccak(pools)) + 4
+        slot = keccak(tick.to_bytes(32, signed=True) + ticks.to_bytes(32))
+        manager = token.pool.address
+        (kept,) = read(chain.node, manager, "extsload(bytes32)", slot, returns="(bytes32)")
+        return int.from_bytes(cast(bytes, kept)[:16], signed=True)
+    _, net = read(chain.node, token.pool.address, "ticks(int24)", tick, returns="(uint256,int128)")
+    return cast(int, net)
+
+
+def tick_of(chain: Chain, token: ZooToken) -> int:
+    price = Decimal(price_of(chain, token)) / 2**96
+    return int(price.ln() * 2 / Decimal("1.0001").ln())
+
+
+def change(chain: Chain, token: ZooToken, span: Range, liquidity: int) -> None:
+    """The owner adds to a position of a V4 pool, or takes from it."""
+    value_wei = 50 * ETHER if token.pool.quote == ZERO_ADDRESS and liquidity > 0 else 0
+    chain.node.set_balance(token.owner, 1_000 * ETHER)
+    sent = chain.send(
+        token.owner,
+        chain.world.venues.liquidity_v4,
+        f"modifyLiquidity({POOL_KEY},(int24,int24,int256,bytes32),bytes)",
+        *(pool_key(token.pool, token.address), (*span, liquidity, bytes(32)), b""),
+        value_wei=value_wei,
+    )
+    assert sent.success
+
+
+def mint(chain: Chain, token: ZooToken, span: Range, liquidity: int) -> None:
+    """The owner opens a position in a pool of the V3 family."""
+    venues, pool = chain.world.venues, token.pool
+    root = Decimal(price_of(chain, token)) / 2**96
+    most = [int(one) + 1 for one in held(root, {span[0]: liquidity, span[1]: 0})]
+    is_algebra = pool.venue == "algebra"
+    key_type, key = ("address", ZERO_ADDRESS) if is_algebra else ("uint24", pool.fee)
+    chain.node.set_balance(token.owner, 1_000 * ETHER)
+    sent = chain.send(
+        token.owner,
+        positions_of(venues.dex_of(pool.venue)),
+        f"mint((address,address,{key_type},int24,int24,"
+        "uint256,uint256,uint256,uint256,address,uint256))",
+        (*sorted((token.address, pool.quote)), key, *span, *most, 0, 0, token.owner, FOR_EVER),
+        value_wei=50 * ETHER if pool.quote == venues.wrapped_native.address else 0,
+    )
+    assert sent.success
+
+
+def provide(chain: Chain, token: ZooToken) -> None:
+    """The owner gets what positions take."""
+    deployer = chain.world.deployer
+    if token.pool.quote in {stable.address for stable in chain.world.venues.stables}:
+        given = (token.pool.quote, "transfer(address,uint256)", token.owner, 10**6 * 10**6)
+        assert chain.send(deployer, *given).success
+    for holder in token.holders:
+        amount_raw = chain.balance(token.address, holder)
+        assert chain.transfer(token.address, holder, token.owner, amount_raw).success
+
+
+async def worth(chain: Chain, context: ChainContext, token: ZooToken) -> float:
+    return own_pool(await judge(context, token.address), token).liquidity_usd
+
+
+def liquidity_of(chain: Chain, token: ZooToken) -> int:
+    """In range."""
+    if token.pool.venue == "v4":
+        return v4_words(chain, token)[1]
+    (liquidity,) = read(chain.node, token.pool.address, "liquidity()", returns="(uint128)")
+    return cast(int, liquidity)
+
+
+@pytest.mark.parametrize("key", ["v4_honest", "v4_usdc"])
+async def test_v4_pools_of_many_positions(chain: Chain, context: ChainContext, key: str) -> None:
+    token = chain.world.token(key)
+    provide(chain, token)
+    outermost = _OUTERMOST["v4"]
+    spans = ranges_round(tick_of(chain, token))
+    ticks = [-outermost, outermost, *(tick for span in spans for tick in span)]
+    alone, liquidity = await worth(chain, context, token), liquidity_of(chain, token) // 10
+    for span in spans:
+        change(chain, token, span, liquidity)
+
+    async def check() -> float:
+        told = await worth(chain, context, token)
+        expected = 2 * usd_of(chain, token.pool.quote, quote_by_ticks(chain, token, ticks))
+        assert told == pytest.approx(expected, rel=1e-6)
+        return told
+
+    assert await check() > alone * 1.001
+    trader = chain.fresh_account()
+    assert chain.buy(token, trader, chain.quote_worth(token, 3_000)).success
+    assert await check() > alone * 1.001
+    for span in spans:
+        change(chain, token, span, -liquidity)
+    assert await check() < alone * 1.5
+
+
+@pytest.mark.parametrize("key", ["v3_honest", "v3_usdc", "algebra_honest"])
+async def test_pools_of_the_v3_family_with_many_positions(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
+    """Equal to their ticks; what trades have paid and nobody has collected comes on top."""
+    token = chain.world.token(key)
+    provide(chain, token)
+    outermost = _OUTERMOST[token.pool.venue]
+    spans = ranges_round(tick_of(chain, token))
+    ticks = [-outermost, outermost, *(tick for span in spans for tick in span)]
+    alone, liquidity = await worth(chain, context, token), liquidity_of(chain, token) // 10
+    for span in spans:
+        mint(chain, token, span, liquidity)
+
+    def by_ticks() -> float:
+        return 2 * usd_of(chain, token.pool.quote, quote_by_ticks(chain, token, ticks))
+
+    told = await worth(chain, context, token)
+    assert told == pytest.approx(by_ticks(), rel=1e-6)
+    assert told > alone * 1.001
+    assert chain.buy(token, chain.fresh_account(), chain.quote_worth(token, 3_000)).success
+    traded = await worth(chain, context, token)
+    assert by_ticks() <= traded <= by_ticks() + 2 * 3_000 * 0.01
+
+
+@pytest.mark.parametrize(
+    "key", ["v3_honest", "pancake_honest", "algebra_honest", "slipstream_honest", "v4_honest"]
+)
+async def test_every_venue_of_concentrated_liquidity(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
+    token = chain.world.token(key)
+    outermost = _OUTERMOST[token.pool.venue]
+    expected = quote_by_ticks(chain, token, (-outermost, outermost))
+    assert await worth(chain, context, token) == pytest.approx(
+        2 * usd_of(chain, token.pool.quote, expected), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("key", ["honest", "v2_usdc", "v2_usdt", "solid_honest", "solid_stable"])
+async def test_pairs_after_trades(chain: Chain, context: ChainContext, key: str) -> None:
+    token, trader = chain.world.token(key), chain.fresh_account()
+    before = await worth(chain, context, token)
+    assert chain.buy(token, trader, chain.quote_worth(token, 2_000)).success
+    reserves = read(chain.node, token.pool.address, "getReserves()", returns="(uint112,uint112)")
+    kept = reserves[0 if token.pool.quote < token.address else 1]
+    assert kept == balance_of(chain.node, token.pool.quote, token.pool.address)
+    told = await worth(chain, context, token)
+    assert told == pytest.approx(2 * usd_of(chain, token.pool.quote, kept), rel=0.01)
+    assert told > before
+
+
+def test_the_check_itself_knows_where_liquidity_lies() -> None:
+    """One unit of price 1 in a symmetric range holds the same of both; outside it only one."""
+    inside = held(Decimal(1), {-600: 10**18, 600: -(10**18)})
+    assert inside[0] == pytest.approx(inside[1])
+    below = held(sqrt_at(-1200), {-600: 10**18, 600: -(10**18)})
+    assert below[1] == 0
+    assert below[0] > 0

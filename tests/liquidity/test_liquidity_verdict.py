@@ -1,0 +1,209 @@
+"""Protects what a verdict says of withdrawable liquidity: nothing young is `safe` whose liquidity
+its maker can take out, in one account or spread over many; burnt and locked is."""
+
+from typing import Literal
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from api.formats.native.native import render_native
+from api.formats.summary.summary import Summary, render_summary
+from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, positions_of
+from core.evm.primitives import Address
+from core.report.rows import PoolRow
+from tests.harness.api.sample_reports import CLOCK, LIQUID_USD
+from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.transactions import Chain
+from tests.harness.liquidity.locker_scene import (
+    YEAR_S,
+    chain,
+    few_first_blocks,
+    give_lp,
+    lock,
+    lp_balance,
+    now_s,
+    pool_rows,
+    with_locker,
+)
+from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.quotes.quote_traps import place
+from tests.liquidity.test_pools import context_with
+
+__all__ = ["chain", "few_first_blocks"]
+
+Placed = Literal["kept", "spread", "burnt", "locked", "locked for a week"]
+Asked = Literal["never", "young", "always"]
+WEEK_S = 7 * 86_400
+
+
+@pytest.fixture
+def asking(context: ChainContext) -> ChainContext:
+    """A deployment that asks of every pool."""
+    return asking_for(context, "always")
+
+
+def asking_for(context: ChainContext, asked: Asked) -> ChainContext:
+    settings = msgspec.structs.replace(context.settings, liquidity_holders=asked)
+    return msgspec.structs.replace(context, settings=settings)
+
+
+async def verdict(context: ChainContext, token: Address) -> Summary:
+    report = await judge(context, token)
+    native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
+    return render_summary(
+        report, native, chain="ethereum", address=token, liquid_above_usd=LIQUID_USD
+    )
+
+
+def put(chain: Chain, context: ChainContext, token: ZooToken, placed: Placed) -> ChainContext:
+    """Move the LP tokens from their maker; return what knows the locker."""
+    held = lp_balance(chain, token)
+    if placed == "spread":
+        for number in range(1, 10):
+            give_lp(chain, token, Address(f"0x{0xACC0 + number:040x}"), held // 10)
+    elif placed == "burnt":
+        give_lp(chain, token, BURN, held)
+    elif placed != "kept":
+        until_s = now_s(chain) + (YEAR_S if placed == "locked" else WEEK_S)
+        return with_locker(context, lock(chain, token, "DatedLocker", held, until_s))
+    return context
+
+
+@pytest.mark.parametrize(
+    ("placed", "reasons"),
+    [
+        ("kept", ("warning_flags", "liquidity_can_leave")),
+        ("spread", ("warning_flags", "liquidity_can_leave")),
+        ("locked for a week", ("warning_flags", "liquidity_can_leave")),
+        ("burnt", ()),
+        ("locked", ()),
+    ],
+)
+async def test_what_its_maker_can_take_is_not_safe(
+    chain: Chain, asking: ChainContext, placed: Placed, reasons: tuple[str, ...]
+) -> None:
+    token = place(chain)
+    told = await verdict(put(chain, asking, token, placed), token.address)
+    assert told.verdict_reasons == reasons
+    assert told.verdict == ("warning" if reasons else "safe")
+
+
+@pytest.mark.parametrize("venue", ["v3", "v4"])
+async def test_positions_are_looked_into_too(
+    chain: Chain, asking: ChainContext, venue: VenueKey
+) -> None:
+    told = await verdict(asking, place(chain, venue=venue).address)
+    assert told.verdict == "warning"
+    assert told.verdict_reasons[-1] in ("liquidity_can_leave", "unanswered_danger_checks")
+
+
+async def risk(context: ChainContext, token: Address) -> str | None:
+    return (await judge(context, token)).scan.liquidity_risk
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [("never", None), ("young", "withdrawable"), ("always", "withdrawable")]
+)
+async def test_a_young_pool_is_asked_about_unless_the_deployment_never_does(
+    chain: Chain, context: ChainContext, asked: Asked, told: str | None
+) -> None:
+    token = place(chain).address
+    summary = await verdict(asking_for(context, asked), token)
+    assert (summary.verdict == "safe") is (told is None)
+    assert ("liquidity_can_leave" in {flag.key for flag in summary.flags}) is (told is not None)
+    assert await risk(asking_for(context, asked), token) == told
+
+
+def with_long_blocks(context: ChainContext, *, pools: tuple[PoolRow, ...] | None) -> ChainContext:
+    """On whose chain a block is a day. `pools` None: the index has none."""
+    facts = msgspec.structs.replace(context.chain, block_time_s=86_400.0)
+    slow = msgspec.structs.replace(context, chain=facts)
+    return slow if pools is None else context_with(slow, rows=pools)
+
+
+@pytest.mark.parametrize(("asked", "told"), [("young", None), ("always", "withdrawable")])
+@pytest.mark.parametrize("is_indexed", [True, False])
+async def test_an_old_pool_is_asked_about_where_the_deployment_always_does(
+    chain: Chain, context: ChainContext, asked: Asked, told: str | None, *, is_indexed: bool
+) -> None:
+    """Its age is in the index, or an event that is as old shows it."""
+    token = place(chain)
+    rows = pool_rows(chain, token)
+    chain.mine(31)
+    slow = with_long_blocks(context, pools=rows if is_indexed else None)
+    assert await risk(asking_for(slow, asked), token.address) == told
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+async def test_a_pool_is_young_up_to_its_thirtieth_day(
+    chain: Chain, context: ChainContext, *, is_indexed: bool
+) -> None:
+    chain.mine(40)
+    token = place(chain)
+    rows = pool_rows(chain, token)
+    made_at = rows[0].block_number
+    chain.mine(made_at + 29 - chain.node.head_number())
+    slow = with_long_blocks(context, pools=rows if is_indexed else None)
+    assert await risk(asking_for(slow, "young"), token.address) == "withdrawable"
+
+
+@pytest.mark.usefixtures("few_first_blocks")
+@pytest.mark.parametrize(
+    ("venue", "is_burnt", "told"),
+    [
+        ("v2", True, "held"),
+        ("v2", False, "withdrawable"),
+        ("v3", True, "held"),
+        ("v3", False, "withdrawable"),
+        ("algebra", True, "held"),
+    ],
+)
+async def test_a_node_that_searches_few_blocks_shows_what_came_first(
+    chain: Chain, context: ChainContext, venue: VenueKey, told: str, *, is_burnt: bool
+) -> None:
+    key = {"v2": "honest", "v3": "v3_honest", "algebra": "algebra_honest"}[venue]
+    token = chain.world.token(key) if is_burnt else place(chain, venue=venue)
+    rows = pool_rows(chain, token)
+    chain.mine(60)
+    known = context_with(context, rows=rows, node=LogLimitedNode(context.node, most_blocks=40))
+    assert await risk(asking_for(known, "young"), token.address) == told
+
+
+@pytest.mark.usefixtures("few_first_blocks")
+async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
+    chain: Chain, context: ChainContext
+) -> None:
+    """The trap: burn a little at once, and bring the most when nodes no longer look."""
+    token = chain.world.token("v3_honest")
+    rows = pool_rows(chain, token)
+    chain.mine(60)
+    add_most(chain, token)
+    known = context_with(context, rows=rows, node=LogLimitedNode(context.node, most_blocks=40))
+    assert await risk(asking_for(known, "young"), token.address) == "unknown"
+    seeing = context_with(context, rows=rows)
+    assert await risk(asking_for(seeing, "young"), token.address) == "withdrawable"
+
+
+def add_most(chain: Chain, token: ZooToken) -> None:
+    """The owner brings nine times what the pool holds."""
+    manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
+    quote, pool = chain.world.venues.wrapped_native.address, token.pool.address
+    amounts = {one: 9 * chain.balance(one, pool) for one in (token.address, quote)}
+    chain.node.rpc("anvil_setBalance", token.owner, hex(10**30))
+    chain.node.rpc("anvil_dealERC20", token.owner, token.address, hex(amounts[token.address]))
+    assert chain.send(token.owner, quote, "deposit()", value_wei=amounts[quote]).success
+    for one in amounts:
+        assert chain.approve(one, token.owner, manager).success
+    first, second = sorted(amounts)
+    sent = chain.send(
+        token.owner,
+        manager,
+        "mint((address,address,uint24,int24,int24,"
+        "uint256,uint256,uint256,uint256,address,uint256))",
+        (
+            *(first, second, token.pool.fee, -60_000, 60_000),
+            *(amounts[first], amounts[second], 0, 0, token.owner, FOR_EVER),
+        ),
+    )
+    assert sent.success

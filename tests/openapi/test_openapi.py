@@ -1,0 +1,233 @@
+"""Protects the OpenAPI document: everything in it is described, its examples are true, and the
+tools of others read it without a complaint."""
+
+import asyncio
+import json
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from openapi_schema_validator import OAS31Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from assay.demo.npm_packages import NODE_MODULES, find_node
+from tests.harness.api.sample_reports import TOKEN
+from tests.harness.api.specified_fields import ERRORS
+from tests.harness.api.world import PLANS, World
+from tests.harness.store.empty_files import new_ledger
+
+pytestmark = pytest.mark.process
+
+TOOLS = Path(__file__).with_name("openapi_tools")
+METHODS = ("get", "post", "delete")
+PREFIX = "#/components/schemas/"
+
+Node = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> Node:
+    async def serve() -> Node:
+        with closing(new_ledger(tmp_path_factory.mktemp("openapi") / "ledger")) as ledger:
+            world = World(ledger)
+            served: Node = (await world.client().get("/schema")).json()
+            await world.aclose()
+            return served
+
+    return asyncio.run(serve())
+
+
+def operations(document: Node) -> Iterator[tuple[str, Node]]:
+    for path, item in document["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield f"{method} {path}", item[method]
+
+
+def bodies(document: Node) -> Iterator[tuple[str, Node]]:
+    """Every media type, with the place it stands in."""
+    for name, operation in operations(document):
+        for status, response in operation["responses"].items():
+            for media in response.get("content", {}).values():
+                yield f"{name} {status}", media
+        for media in operation.get("requestBody", {}).get("content", {}).values():
+            yield f"{name} request", media
+
+
+def keys(document: Node) -> Iterator[tuple[str, Node]]:
+    """Every key of every schema."""
+    for name, schema in document["components"]["schemas"].items():
+        for key, about in schema.get("properties", {}).items():
+            yield f"{name}.{key}", about
+
+
+def points_elsewhere(schema: Any) -> bool:
+    return PREFIX in json.dumps(schema)
+
+
+async def test_the_document_is_made_once_while_others_are_answered(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, begun, may_end = list[str](), threading.Event(), threading.Event()
+
+    def describe_slowly(document: Node, *_: object, **__: object) -> Node:
+        made.append(threading.current_thread().name)
+        begun.set()
+        assert may_end.wait(60), "nobody else was answered"
+        return {"paths": list(document["paths"])}
+
+    monkeypatch.setattr("api.openapi.served_document.describe", describe_slowly)
+    client = world.client()
+    asked = [asyncio.create_task(client.get(path)) for path in ("/schema", "/schema/openapi.json")]
+    assert await asyncio.to_thread(begun.wait, 60)
+    assert (await client.get("/health")).status_code == 200
+    assert not any(task.done() for task in asked)
+    may_end.set()
+    answers = await asyncio.gather(*asked)
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert "/health" in answers[0].json()["paths"]
+    assert len(made) == 1
+    assert threading.main_thread().name not in made
+    assert (await client.get("/schema/")).content == answers[0].content
+    unknown = await client.get("/schema/swagger")
+    assert (unknown.status_code, unknown.headers["content-type"]) == (404, "application/json")
+
+
+def test_every_operation_says_what_it_does(document: Node) -> None:
+    names = [operation["operationId"] for _, operation in operations(document)]
+    assert len(set(names)) == len(names)
+    for name, operation in operations(document):
+        assert re.fullmatch(r"(get|post|delete)[A-Z]\w+", operation["operationId"]), name
+        assert operation["summary"], name
+        assert len(operation["description"]) > 20, name
+        assert operation["tags"], name
+        assert "security" in operation, name
+
+
+def test_every_parameter_header_and_key_is_described_and_has_an_example(document: Node) -> None:
+    silent, without = [], []
+    for name, operation in operations(document):
+        for parameter in operation.get("parameters", ()):
+            place = f"{name} {parameter['name']}"
+            silent += [place] * (not parameter.get("description"))
+            without += [place] * ("examples" not in parameter["schema"])
+    for name, header in document["components"]["headers"].items():
+        silent += [name] * (not header.get("description"))
+        without += [name] * ("examples" not in header["schema"])
+    for name, about in keys(document):
+        silent += [name] * (len(about.get("description", "")) < 5)
+        without += [name] * ("examples" not in about and not points_elsewhere(about))
+    assert not silent
+    assert not without
+
+
+def test_every_body_has_an_example(document: Node) -> None:
+    without = [place for place, media in bodies(document) if "examples" not in media]
+    # What is sent to /mcp has examples for its keys; a guide and a packed file are none.
+    pack = "get /token/{chain}/{address}/evidence-pack 200"
+    assert without == [pack, "post /mcp request", "get /llms.txt 200"]
+
+
+def test_schemas_are_called_what_they_are(document: Node) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        assert re.fullmatch(r"[A-Z][A-Za-z]+", name)
+        assert schema["title"] == name
+    assert "api." not in json.dumps(document["components"])
+
+
+def test_descriptions_speak_json(document: Node) -> None:
+    """They are docstrings of Python, some of them."""
+    for name, about in keys(document):
+        assert not re.search(r"\b(None|True|False|UNSET)\b", about["description"]), name
+
+
+def test_examples_are_what_the_schemas_allow(document: Node) -> None:
+    resource = DRAFT202012.create_resource({"$id": "urn:document", **document})
+    registry: Registry[Any] = Registry().with_resource("urn:document", resource)
+
+    def check(schema: Node, value: Any, place: str) -> None:
+        absolute = json.loads(json.dumps(schema).replace('"#/', '"urn:document#/'))
+        validator = OAS31Validator(absolute, registry=registry)
+        errors = [error.message for error in validator.iter_errors(value)]
+        assert not errors, (place, errors)
+
+    checked = 0
+    for place, media in bodies(document):
+        for name, example in media.get("examples", {}).items():
+            check(media["schema"], example["value"], f"{place} {name}")
+            checked += 1
+    for place, about in keys(document):
+        for value in about.get("examples", ()):
+            check(about, value, place)
+            checked += 1
+    for place, operation in operations(document):
+        for parameter in operation.get("parameters", ()):
+            for value in parameter["schema"]["examples"]:
+                check(parameter["schema"], value, place)
+    assert checked > 300
+
+
+def test_every_error_code_has_an_example_with_its_status(document: Node) -> None:
+    shown = {
+        (example["value"].get("error_code"), int(place.rpartition(" ")[2]))
+        for place, media in bodies(document)
+        if place.rpartition(" ")[2].isdigit()
+        for example in media.get("examples", {}).values()
+        if isinstance(example["value"], dict)
+    }
+    assert {(code, status) for code, (status, _) in ERRORS.items()} <= shown
+
+
+async def test_headers_that_are_sent_are_documented(
+    world: World, client: httpx.AsyncClient, document: Node
+) -> None:
+    responses = document["paths"]["/token/{chain}/{address}"]["get"]["responses"]
+    key = {
+        "X-API-Key": world.ledger.create_key(PLANS["trial"], "test", world.clock.now_s).plaintext
+    }
+    world.clock.now_s += 10 * 86_400
+    seen = set()
+    for _ in range(6):
+        response = await client.get(f"/token/1/{TOKEN}", headers=key)
+        described = {name.lower() for name in responses[str(response.status_code)]["headers"]}
+        assert set(response.headers) <= {"content-type", "content-length", *described}
+        seen.add(response.status_code)
+    assert seen == {200, 429}
+
+
+def test_the_validator_of_the_standard_has_no_complaint(document: Node) -> None:
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def run(tool: str, document: Node, *packages: str) -> list[str]:
+    """Lines that the tool printed about the document."""
+    missing = [name for name in packages if not (NODE_MODULES / name).exists()]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)} (npm ci)")
+    done = subprocess.run(
+        [find_node(), str(TOOLS / tool)],
+        input=json.dumps(document),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.process
+def test_redocly_has_no_complaint(document: Node) -> None:
+    assert run("lint.mjs", document, "@redocly/openapi-core") == []
+
+
+@pytest.mark.process
+def test_a_typescript_client_compiles(document: Node) -> None:
+    assert run("compile.mjs", document, "openapi-typescript", "typescript") == []

@@ -1,0 +1,185 @@
+"""Protects Curve's pools, of two coins or more: they are found, worth what they hold, and what the
+service says of trades is what then happens, whether the pool books what is ordered or what
+arrives."""
+
+from typing import Literal
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.replay.record_pack import record_pack
+from analysis.replay.replay_pack import replay_pack
+from assay.demo.layout import NATIVE_USD
+from assay.demo.reads import read_address
+from assay.demo.seeding import UNLIMITED
+from config.chains import Dex
+from core.evm.abi import call_data
+from core.evm.coin_pairs import pair_id
+from core.evm.primitives import Address
+from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.transactions import Chain
+from tests.harness.venues import further_venues
+from tests.harness.venues.further_venues import QUOTE_RAW, TOKEN_RAW, Market, Opening
+from tests.liquidity.test_pools import context_with
+from tests.venues.test_matrix import with_dexes
+
+Kind = Literal["CurveCrypto", "CurveStable"]
+Side = Literal["token", "quote", "third"]
+
+A, FEE, OFFPEG = 200, 4_000_000, 20_000_000_000
+TOKEN_FIRST: tuple[Side, ...] = ("token", "quote")
+QUOTE_FIRST: tuple[Side, ...] = ("quote", "token")
+THIRD_FIRST: tuple[Side, ...] = ("third", "quote", "token")
+
+
+def place(
+    chain: Chain,
+    contract: str = "HonestToken",
+    *,
+    kind: Kind = "CurveStable",
+    order: tuple[Side, ...] = TOKEN_FIRST,
+    measures: bool = True,
+    pair: Address | None = None,
+) -> Market:
+    """A token and its pool. `order`: the coins. `measures`: the pool books what arrives. `pair`:
+    the address the token takes for its pool; None: the pool."""
+    opening = further_venues.prepare(chain)
+    pipeline, maker = opening.pipeline, opening.maker
+    third = pipeline.deploy("HonestToken", "Third", "THR", sender=maker)
+    factory = pipeline.deploy(f"{kind}Factory", sender=maker)
+    sides: dict[Side, Address] = {"token": opening.token, "quote": opening.quote, "third": third}
+    amounts = _amounts(kind)
+    coins = [sides[side] for side in order]
+    if kind == "CurveStable":
+        terms: tuple[object, ...] = (coins, A, FEE, OFFPEG, measures)
+        pipeline.call(factory, "open(address[],uint256,uint256,uint256,bool)", *terms, sender=maker)
+    else:
+        scale = amounts[order[0]] * 10**18 // amounts[order[1]]
+        pipeline.call(factory, "open(address[],uint256,bool)", coins, scale, measures, sender=maker)
+    pipeline.flush()
+    getter = "find_pool_for_coins(address,address,uint256)"
+    pool = read_address(chain.node, factory, getter, opening.token, opening.quote, 0)
+    opening.release(contract, pair or pool, spender=pool)
+    pipeline.call(third, "approve(address,uint256)", pool, UNLIMITED, sender=maker)
+    _fill(opening, pool, order, amounts)
+    index = "int128" if kind == "CurveStable" else "uint256"
+
+    def swap_data(_: Address, paid: Address, amount: int) -> tuple[Address, str]:
+        bought = opening.quote if paid == opening.token else opening.token
+        signature = f"exchange({index},{index},uint256,uint256)"
+        return pool, call_data(signature, coins.index(paid), coins.index(bought), amount, 0)
+
+    key = pair_id(pool, order.index("token"), order.index("quote"))
+    return Market(
+        dex=Dex(name="Curve", kind=kind, factory=factory, from_block=0),
+        token=opening.token,
+        quote=opening.quote,
+        holder=pool,
+        key=key or pool,
+        emitter=pool,
+        spender=pool,
+        swap_data=swap_data,
+    )
+
+
+def _amounts(kind: Kind) -> dict[Side, int]:
+    token_raw = QUOTE_RAW if kind == "CurveStable" else TOKEN_RAW
+    return {"token": token_raw, "quote": QUOTE_RAW, "third": QUOTE_RAW}
+
+
+def _fill(
+    opening: Opening, pool: Address, order: tuple[Side, ...], amounts: dict[Side, int]
+) -> None:
+    for number, side in enumerate(order):
+        sender = opening.maker if side == "third" else opening.owner
+        opening.pipeline.call(pool, "fill(uint256,uint256)", number, amounts[side], sender=sender)
+    opening.pipeline.flush()
+
+
+@pytest.mark.parametrize(
+    ("contract", "kind", "order", "measures"),
+    [
+        ("HonestToken", "CurveStable", TOKEN_FIRST, True),
+        ("HonestToken", "CurveCrypto", TOKEN_FIRST, True),
+        ("HonestToken", "CurveStable", THIRD_FIRST, False),
+        ("TransferTaxToken", "CurveStable", QUOTE_FIRST, True),
+        ("TransferTaxToken", "CurveCrypto", QUOTE_FIRST, False),
+        ("BuyTaxToken", "CurveStable", THIRD_FIRST, True),
+        ("SellTaxToken", "CurveStable", TOKEN_FIRST, False),
+        ("SellTaxToken", "CurveCrypto", QUOTE_FIRST, True),
+        ("SellBlockedToken", "CurveStable", THIRD_FIRST, True),
+        ("SellBlockedToken", "CurveCrypto", TOKEN_FIRST, False),
+    ],
+)
+async def test_the_prediction_is_what_then_happens(
+    chain: Chain,
+    context: ChainContext,
+    contract: str,
+    kind: Kind,
+    order: tuple[Side, ...],
+    *,
+    measures: bool,
+) -> None:
+    market = place(chain, contract, kind=kind, order=order, measures=measures)
+    await further_venues.assert_foretold(chain, with_dexes(context, (market.dex,)), market)
+
+
+@pytest.mark.parametrize("kind", ["CurveCrypto", "CurveStable"])
+async def test_a_token_that_blocks_another_pool_is_sold_here(
+    chain: Chain, context: ChainContext, kind: Kind
+) -> None:
+    """The honest double: it refuses what goes to a pair of another exchange."""
+    elsewhere = chain.world.token("honest").pool.address
+    market = place(chain, "SellBlockedToken", kind=kind, pair=elsewhere)
+    row = await further_venues.assert_foretold(chain, with_dexes(context, (market.dex,)), market)
+    assert row.sell == "passed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "order"),
+    [
+        ("CurveStable", TOKEN_FIRST),
+        ("CurveStable", THIRD_FIRST),
+        ("CurveCrypto", QUOTE_FIRST),
+    ],
+)
+async def test_the_follower_reads_the_pool_and_its_trades(
+    chain: Chain, context: ChainContext, kind: Kind, order: tuple[Side, ...]
+) -> None:
+    """And what it read is enough to trade by, but not without the factory's word."""
+    market = place(chain, kind=kind, order=order)
+    row = further_venues.assert_followed(chain, market)
+    asked = with_dexes(context, (market.dex,))
+    report = await judge(context_with(asked, rows=[row]), market.token)
+    assert report.pools is not None
+    (pool,) = report.pools
+    assert (pool.pool, pool.pool_id) == (row.pool, row.pool_id)
+    assert (pool.buy, pool.sell) == ("passed", "passed")
+    stranger = msgspec.structs.replace(row, pool=market.dex.factory, pool_key=market.dex.factory)
+    report = await judge(context_with(asked, rows=[stranger]), market.token)
+    assert not report.pools
+
+
+@pytest.mark.parametrize(
+    ("kind", "order"), [("CurveStable", THIRD_FIRST), ("CurveCrypto", TOKEN_FIRST)]
+)
+async def test_the_pool_is_worth_what_it_holds(
+    chain: Chain, context: ChainContext, kind: Kind, order: tuple[Side, ...]
+) -> None:
+    market = place(chain, kind=kind, order=order)
+    report = await judge(with_dexes(context, (market.dex,)), market.token)
+    assert report.pools is not None
+    (row,) = report.pools
+    assert row.quote_side_usd == pytest.approx(QUOTE_RAW / 1e18 * NATIVE_USD)
+    price_usd = QUOTE_RAW / _amounts(kind)["token"] * NATIVE_USD
+    assert row.token_usd == pytest.approx(price_usd, rel=0.002)
+
+
+async def test_a_recorded_analysis_can_be_replayed(chain: Chain, context: ChainContext) -> None:
+    market = place(chain)
+    asked = with_dexes(context, (market.dex,))
+    pack = await record_pack(asked, market.token)
+    assert [pool.sell for pool in pack.report.pools or ()] == ["passed"]
+    replay = await replay_pack(pack, asked.node, asked)
+    assert replay.verdict == "equal", replay.reason
