@@ -21,6 +21,7 @@ WORKERS = -n 3 --dist worksteal
 # tests/conftest.py has the profiles.
 EXAMPLES = --hypothesis-profile=$(if $(CI),ci,explore)
 BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
+DRILLS = $(patsubst tests/drills/%.py,%,$(wildcard tests/drills/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
@@ -29,7 +30,7 @@ OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard te
 # Debian's, where it is installed: the oldest that is supported.
 OTHER_POSTGRES = $(patsubst %/bin/postgres,%,$(wildcard /usr/lib/postgresql/15/bin/postgres))
 
-.PHONY: help setup demo serve types test test-all test-long test-fleet test-package test-nodes wheel check fix bench docs examples pictures lock
+.PHONY: help setup demo serve types test test-all test-long test-fleet test-package test-nodes wheel check fix bench drill docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +85,12 @@ bench: setup ## Time single functions, then print every published number with it
 	@for name in $(BENCHMARKS); do \
 		echo "$(BIN)/python -m benchmarks.$$name"; \
 		$(BIN)/python -m benchmarks.$$name || exit 1; \
+	done
+
+drill: setup ## Run every drill with a new seed: faults, kills, made-up calls, traps, upgrades; an hour or more
+	@for name in $(DRILLS); do \
+		echo "$(BIN)/python -m tests.drills.$$name"; \
+		$(BIN)/python -m tests.drills.$$name || exit 1; \
 	done
 
 docs: setup ## Build the documentation site into .cache/site

@@ -1,1 +1,1 @@
-"""One file a published question; each prints its numbers, and says what they were measured on."""
+"""Benchmarks: one file per published question; each prints its figures and their conditions."""

@@ -1,4 +1,4 @@
-"""The demo's world on a node of this machine, with a client of it."""
+"""World of the demo on a node of this machine, with an RPC client."""
 
 import tempfile
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from core.rpc.client import RpcClient
 
 
 class DemoWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked, and through what."""
+    """A node with the demo's tokens, and a client of it."""
 
     node: AnvilNode
     world: World
@@ -28,7 +28,7 @@ class DemoWorld(msgspec.Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def demo_world() -> AsyncIterator[DemoWorld]:
-    """Start a node and build the world; both are gone at the end."""
+    """Start a node and build the world, removed at the end."""
     with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
         world = build_world(node)
         overlay = write_overlay(world, Path(folder))

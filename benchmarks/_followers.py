@@ -1,7 +1,7 @@
-"""The service's followers in a process of their own: `python -m benchmarks._followers SPEC`.
+"""Followers of the service, as a separate process: `python -m benchmarks._followers SPEC`.
 
-SPEC is JSON. It prints a line once it runs and, after a line of input, one with every position that
-it had stored, and when.
+SPEC is JSON. Prints a line once it runs and, after a line of input, one with the time of every
+stored position.
 """
 
 import asyncio
@@ -26,10 +26,11 @@ from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from indexer.maintenance import keep_up
 from sql.engine.store import Store
+from tests.harness.measure.child import report
 
 
 class FollowedChain(msgspec.Struct, frozen=True, kw_only=True):
-    """A chain, where its nodes are, and where to begin."""
+    """A followed chain: its nodes and its first block."""
 
     slug: str
     urls: tuple[str, ...]
@@ -37,7 +38,7 @@ class FollowedChain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FollowersSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to follow, and into which store."""
+    """Chains to follow, and their store."""
 
     store: str
     """Path of the file."""
@@ -50,21 +51,20 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
     number: int
     hash: str
     at_s: float
-    """As the monotonic clock of the machine had it."""
+    """Time of the machine's monotonic clock."""
 
 
 class FollowersReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of it."""
+    """Positions and errors of all followers."""
 
     positions: dict[str, list[Position]]
-    """By slug, in the order of time."""
+    """Positions by slug, in order of time."""
     errors: dict[str, list[str]]
-    """By slug: each trouble that there was, once."""
+    """Distinct errors by slug."""
 
 
 class _Recorder:
-    """What one chain's follower publishes. Positions go to a file: this process's memory is what
-    is measured."""
+    """Status reports of one follower. Positions go to a file, as memory is measured."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -72,7 +72,7 @@ class _Recorder:
         self.errors: list[str] = []
 
     def positions(self) -> list[Position]:
-        """All of them, in the order of time."""
+        """Return all positions, in order of time."""
         self._file.seek(0)
         return [msgspec.json.decode(line, type=Position) for line in self._file]
 
@@ -108,7 +108,7 @@ async def _follow_all(spec: FollowersSpec) -> FollowersReport:
                 group.create_task(follow(*work, stop=stop, publish=publish))
                 group.create_task(keep_up(*work, stop=stop))
             gc.freeze()  # as the service does
-            _tell(b"{}")
+            report({})
             await asyncio.to_thread(sys.stdin.readline)
             stop.set()
         return FollowersReport(
@@ -117,21 +117,16 @@ async def _follow_all(spec: FollowersSpec) -> FollowersReport:
         )
 
 
-def _tell(line: bytes) -> None:
-    sys.stdout.buffer.write(line + b"\n")
-    sys.stdout.flush()
-
-
 def main() -> None:
-    """See the top."""
-    # As the service's, but what is told in every reorg: standard output is for the report.
+    """Follow the chains of the first argument."""
+    # As in the service, but without the lines of every reorg: standard output is for the report.
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
     share_one_arena()  # as the service does
     spec = msgspec.json.decode(sys.argv[1], type=FollowersSpec)
-    _tell(msgspec.json.encode(asyncio.run(_follow_all(spec))))
+    report(asyncio.run(_follow_all(spec)))
 
 
 if __name__ == "__main__":

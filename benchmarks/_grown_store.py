@@ -1,8 +1,8 @@
-"""Stores of a given size, as months of a busy chain leave them, written directly.
+"""Stores of a given size, as after months of a busy chain, written directly.
 
-Half of all transfers are of usual tokens, Zipf-distributed; a fifth of them is the hottest token's.
-What a look-up reads is there in full: tokens, pools and their sides, balances with their totals and
-lists, tasks. Transfers themselves are final: they are in the lake, which no look-up reads.
+Half of all transfers are of usual tokens, Zipf-distributed; a fifth are of the hottest token. All
+rows that a look-up reads are there: tokens, pools and their sides, balances with their totals and
+lists, tasks. The transfers are not: final ones are in the lake, which no look-up reads.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ CHAIN_ID = 1
 FIRST_BLOCK = 1_000_000
 _HOT_SHARE = 0.2
 _OWNERS_PER_TRANSFER = 0.34
-"""Owners left with a balance for each transfer of a usual token, and for the hottest half of it."""
+"""Owners with a balance per transfer of a usual token; half of that for the hottest."""
 _LISTED = 1_000
 _STEP = 200_000
 
@@ -35,7 +35,7 @@ class GrownSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def size_of(transfers: int) -> GrownSize:
-    """Return the rows that go with so many transfers: 1 k tokens at 0.1 M, 2 M at 50 M."""
+    """Return the rows for a number of transfers: 1 k tokens at 0.1 M, 2 M at 50 M."""
     tokens = int(np.interp(np.log10(transfers), [5, 7, 7.7, 8.7], [1e3, 1e5, 2e6, 4e6]))
     return GrownSize(transfers=transfers, tokens=tokens, pools=int(2.5 * tokens))
 
@@ -48,7 +48,7 @@ def token_address(number: int) -> bytes:
 def grow(path: Path, transfers: int, *, is_followed: bool = True) -> GrownSize:
     """Write a new store of this size at a path that does not exist.
 
-    `is_followed`: up to the block before FIRST_BLOCK; else following has not begun.
+    `is_followed`: followed up to the block before FIRST_BLOCK; else following has not begun.
     """
     size = size_of(transfers)
     Store.open(path).close()
@@ -163,12 +163,12 @@ def _write_progress(connection: sqlite3.Connection) -> None:
 
 
 def _block_of(number: int) -> int:
-    """Return the block in which the token or pool of this number was made: some in each block."""
+    """Return the block in which the token or pool of this number was created."""
     return FIRST_BLOCK - 1 - number % (FIRST_BLOCK - 1)
 
 
 def _scattered(number: int, *, salt: int) -> bytes:
-    """Return 20 bytes that look like an address: two rounds of a 64-bit mixer."""
+    """Return 20 pseudo-random bytes, from two rounds of a 64-bit mixer."""
     words = []
     state = number * 0x9E3779B97F4A7C15 + salt
     for _ in range(3):

@@ -1,7 +1,7 @@
-"""Live chains in a process of their own: `python -m benchmarks._live_node SPEC`.
+"""Nodes of live chains, as a separate process: `python -m benchmarks._live_node SPEC`.
 
-SPEC is JSON, and so are the line it prints once it answers and the one that says when it told of
-which block: on a line of input the chains stop growing. It answers until its input ends.
+Prints a line of JSON once it listens. On a line of input the chains stop growing, and a second line
+has the time at which each block was published. The process ends with its input.
 """
 
 import select
@@ -13,39 +13,40 @@ import msgspec
 
 from config.chains import Chain
 from config.load import load_chains
+from tests.harness.measure.child import report
 from tests.harness.replay.answers import NodeAnswers
 from tests.harness.replay.block_maker import ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.head_socket import HeadSocket
 from tests.harness.replay.http_server import ReplayServer
-from tests.harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg, Published
+from tests.harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg
 
 _BEFORE = 60
-"""Blocks in which all tokens get their pools, before the start."""
+"""Blocks before the start, in which all tokens get their pools."""
 _LONGEST_WAIT_S = 0.2
 
 
 class LiveNodeSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do."""
+    """Settings of the live chains."""
 
     seed: int
     intervals_s: dict[str, float]
     """Seconds between blocks by slug of the chain."""
     transfers_per_s: float
-    """Of all chains together, in equal parts."""
+    """Rate over all chains, divided equally."""
     tokens: int
     minutes: float
     reorg_every_s: float
     reorg_depth: int
-    """Less where blocks are final earlier."""
+    """Depth of a reorg, at most the finality depth of the chain."""
 
 
 class LiveEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """How a chain is reached."""
+    """Addresses of one chain's node."""
 
     slug: str
     urls: tuple[str, str]
-    """HTTP and WebSocket."""
+    """Addresses of HTTP and of WebSocket."""
     first_block: int
 
 
@@ -77,7 +78,7 @@ def _grow(spec: LiveNodeSpec, chain: Chain, spool: BlockSpool) -> LiveChain:
 
 
 def _pace(chains: list[LiveChain]) -> None:
-    """Advance all chains by the clock until there is a line of input, or none any more."""
+    """Advance all chains by the clock until a line or the end of the input."""
     started_s = time.monotonic()
     while True:
         now_s = time.monotonic()
@@ -91,11 +92,11 @@ def _pace(chains: list[LiveChain]) -> None:
 
 
 def main() -> None:
-    """See the top."""
+    """Serve the chains of the first argument."""
     spec = msgspec.json.decode(sys.argv[1], type=LiveNodeSpec)
     served = [chain for chain in load_chains(None) if chain.slug in spec.intervals_s]
     with ExitStack() as stack:
-        # A spool each: while one thread writes, others read.
+        # One spool per chain: while one thread writes, others read.
         grown = {
             f"/{chain.slug}": _grow(spec, chain, stack.enter_context(BlockSpool()))
             for chain in served
@@ -111,15 +112,10 @@ def main() -> None:
             )
             for path, chain in grown.items()
         ]
-        _tell(endpoints)
+        report(endpoints)
         _pace(list(grown.values()))
-        _tell({path[1:]: chain.published for path, chain in grown.items()})
+        report({path[1:]: chain.published for path, chain in grown.items()})
         sys.stdin.read()
-
-
-def _tell(value: list[LiveEndpoint] | dict[str, list[Published]]) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A replayed chain in a process of its own: `python -m benchmarks._replay_node SPEC`.
+"""Node of a replayed chain, as a separate process: `python -m benchmarks._replay_node SPEC`.
 
-SPEC and the line it prints once it answers are JSON. It ends with SIGTERM, or with its parent's
-pipe.
+SPEC and the line printed once it listens are JSON. The process ends with SIGTERM, or with the pipe
+of its parent.
 """
 
 import subprocess
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from benchmarks._machine import ROOT
 from config.load import load_chains
+from tests.harness.measure.machine import ROOT
 from tests.harness.replay.block_maker import BlockMaker, ReplayBlock, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.http_server import ReplayServer
@@ -22,20 +22,20 @@ from tests.harness.replay.tally import TransferCount, TransferReading, TransferT
 
 
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to replay."""
+    """Settings of the replayed chain."""
 
     chain: str
-    """Slug."""
+    """Chain slug."""
     seed: int
     blocks: int
-    """That are final; the head is as much higher as the chain file says."""
+    """Number of final blocks; the head is higher by the finality depth of the chain file."""
     logs_per_block: int
     tokens: int
     log_format: LogFormatName
 
 
 class RunningNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that answers, and what it holds in its final blocks."""
+    """A listening node, with the contents of its final blocks."""
 
     url: str
     chain_id: int
@@ -43,7 +43,7 @@ class RunningNode(msgspec.Struct, frozen=True, kw_only=True):
     last_block: int
     logs: int
     log_bytes: int
-    """JSON of all logs, those of the blocks that are not final too."""
+    """Size of all logs as JSON, those of unfinalized blocks included."""
     expected: dict[TransferReading, TransferCount]
     tracked: dict[str, int]
     """First block by token."""
@@ -51,7 +51,7 @@ class RunningNode(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def replaying(spec: NodeSpec) -> Iterator[RunningNode]:
-    """A node in a child process, stopped at the end."""
+    """Run the node in a child process, stopped at the end."""
     child = subprocess.Popen(
         [sys.executable, "-m", "benchmarks._replay_node", msgspec.json.encode(spec).decode()],
         cwd=ROOT,
@@ -68,16 +68,16 @@ def replaying(spec: NodeSpec) -> Iterator[RunningNode]:
 
 
 def main() -> None:
-    """See the top."""
-    asked = msgspec.json.decode(sys.argv[1], type=NodeSpec)
-    chain = next(chain for chain in load_chains(None) if chain.slug == asked.chain)
+    """Serve the chain of the first argument."""
+    options = msgspec.json.decode(sys.argv[1], type=NodeSpec)
+    chain = next(chain for chain in load_chains(None) if chain.slug == options.chain)
     spec = ReplaySpec(
         chain=chain,
-        seed=asked.seed,
-        blocks=asked.blocks + chain.finality_blocks,
-        logs_per_block=asked.logs_per_block,
-        tokens=asked.tokens,
-        log_format=asked.log_format,
+        seed=options.seed,
+        blocks=options.blocks + chain.finality_blocks,
+        logs_per_block=options.logs_per_block,
+        tokens=options.tokens,
+        log_format=options.log_format,
     )
     last = spec.last_block - chain.finality_blocks
     tally, logs = TransferTally(spec), 0

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks._machine import describe
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import PoolResultRow
 from indexer.accuracy.accuracy_ledger import write_checks
@@ -27,6 +26,7 @@ from sql.engine.store import Store
 from sql.reports.accuracy_counts import sum_counts
 from sql.tokens.tokens import track_tokens
 from tests.harness.bare_reports import bare_report
+from tests.harness.measure.machine import describe
 
 _BLOCKS = 100
 _OF_EACH = 150

@@ -1,10 +1,10 @@
-"""What the way of a call through the service costs, beside the least that an application can do.
+"""Cost of a call through the service, compared with the smallest ASGI application.
 
 Three servers on one core, callers on another, all on the same HTTP server: an ASGI application that
 only sends the bytes, Litestar with one route that sends them, and ours with keys, limits and
-counts. Ratios are of rounds that took turns, so what else the machine does falls on all of them.
+counts. Ratios are of alternating rounds, so that other work on the machine affects all of them.
 
---soak MINUTES: full load on ours for so long, and what its memory did.
+--soak MINUTES: full load on ours for that long, with its memory.
 """
 
 import argparse
@@ -16,37 +16,31 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
 
 import httpx
 
-from assay.service.record_report import record_report
-from assay.service.refresh_policy import next_refresh
-from benchmarks._load import Load, call
-from benchmarks._machine import ROOT, describe
-from benchmarks._process import Process
-from benchmarks._server import LEDGER, STORE
-from config.plans import load_plans
-from config.settings_model import AnalysisSettings
-from core.evm.primitives import Address
-from core.report.report import PoolResultRow, Report
-from sql.accounts.ledger import Ledger
-from sql.engine.store import Store
-from tests.harness.api.sample_reports import DEAD, make_holder, make_pool, make_report
+from tests.harness.measure.http_load import call
+from tests.harness.measure.machine import describe
+from tests.harness.measure.prepared_tables import (
+    KEYS,
+    MANY_POOLS,
+    TOKENS,
+    Server,
+    numbered_address,
+    prepare_tables,
+    require_success,
+    serving,
+    token_request,
+)
 
 ROUNDS = 5
 ROUND_S = 2
 HALF_LOAD_S = 6.0
 SOAK_ROUND_S = 10
-KEYS = 600
-"""On the plan `enterprise`, 50 calls a second each: together more than any server here answers."""
-TOKENS = 300
-POOLS = 11
-"""With them an answer has about 6 KB."""
-MANY_POOLS = 30_000
 
 WRK_SCRIPT = """
 local keys, paths, at = {KEYS}, {PATHS}, 0
@@ -58,116 +52,45 @@ end
 """
 
 
-class Server(Process):
-    """A child process that serves."""
-
-    def __init__(self, pid: int, port: int) -> None:
-        super().__init__(pid)
-        self.port = port
-
-
-@contextmanager
-def serving(kind: str, path: Path) -> Iterator[Server]:
-    """One server of `benchmarks._server`, stopped at the end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks._server", kind, str(path)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # as service managers start it
-    )
-    try:
-        yield Server(process.pid, int(process.stdout.readline() if process.stdout else ""))
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def address(number: int) -> Address:
-    """Any address."""
-    return Address(f"0x{number + 2**150:040x}")
-
-
-def report_of(token: int, pools: int) -> Report:
-    """A settled report of now, with so many pools and ten holders."""
-    rows: list[PoolResultRow] = [
-        make_pool(ordinal=at, pool=address(1000 * token + at), liquidity_usd=90_000.0 / (at + 1))
-        for at in range(pools)
-    ]
-    holders = [make_holder(address(at), 10**22, at=at) for at in range(10)]
-    return make_report(
-        pools=tuple(rows),
-        holders=(*holders, make_holder(DEAD, 10**21, role="burn")),
-        address=address(token),
-        scanned_at_s=int(time.time()),
-    )
-
-
-def _write(store: Store, report: Report) -> None:
-    record_report(store, report, next_refresh(report, AnalysisSettings()))
-
-
-def prepare(folder: Path) -> list[str]:
-    """A store with reports and a ledger with keys; the keys."""
-    with closing(Store.open(folder / STORE)) as store:
-        for token in range(TOKENS):
-            _write(store, report_of(token, POOLS))
-        _write(store, report_of(TOKENS, MANY_POOLS))
-    plan = load_plans()["enterprise"]
-    with closing(Ledger.open(folder / LEDGER)) as ledger:
-        return [ledger.create_key(plan, "bench", time.time()).plaintext for _ in range(KEYS)]
-
-
-def request(token: int, key: str) -> bytes:
-    """One call as it goes over the wire."""
-    lines = (f"GET /token/1/{address(token)} HTTP/1.1", "Host: localhost", f"X-API-Key: {key}")
-    return "\r\n".join((*lines, "", "")).encode()
-
-
-def check(load: Load) -> Load:
-    """Every call was answered with what it asked for."""
-    if set(load.statuses) != {200}:
-        sys.exit(f"not every call was answered: {load.statuses}")
-    return load
-
-
 class FullLoad:
-    """As many calls as one server answers: by wrk where it is installed, else by our own callers,
-    who are slower than the server."""
+    """Calls at the rate one server can sustain: by wrk where installed, else by our own load.
+
+    Our own is slower than the server.
+    """
 
     def __init__(self, keys: list[str], tokens: Sequence[int], folder: Path) -> None:
-        """In turn with each key and about each token; their numbers should share no factor."""
+        """Cycle through keys and tokens; their numbers should share no factor."""
         self._wrk = shutil.which("wrk")
         self._script = folder / "calls.lua"
         self._requests = cycle(
-            [request(tokens[at % len(tokens)], key) for at, key in enumerate(keys * 5)]
+            [token_request(tokens[at % len(tokens)], key) for at, key in enumerate(keys * 5)]
         )
         script = WRK_SCRIPT.replace("KEYS", ",".join(f'"{key}"' for key in keys))
-        paths = ",".join(f'"/token/1/{address(token)}"' for token in tokens)
+        paths = ",".join(f'"/token/1/{numbered_address(token)}"' for token in tokens)
         self._script.write_text(script.replace("PATHS", paths), encoding="ascii")
         print(f"callers: {'wrk, 32 connections' if self._wrk else 'our own (wrk is not here)'}")
 
     def calls(self, server: Server, *, seconds: int = ROUND_S) -> tuple[int, float]:
-        """Calls answered, and calls a second."""
+        """Return completed calls and calls per second."""
         if self._wrk is None:
-            load = check(call(server.port, self._requests, seconds=seconds))
+            load = require_success(call(server.port, self._requests, seconds=seconds))
             return len(load.took_s), load.calls_per_s
         url = f"http://127.0.0.1:{server.port}"
-        said = subprocess.run(
+        output = subprocess.run(
             [self._wrk, "-t1", "-c32", f"-d{seconds}s", "-s", str(self._script), url],
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-        if "Non-2xx" in said or "Socket errors" in said:
-            sys.exit(said)
-        (count,) = re.findall(r"(\d+) requests in", said)
-        (rate,) = re.findall(r"Requests/sec: +([\d.]+)", said)
+        if "Non-2xx" in output or "Socket errors" in output:
+            sys.exit(output)
+        (count,) = re.findall(r"(\d+) requests in", output)
+        (rate,) = re.findall(r"Requests/sec: +([\d.]+)", output)
         return int(count), float(rate)
 
 
 def compare(servers: dict[str, Server], load: FullLoad) -> float:
-    """Calls a second and processor time a call of each server, in turns. Ours: calls a second."""
+    """Print rate and processor time of each server; return the rate of ours."""
     rates: dict[str, list[float]] = {kind: [] for kind in servers}
     costs: dict[str, list[float]] = {kind: [] for kind in servers}
     for _ in range(ROUNDS):
@@ -191,15 +114,14 @@ def compare(servers: dict[str, Server], load: FullLoad) -> float:
 
 
 def show_cold(server: Server, keys: list[str]) -> bytes:
-    """One token after another, each for the first time, by one caller: tables, no node. The last
-    body."""
+    """Print times of first reads from the tables, without a node; return the last body."""
     took_ms, body = [], b""
     headers = {"X-API-Key": keys[0]}
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=headers) as client:
         client.get("/usage").raise_for_status()
         for token in range(TOKENS):
             started = time.perf_counter()
-            answer = client.get(f"/token/1/{address(token)}")
+            answer = client.get(f"/token/1/{numbered_address(token)}")
             took_ms.append(1000 * (time.perf_counter() - started))
             body = answer.raise_for_status().content
     tail = statistics.quantiles(took_ms, n=20)[-1]
@@ -211,9 +133,9 @@ def show_cold(server: Server, keys: list[str]) -> bytes:
 
 
 def show_large(server: Server, keys: list[str]) -> None:
-    """One token with very many pools: first and later, as it is and compressed."""
+    """Print first and later times of a token with very many pools, by coding."""
     before_mb = server.memory_mb()
-    url, key = f"http://127.0.0.1:{server.port}/token/1/{address(TOKENS)}", keys[0]
+    url, key = f"http://127.0.0.1:{server.port}/token/1/{numbered_address(TOKENS)}", keys[0]
     with httpx.Client(timeout=60) as client:
         for coding in ("identity", "gzip", "zstd"):
             headers = {"X-API-Key": key, "Accept-Encoding": coding}
@@ -231,18 +153,20 @@ def show_large(server: Server, keys: list[str]) -> None:
 
 
 def show_half_load(servers: dict[str, Server], keys: list[str], rate: float) -> None:
-    """Times at half of what ours answers; those of the bare one are what the machine adds."""
-    requests = cycle([request(TOKENS - 1, key) for key in keys])
+    """Print times at half of the full rate; those of the bare server are the machine's share."""
+    requests = cycle([token_request(TOKENS - 1, key) for key in keys])
     for kind, server in servers.items():
-        half = check(call(server.port, requests, seconds=HALF_LOAD_S, calls_per_s=rate / 2))
+        half = require_success(
+            call(server.port, requests, seconds=HALF_LOAD_S, calls_per_s=rate / 2)
+        )
         times = "  ".join(f"p{at:g} {half.percentile_ms(at):.2f} ms" for at in (50, 99, 99.9))
-        asked = "  (asked: p99 under 5 ms)" if kind == "assay" else ""
-        print(f"{kind:7} at {rate / 2:.0f} calls/s: {times}{asked}")
+        target = "  (asked: p99 under 5 ms)" if kind == "assay" else ""
+        print(f"{kind:7} at {rate / 2:.0f} calls/s: {times}{target}")
 
 
 def measure(folder: Path) -> None:
-    """All numbers but the soak."""
-    keys = prepare(folder)
+    """Print all figures except the soak."""
+    keys = prepare_tables(folder)
     with ExitStack() as stack:
         ours = stack.enter_context(serving("assay", folder))
         body = show_cold(ours, keys)
@@ -257,15 +181,15 @@ def measure(folder: Path) -> None:
 
 
 def soak(folder: Path, minutes: float) -> None:
-    """Full load over all tokens, so that answers expire and are read again."""
-    load = FullLoad(prepare(folder), range(TOKENS - 1), folder)  # 299 is prime
+    """Print memory under full load over all tokens, so that responses expire and are read again."""
+    load = FullLoad(prepare_tables(folder), range(TOKENS - 1), folder)  # 299 is prime
     with serving("assay", folder) as server:
-        samples, answered, until = [], 0, time.monotonic() + 60 * minutes
+        samples, completed, until = [], 0, time.monotonic() + 60 * minutes
         while time.monotonic() < until:
             calls, rate = load.calls(server, seconds=SOAK_ROUND_S)
-            answered += calls
+            completed += calls
             samples.append(server.memory_mb())
-            print(f"{answered:9} calls  {rate:6.0f}/s  {samples[-1]:6.1f} MB", flush=True)
+            print(f"{completed:9} calls  {rate:6.0f}/s  {samples[-1]:6.1f} MB", flush=True)
     warm = samples[len(samples) // 3 :]
     print(
         f"memory after the first third: {min(warm):.1f} to {max(warm):.1f} MB, "
@@ -274,7 +198,7 @@ def soak(folder: Path, minutes: float) -> None:
 
 
 def main() -> None:
-    """See the top."""
+    """Measure, or soak."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--soak", type=float, metavar="MINUTES")
     minutes = parser.parse_args().soak

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from benchmarks._machine import describe
+from tests.harness.measure.machine import describe
 from tests.harness.redteam.launches.launch_batch import LaunchResult, run_batch
 from tests.harness.redteam.launches.launch_kinds import compose_launches
 from tests.harness.redteam.launches.launch_truth import SPANS_S

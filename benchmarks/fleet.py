@@ -26,13 +26,13 @@ from assay.demo.world import build_world
 from assay.service.fleet.asked_analysis import AskedAnalysis
 from assay.service.fleet.run_poller import RunPoller
 from assay.service.store_adapter import ReportStore
-from benchmarks._machine import ROOT, describe
-from benchmarks._process import Process
 from config.settings_model import AnalysisSettings
 from core.errors import AssayError, TokenRefusedError
 from core.evm.primitives import Address
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.fleet.analysis_runs import AnalysisRuns
+from tests.harness.measure.machine import ROOT, describe
+from tests.harness.measure.process_cost import Process
 from tests.harness.parts.postgres_server import running_postgres
 from tests.harness.parts.postgres_store import connect_store
 from tests.harness.parts.server_process import free_port

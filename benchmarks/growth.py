@@ -26,7 +26,6 @@ from benchmarks._grown_store import (
     size_of,
     token_address,
 )
-from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
@@ -44,6 +43,7 @@ from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.tokens.task_queue import take_tasks
 from sql.unwind import unwind_from
+from tests.harness.measure.machine import describe
 
 _BLOCKS = 300
 _LOGS = 150

@@ -1,9 +1,9 @@
-"""How fast a back-fill goes, beside other indexers that read the same bytes.
+"""Speed of a back-fill, compared with other indexers that read the same bytes.
 
-A replayed chain on a node of its own process; each program runs as a process of its own, start and
-end included, in turns, so that what else the machine does falls on all of them. Clients share one
-core, the node has another where there is one. What each has stored of transfers is compared with
-what happened on the chain.
+The node of a replayed chain is a separate process, and so is each run of a program, start and end
+included. Programs alternate, so that other work on the machine affects all of them. Clients share
+one core; the node has another where there is one. The transfers that each program has stored are
+compared with those of the chain.
 """
 
 import argparse
@@ -14,17 +14,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks._backfillers import LEFT_OUT, OTHERS, OURS, Backfiller
-from benchmarks._cost import Cost, RunFailedError
-from benchmarks._machine import describe
 from benchmarks._replay_node import NodeSpec, RunningNode, replaying
+from tests.harness.measure.machine import describe
+from tests.harness.measure.process_cost import Cost, RunFailedError
 from tests.harness.replay.log_formats import LOG_FORMATS
 
 SLOW = frozenset({"ethereum-etl"})
-"""Run once only: it takes minutes."""
+"""Programs that take minutes and are run once only."""
 
 
-def usable(others: Sequence[Backfiller]) -> list[Backfiller]:
-    """Those that can run here; the others are told with the reason."""
+def find_usable(others: Sequence[Backfiller]) -> list[Backfiller]:
+    """Return the programs that run here; print the reason for each of the others."""
     found = []
     for other in others:
         reason = other.missing()
@@ -36,7 +36,7 @@ def usable(others: Sequence[Backfiller]) -> list[Backfiller]:
 
 
 def run_once(one: Backfiller, node: RunningNode) -> Cost | None:
-    """One back-fill into an empty folder, shown. None: it failed."""
+    """Run and print one back-fill into an empty folder. None: it failed."""
     with tempfile.TemporaryDirectory(prefix="assay-ingest-") as name:
         folder = Path(name)
         try:
@@ -44,7 +44,7 @@ def run_once(one: Backfiller, node: RunningNode) -> Cost | None:
             count = one.count(node, folder)
         except RunFailedError as error:
             lines = str(error).strip().splitlines()
-            print(f"  {one.name} failed: {lines[-1] if lines else 'without a word'}", flush=True)
+            print(f"  {one.name} failed: {lines[-1] if lines else 'without output'}", flush=True)
             return None
     expected = node.expected[one.reading]
     verdict = "as on the chain" if count == expected else f"NOT as on the chain: {expected}"
@@ -58,7 +58,7 @@ def run_once(one: Backfiller, node: RunningNode) -> Cost | None:
 
 
 def show(costs: Mapping[str, Sequence[Cost]], node: RunningNode) -> None:
-    """Medians, and how ours compares round by round."""
+    """Print medians, and ratios to ours round by round."""
     ours = costs[OURS.name]
     for name, theirs in costs.items():
         if not theirs:
@@ -88,7 +88,7 @@ def _ratios(values: Sequence[float]) -> str:
 
 
 def measure(node: RunningNode, *, rounds: int, others: Sequence[Backfiller]) -> None:
-    """All rounds, and what they come to."""
+    """Run and print all rounds."""
     print("warming up:")
     for one in (OURS, *(other for other in others if other.name not in SLOW)):
         run_once(one, node)
@@ -103,7 +103,7 @@ def measure(node: RunningNode, *, rounds: int, others: Sequence[Backfiller]) -> 
 
 
 def main() -> None:
-    """See the top."""
+    """Run with the settings of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blocks", type=int, default=2_000)
     parser.add_argument("--logs-per-block", type=int, default=200)
@@ -112,30 +112,30 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--format", choices=LOG_FORMATS, default="geth")
     parser.add_argument("--alone", action="store_true", help="do not install or run other tools")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     spec = NodeSpec(
         chain="ethereum",
-        seed=asked.seed,
-        blocks=asked.blocks,
-        logs_per_block=asked.logs_per_block,
-        tokens=asked.tokens,
-        log_format=asked.format,
+        seed=options.seed,
+        blocks=options.blocks,
+        logs_per_block=options.logs_per_block,
+        tokens=options.tokens,
+        log_format=options.format,
     )
     print(*LEFT_OUT, sep="\n")
-    others = [] if asked.alone else usable(OTHERS)
+    others = [] if options.alone else find_usable(OTHERS)
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[-1]})
     with replaying(spec) as node:
         os.sched_setaffinity(0, {cores[0]})
         print(
             describe(
-                f"replayed chain of {asked.blocks} blocks, {node.logs:,} logs, "
-                f"{node.log_bytes / 1e6:.0f} MB of JSON as {asked.format} writes it, "
-                f"seed {asked.seed}"
+                f"replayed chain of {options.blocks} blocks, {node.logs:,} logs, "
+                f"{node.log_bytes / 1e6:.0f} MB of JSON as {options.format} writes it, "
+                f"seed {options.seed}"
             ),
             flush=True,
         )
-        measure(node, rounds=asked.rounds, others=others)
+        measure(node, rounds=options.rounds, others=others)
 
 
 if __name__ == "__main__":

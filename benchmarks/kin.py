@@ -26,7 +26,6 @@ import msgspec
 import numpy as np
 
 from analysis.static import analyse_code
-from benchmarks._machine import ROOT, describe
 from benchmarks.search import grow
 from config.store_address import FileAddress, PostgresAddress
 from core.evm.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape, bands_of
@@ -37,6 +36,7 @@ from sql.engine.store_files import StoreFiles
 from sql.move.move_store import move_store
 from sql.tokens.code_shapes import KEPT_PLACES, put_shape
 from sql.tokens.kin import find_kin
+from tests.harness.measure.machine import ROOT, describe
 from tests.harness.parts.postgres_server import running_postgres
 
 CHAIN_ID = 1

@@ -23,8 +23,6 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.layout import ZooToken
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from benchmarks._machine import ROOT, describe
-from benchmarks._process import Process
 from config.chains import Chain
 from config.load import load_chains
 from config.plans import load_plans
@@ -34,6 +32,8 @@ from sql.accounts.ledger import Ledger
 from sql.chain.pool_tables import insert_pools
 from sql.engine.store import Store
 from tests.harness.liquidity.empty_pools import crowd
+from tests.harness.measure.machine import ROOT, describe
+from tests.harness.measure.process_cost import Process
 
 POOLS = 30_000
 GIANTS = ("v4_honest", "v4_usdc", "v4_transfer_tax")

@@ -18,7 +18,6 @@ from analysis.reads.node import Node
 from assay.demo.compile import load_artifacts
 from assay.demo.layout import ZooToken
 from benchmarks._demo_world import demo_world
-from benchmarks._machine import describe
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
 from core.errors import TokenRefusedError
@@ -27,6 +26,7 @@ from core.report.report import Report
 from core.rpc.client import RpcClient
 from sql.reports.report_bodies import encode_body
 from tests.harness.chain.transactions import Chain as DemoChain
+from tests.harness.measure.machine import describe
 from tests.harness.node.counting_node import CountingNode
 from tests.harness.venues.many_pools import seed_nine_more
 

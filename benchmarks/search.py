@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._machine import describe
 from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.report import ReportRow
 from sql.engine.columns import encode
@@ -26,6 +25,7 @@ from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.tokens.search_entries import search_rows
 from sql.tokens.token_search import find_richest_namesakes, find_tokens, list_newest, list_richest
+from tests.harness.measure.machine import describe
 
 _CHAIN_IDS = (1, 56, 8453, 42161, 43114, 4663)
 _WORDS = 20_000

@@ -1,30 +1,28 @@
-"""How far the service's followers are behind six live chains, and what following costs.
+"""Lag of the followers behind six live chains, and the cost of following.
 
-Chains of our own grow by the clock in a process of their own, with bursts of ten times the usual
-transfers and with reorgs; the followers of all six run in another, on one store.
+Made-up chains grow by the clock in one process, with bursts of ten times the usual transfers and
+with reorgs; the followers of all six run in another, on one store.
 """
 
 import argparse
+import math
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from bisect import bisect_right
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from benchmarks._followers import FollowedChain, FollowersReport, FollowersSpec
+from benchmarks._followers import FollowedChain, FollowersReport, FollowersSpec, Position
 from benchmarks._grown_store import grow
-from benchmarks._lag import measure_lag, percentiles
 from benchmarks._live_node import LiveEndpoint, LiveNodeSpec
-from benchmarks._machine import ROOT, describe
-from benchmarks._process import Process
 from sql.engine.store_files import StoreFiles
+from tests.harness.measure.child import Child, running
+from tests.harness.measure.machine import describe
 from tests.harness.replay.live_chain import Published
 
 INTERVALS_S = {
@@ -36,60 +34,73 @@ INTERVALS_S = {
     "chain_4663": 0.1,
 }
 SAMPLE_EVERY_S = 5.0
-"""Between two looks at the memory."""
+"""Interval between two samples of the memory."""
 SETTLE_S = 5.0
-"""Before the first measurement: what was before the start is read then."""
-_LONGEST_END_S = 60.0
+"""Delay before the first measurement, for blocks from before the start."""
 
 
-class Child:
-    """A process of ours that says a line when it runs, and one when it is told to finish."""
+class Lag(msgspec.Struct, frozen=True, kw_only=True):
+    """Lag over all blocks that stayed canonical."""
 
-    def __init__(self, module: str, spec: msgspec.Struct) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", f"benchmarks.{module}", msgspec.json.encode(spec).decode()],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        self.started = self._line()
-        self.usage = Process(self._process.pid)
-
-    def finish(self) -> bytes:
-        """Tell it to finish; what it has to say of the run."""
-        if self._process.stdin is not None:
-            self._process.stdin.write(b"finish\n")
-            self._process.stdin.flush()
-        return self._line()
-
-    def stop(self) -> None:
-        """Whatever it does."""
-        self._process.terminate()
-        try:
-            self._process.wait(_LONGEST_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def _line(self) -> bytes:
-        line = self._process.stdout.readline() if self._process.stdout else b""
-        if not line:
-            sys.exit("a process of the benchmark ended before its time; its reason is above")
-        return line
+    blocks: int
+    """Blocks that the node published."""
+    missing: int
+    """Blocks that the follower had not stored at the end."""
+    level_after_s: float | None
+    """Time from the first block until the head was stored. None: it never was."""
+    seconds: tuple[float, ...]
+    """Time from publication to commit of each block published after that moment."""
+    behind: tuple[int, ...]
+    """Blocks between the stored tip and the head at each of these commits."""
 
 
-@contextmanager
-def running(module: str, spec: msgspec.Struct) -> Iterator[Child]:
-    """A child, stopped at the end."""
-    child = Child(module, spec)
-    try:
-        yield child
-    finally:
-        child.stop()
+def measure_lag(published: Sequence[Published], positions: Sequence[Position]) -> Lag:
+    """Match publications with commits, both in order of time."""
+    canonical = {block.number: block for block in published}
+    times = [position.at_s for position in positions]
+    published_at = [block.at_s for block in published]
+
+    def head_at(at_s: float) -> Published:
+        return published[max(0, bisect_right(published_at, at_s) - 1)]
+
+    level_at = next(
+        (one.at_s for one in positions if one.number >= head_at(one.at_s).number), math.inf
+    )
+    missing, seconds, behind = 0, [], []
+    for block in canonical.values():
+        committed = _committed(block, positions, bisect_right(times, block.at_s))
+        if committed is None:
+            missing += 1
+        elif block.at_s >= level_at:
+            seconds.append(committed.at_s - block.at_s)
+            behind.append(max(0, head_at(committed.at_s).number - committed.number))
+    return Lag(
+        blocks=len(canonical),
+        missing=missing,
+        level_after_s=None if math.isinf(level_at) else level_at - published[0].at_s,
+        seconds=tuple(seconds),
+        behind=tuple(behind),
+    )
+
+
+def _committed(block: Published, positions: Sequence[Position], since: int) -> Position | None:
+    """Find the first position at the block, or above it."""
+    for position in positions[since:]:
+        if position.hash == block.hash or position.number > block.number:
+            return position
+    return None
+
+
+def percentiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return median, 99th percentile and maximum; 0 where there is no value."""
+    if len(values) < 2:
+        return (values[0],) * 3 if values else (0.0,) * 3
+    cuts = statistics.quantiles(values, n=100, method="inclusive")
+    return cuts[49], cuts[98], max(values)
 
 
 def preload_transfers(store: Path, *, millions: float, kept: Path | None) -> None:
-    """Fill a new store with what so many transfers of one of the chains leave in it.
+    """Fill a new store with the state that millions of transfers leave in it.
 
     `kept`: folder of such stores, written once and then copied. None: it is written here.
     """
@@ -100,11 +111,11 @@ def preload_transfers(store: Path, *, millions: float, kept: Path | None) -> Non
         grow(grown, int(millions * 1e6), is_followed=False)
     if kept is not None:
         shutil.copyfile(StoreFiles(prefix=grown).serving, StoreFiles(prefix=store).serving)
-    os.sync()  # else the first commits wait until the disk has taken gigabytes
+    os.sync()  # else the first commits wait for gigabytes of write-back
 
 
 def watch(followers: Child, *, minutes: float) -> None:
-    """Let them run; print what it cost."""
+    """Let the followers run; print processor share and memory."""
     time.sleep(SETTLE_S)
     cpu_s, started_s = followers.usage.cpu_s(), time.monotonic()
     memory_mb: list[float] = []
@@ -119,18 +130,18 @@ def watch(followers: Child, *, minutes: float) -> None:
 
 
 def describe_minutes(memory_mb: Sequence[float]) -> str:
-    """Median memory of some of the minutes, from samples of all."""
+    """Format the median memory of some minutes."""
     a_minute = int(60 / SAMPLE_EVERY_S)
-    told = ""
+    text = ""
     for minute in (2, 5, 10, 15, 20, 30, 60):
         samples = memory_mb[(minute - 1) * a_minute : minute * a_minute]
         if samples:
-            told += f"{statistics.median(samples):.0f} MB in minute {minute}, "
-    return told
+            text += f"{statistics.median(samples):.0f} MB in minute {minute}, "
+    return text
 
 
 def show(published: dict[str, list[Published]], report: FollowersReport) -> None:
-    """One line a chain."""
+    """Print one line per chain."""
     print(
         f"{'chain':12}{'blocks':>8}  level after  lag since then: in blocks p50/p99/max   "
         "in seconds p50/p99/max"
@@ -141,21 +152,21 @@ def show(published: dict[str, list[Published]], report: FollowersReport) -> None
         seconds = "/".join(f"{value:.2f}" for value in percentiles(lag.seconds))
         reorged = len(blocks) - lag.blocks
         level = "never" if lag.level_after_s is None else f"{lag.level_after_s:.2f} s"
-        told = f"; {len(report.errors[slug])} errors" if report.errors[slug] else ""
+        errors = f"; {len(report.errors[slug])} errors" if report.errors[slug] else ""
         print(
             f"{slug:12}{lag.blocks:8}  {level:>11}  {behind:>38}   {seconds:>22}  "
-            f"{reorged} reorganised away, {lag.missing} not stored at the end{told}"
+            f"{reorged} reorganised away, {lag.missing} not stored at the end{errors}"
         )
         for error in report.errors[slug]:
             print(f"  {error}")
 
 
 def run(spec: LiveNodeSpec, *, stored: float, kept: Path | None) -> None:
-    """Everything in one folder that is gone afterwards."""
+    """Run chains and followers in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="assay-six-") as folder:
         store = Path(folder) / "bench.store"
         preload_transfers(store, millions=stored, kept=kept)
-        with running("_live_node", spec) as node:
+        with running("benchmarks._live_node", spec) as node:
             endpoints = msgspec.json.decode(node.started, type=Sequence[LiveEndpoint])
             followed = FollowersSpec(
                 store=str(store),
@@ -164,7 +175,7 @@ def run(spec: LiveNodeSpec, *, stored: float, kept: Path | None) -> None:
                     for one in endpoints
                 ),
             )
-            with running("_followers", followed) as followers:
+            with running("benchmarks._followers", followed) as followers:
                 watch(followers, minutes=spec.minutes)
                 published = msgspec.json.decode(node.finish(), type=dict[str, list[Published]])
                 time.sleep(1.0)  # for the last blocks
@@ -173,7 +184,7 @@ def run(spec: LiveNodeSpec, *, stored: float, kept: Path | None) -> None:
 
 
 def main() -> None:
-    """See the top."""
+    """Run with the settings of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--transfers-per-s", type=float, default=500.0)
@@ -183,25 +194,25 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--reorg-every-s", type=float, default=60.0)
     parser.add_argument("--reorg-depth", type=int, default=3)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(
         describe(
-            f"six live chains, {asked.transfers_per_s:g} transfers/s in all, 3 s of each minute "
-            f"ten times that, {asked.minutes:g} minutes, {asked.stored:g} M stored, "
-            f"seed {asked.seed}"
+            f"six live chains, {options.transfers_per_s:g} transfers/s in all, 3 s of each minute "
+            f"ten times that, {options.minutes:g} minutes, {options.stored:g} M stored, "
+            f"seed {options.seed}"
         ),
         flush=True,
     )
     spec = LiveNodeSpec(
-        seed=asked.seed,
+        seed=options.seed,
         intervals_s=INTERVALS_S,
-        transfers_per_s=asked.transfers_per_s,
-        tokens=asked.tokens,
-        minutes=asked.minutes,
-        reorg_every_s=asked.reorg_every_s,
-        reorg_depth=asked.reorg_depth,
+        transfers_per_s=options.transfers_per_s,
+        tokens=options.tokens,
+        minutes=options.minutes,
+        reorg_every_s=options.reorg_every_s,
+        reorg_depth=options.reorg_depth,
     )
-    run(spec, stored=asked.stored, kept=asked.folder)
+    run(spec, stored=options.stored, kept=options.folder)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ _AT_MOST_S = 180.0
 
 
 def test_kills_lose_and_double_nothing_that_was_to_be_kept() -> None:
-    """`benchmarks/kills.py` does it a thousand times."""
+    """`tests/drills/kills.py` does it a thousand times."""
     outcome = check(KILLS)
     assert outcome.window_calls == 0
 

@@ -1,6 +1,6 @@
 """Protects callers of a fleet whose processes are replaced one after the other: none notices.
 
-Both sides are this version here; `benchmarks.rolling_upgrade` has an earlier commit on one.
+Both sides are this version here; `tests.drills.rolling_upgrade` has an earlier commit on one.
 """
 
 import os

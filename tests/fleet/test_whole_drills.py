@@ -1,7 +1,7 @@
 """Protects a whole fleet from what happens to its processes, links and servers: a handful of faults
 on real parts and a real chain, and those that have once found something.
 
-`python -m benchmarks.fleet_drills --whole` has as many as one likes.
+`python -m tests.drills.fleet --whole` has as many as one likes.
 """
 
 import tomllib

@@ -41,7 +41,7 @@ def test_imports_point_left(top: str) -> None:
 
 
 def test_tests_and_benchmarks_share_the_harness_only() -> None:
-    """benchmarks/redteam.py and benchmarks/backtest.py run the traps of tests/redteam."""
+    """benchmarks/backtest.py runs the traps of tests/redteam."""
     forbidden = {"tests": {"benchmarks"}, "benchmarks": {"tests"}}
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"

@@ -1,7 +1,9 @@
-"""Whether a fleet can be upgraded under load: processes of an earlier commit are replaced by those
-of this checkout, one after the other, on one PostgreSQL and a node, and no request may fail.
+"""Drill: a fleet is upgraded under load without a failed request.
 
-    python -m benchmarks.rolling_upgrade --before 6b7ae378
+Processes of an earlier commit are replaced by those of this checkout, one after the other, on one
+PostgreSQL and a node.
+
+    python -m tests.drills.rolling_upgrade --before 6b7ae378
 """
 
 import argparse
@@ -21,8 +23,8 @@ import msgspec
 from assay.demo.anvil import AnvilNode
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from benchmarks._machine import ROOT, describe
 from tests.harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, UpgradeOutcome, running_fleet
+from tests.harness.measure.machine import ROOT, describe
 from tests.harness.parts.postgres_server import running_postgres
 
 DRAIN_S = 5 * PROBE_EVERY_S
@@ -30,7 +32,7 @@ BLOCK_S = 1
 
 
 def check_out(commit: str, folder: Path) -> Path:
-    """Put the files of a commit into a folder. Ends the benchmark where there is no such commit."""
+    """Extract a commit into a folder. Ends the program where there is no such commit."""
     packed = subprocess.run(
         (shutil.which("git") or "git", "archive", commit),
         cwd=ROOT,
@@ -46,16 +48,16 @@ def check_out(commit: str, folder: Path) -> Path:
 
 
 def create_key(root: Path, env: Mapping[str, str]) -> str:
-    """Return a key without small limits, made by the version in `root`, which makes the tables."""
+    """Return a key with wide limits, created by the version in `root` along with the tables."""
     words = (sys.executable, "-m", "assay", "keys", "create", "--plan", "admin", "--label", "bench")
-    made = subprocess.run(words, cwd=root, env=env, capture_output=True, text=True, check=False)
-    if made.returncode:
-        sys.exit(made.stderr)
-    return made.stdout.strip()
+    created = subprocess.run(words, cwd=root, env=env, capture_output=True, text=True, check=False)
+    if created.returncode:
+        sys.exit(created.stderr)
+    return created.stdout.strip()
 
 
 def upgrade(before: Path, folder: Path, *, between_s: float) -> UpgradeOutcome:
-    """Run the fleet, and replace it."""
+    """Run the fleet and replace its processes."""
     with ExitStack() as stack:
         node = stack.enter_context(AnvilNode())
         world = build_world(node)
@@ -77,17 +79,17 @@ def upgrade(before: Path, folder: Path, *, between_s: float) -> UpgradeOutcome:
 
 
 def main() -> None:
-    """See the top."""
+    """Run the drill, and print responses and failures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", default="HEAD", help="commit of the earlier version")
     parser.add_argument("--between-s", type=float, default=5.0)
-    asked = parser.parse_args()
-    print(describe(f"from {asked.before}, {len(FLEET)} processes"))
+    options = parser.parse_args()
+    print(describe(f"from {options.before}, {len(FLEET)} processes"))
     with tempfile.TemporaryDirectory(prefix="assay-upgrade-") as name:
         folder = Path(name)
         (logs := folder / "fleet").mkdir()
         outcome = upgrade(
-            check_out(asked.before, folder / "before"), logs, between_s=asked.between_s
+            check_out(options.before, folder / "before"), logs, between_s=options.between_s
         )
     show(outcome)
     if outcome.failures:
@@ -95,7 +97,7 @@ def main() -> None:
 
 
 def show(outcome: UpgradeOutcome) -> None:
-    """What callers met, and how long each replacement took."""
+    """Print responses by version and status, and the time of each replacement."""
     before, after = outcome.by_version
     print(f"{before + after} answers, {before} of the version before, {after} of the one after")
     print(f"by status: {msgspec.json.encode(outcome.answers).decode()}")

@@ -1,6 +1,6 @@
-"""One HTTP server in a process of its own, on a core of its own; prints its port once it listens.
+"""HTTP server under load, in a separate process pinned to core 0. Prints its port.
 
-python -m benchmarks._server bare|router|assay FILE-OR-FOLDER
+python -m tests.harness.measure.table_server bare|router|assay FILE-OR-FOLDER
 """
 
 import asyncio
@@ -35,19 +35,19 @@ STORE, LEDGER = "store.duckdb", "ledger.sqlite"
 
 
 class NoNode:
-    """A chain that cannot be asked: every answer has to come from the tables."""
+    """Chain without a node: every response has to come from the tables."""
 
     chain_id = 1
 
     async def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
-        """Nothing: a token with a fresh report is not scanned."""
+        """Yield nothing: a token with a fresh report is not scanned."""
         reports: list[Report] = []
         for report in reports:
             yield report
 
 
 def bare(body: bytes) -> ASGIApp:
-    """The least that an ASGI application can do."""
+    """Build the smallest ASGI application: it only sends a body."""
     start = {
         "type": "http.response.start",
         "status": 200,
@@ -67,7 +67,7 @@ def bare(body: bytes) -> ASGIApp:
 
 
 def router(body: bytes) -> ASGIApp:
-    """Litestar with one route, no key, no limits."""
+    """Build a Litestar application with one route, without keys or limits."""
 
     @get("/token/{chain:str}/{address:str}")
     async def get_token(chain: str, address: str) -> Response[bytes]:
@@ -77,7 +77,7 @@ def router(body: bytes) -> ASGIApp:
 
 
 def assay(store: Store, ledger: Ledger) -> ASGIApp:
-    """Our application over tables, with everything on but a node."""
+    """Build our application over tables, complete except for a node."""
     settings = AnalysisSettings(refresh_after_s=86_400.0)
 
     async def read_states() -> tuple[ChainState, ...]:
@@ -102,7 +102,7 @@ def assay(store: Store, ledger: Ledger) -> ASGIApp:
 
 
 async def run(app: ASGIApp) -> None:
-    """Serve on any port until the end is asked for."""
+    """Serve on a free port until a stop signal."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -112,7 +112,7 @@ async def run(app: ASGIApp) -> None:
 
 
 def main() -> None:
-    """See above."""
+    """Serve the application of the first argument."""
     os.sched_setaffinity(0, {0})
     kind, path = sys.argv[1], Path(sys.argv[2])
     if kind == "assay":

@@ -1,7 +1,7 @@
-"""Callers of an HTTP server, from this process: as many calls as it takes, or so many a second.
+"""HTTP load from this process: at full speed, or at a given rate.
 
-Each connection has one call under way. A paced call is timed from when it was due, not from when
-it was sent, so that a server that stalls is not asked less and looks no better for it.
+Each connection has one call in flight. A paced call is timed from its due time, so that a stalled
+server does not receive fewer calls and look better for it.
 """
 
 import heapq
@@ -18,7 +18,7 @@ _ROUNDED_S = 0.002
 
 
 class Load:
-    """What one run of calls took."""
+    """Times and statuses of one run of calls."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -27,11 +27,11 @@ class Load:
 
     @property
     def calls_per_s(self) -> float:
-        """Answered calls a second."""
+        """Answered calls per second."""
         return len(self.took_s) / self.seconds
 
     def percentile_ms(self, percent: float) -> float:
-        """How long that share of the calls took at most."""
+        """Return the upper bound of the call time for that share of the calls."""
         ordered = sorted(self.took_s)
         return 1000 * ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
@@ -43,31 +43,31 @@ class _Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.due_s = 0.0
-        self.got = b""
+        self.received = b""
         self.missing = 0
-        """Bytes of the answer that have not come; 0: its head has not come either."""
+        """Bytes of the body still to come; 0 until the head is complete."""
 
     def send(self, request: bytes, due_s: float) -> None:
-        self.due_s, self.got, self.missing = due_s, b"", 0
+        self.due_s, self.received, self.missing = due_s, b"", 0
         self.socket.send(request)
 
     def receive(self) -> int | None:
-        """The status, once the whole answer is here."""
-        part = self.socket.recv(1 << 20)
-        if not part:
+        """Return the status once the response is complete, else None."""
+        chunk = self.socket.recv(1 << 20)
+        if not chunk:
             raise ConnectionError
         if self.missing:
-            self.missing -= len(part)
+            self.missing -= len(chunk)
         else:
-            self.got += part
-            end = self.got.find(b"\r\n\r\n")
+            self.received += chunk
+            end = self.received.find(b"\r\n\r\n")
             if end < 0:
                 return None
-            head = self.got[:end].lower()
+            head = self.received[:end].lower()
             at = head.find(_LENGTH)
             length = int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0]) if at >= 0 else 0
-            self.missing = end + 4 + length - len(self.got)
-        return int(self.got[9:12]) if self.missing == 0 else None
+            self.missing = end + 4 + length - len(self.received)
+        return int(self.received[9:12]) if self.missing == 0 else None
 
 
 def call(
@@ -78,8 +78,8 @@ def call(
     connections: int = 32,
     calls_per_s: float | None = None,
 ) -> Load:
-    """Call for so long. Without `calls_per_s` each connection calls again at once."""
-    shorten_time_slice()  # callers are on other machines: what they wait for is not measured
+    """Call for that many seconds. Without `calls_per_s` each connection calls without a pause."""
+    shorten_time_slice()  # real callers run on other machines
     load = Load()
     with selectors.DefaultSelector() as selector:
         opened = [_Connection(port, at) for at in range(connections)]
@@ -90,23 +90,23 @@ def call(
         interval_s = 0.0 if calls_per_s is None else 1 / calls_per_s
         due = [(started + at * interval_s, at) for at in range(connections)]
         sent = connections
-        under_way = 0
-        while due or under_way:
+        in_flight = 0
+        while due or in_flight:
             now = time.perf_counter()
             while due and due[0][0] <= now:
                 due_s, at = heapq.heappop(due)
                 if now < end:
                     opened[at].send(next(requests), due_s if interval_s else now)
-                    under_way += 1
+                    in_flight += 1
             wait_s = due[0][0] - now if due else 1.0
-            # The kernel waits whole milliseconds, too long for the next call: turn round instead.
+            # The kernel waits whole milliseconds, too long for the next call: poll instead.
             for key, _ in selector.select(wait_s if wait_s > _ROUNDED_S else 0):
                 connection = opened[key.data]
                 status = connection.receive()
                 if status is None:
                     continue
                 now = time.perf_counter()
-                under_way -= 1
+                in_flight -= 1
                 load.statuses[status] += 1
                 load.took_s.append(now - connection.due_s)
                 if now < end:

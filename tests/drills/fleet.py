@@ -1,10 +1,9 @@
-"""What a fleet does when its processes and parts fail, over many seeded faults.
+"""Drill: a fleet survives seeded faults of its processes and servers.
 
-    python -m benchmarks.fleet_drills --whole --drills 200 --seed 1
-    python -m benchmarks.fleet_drills --drills 200 --seed 1
+    python -m tests.drills.fleet --whole --drills 200 --seed 1
+    python -m tests.drills.fleet --drills 200 --seed 1
 
-The first drills a whole fleet; the second two followers alone, whose chain is made up and forks
-more.
+The first drills a whole fleet; the second two followers alone, on a made-up chain that forks more.
 """
 
 import statistics
@@ -13,7 +12,6 @@ from random import Random
 
 import click
 
-from benchmarks._machine import describe
 from tests.harness.fleet.fleet_faults import FaultKind
 from tests.harness.fleet.follower_drill import FAULTS, DrillOutcome, two_followers
 from tests.harness.fleet.whole_drill import (
@@ -22,6 +20,7 @@ from tests.harness.fleet.whole_drill import (
     WholeOutcome,
     whole_drill,
 )
+from tests.harness.measure.machine import describe
 from tests.harness.parts.postgres_server import running_postgres
 from tests.harness.parts.server_process import PartFailedError
 
@@ -48,7 +47,7 @@ def main(
     minutes: bool,
     kinds: tuple[FaultKind, ...],
 ) -> None:
-    """Let a fleet suffer one fault after another, and compare everything after each."""
+    """Inject one fault after another into a fleet, and compare all tables after each."""
     if whole:
         drill_whole(drills, seed, kinds, longest_s=longest_s, minutes=minutes)
     else:
@@ -56,7 +55,7 @@ def main(
 
 
 def drill_followers(drills: int, seed: int, skew_s: float) -> None:
-    """Let two followers on one chain suffer, and compare the store with the chain."""
+    """Inject faults into two followers of one chain; compare the store with the chain."""
     dice = Random(seed)
     outcomes: list[DrillOutcome] = []
     with (
@@ -88,7 +87,7 @@ def _line(fault: str, own: list[DrillOutcome]) -> str:
 def drill_whole(
     drills: int, seed: int, kinds: Sequence[FaultKind], *, longest_s: float, minutes: bool
 ) -> None:
-    """Let a whole fleet suffer; end at the first difference."""
+    """Inject faults into a whole fleet; end at the first difference."""
     click.echo(describe(f"two processes of each role, seed {seed}"))
     outcomes: list[WholeOutcome] = []
     with whole_drill(seed) as drill:
@@ -142,11 +141,11 @@ def _show(outcomes: Sequence[WholeOutcome]) -> None:
         own = [outcome for outcome in outcomes if outcome.fault.kind == kind]
         following = [outcome.following_s for outcome in own]
         failed = sum(outcome.statuses[status] for outcome in own for status in (0, 500, 503))
-        asked = sum(outcome.statuses.total() for outcome in own)
+        calls = sum(outcome.statuses.total() for outcome in own)
         click.echo(
             f"{kind}: {len(own)}; following after {statistics.median(following):.1f} s, at most "
             f"{max(following):.1f}; ready after at most {max(one.ready_s for one in own):.1f}; "
-            f"{failed} of {asked} calls failed, the longest took "
+            f"{failed} of {calls} calls failed, the longest took "
             f"{max(one.longest_call_s for one in own):.1f} s"
         )
 

@@ -1,9 +1,9 @@
-"""What ten greedy analysts at once do to who calls the API, and whether anything is broken after;
-and what ten `assay sql` commands do that start at once.
+"""Drill: ten greedy analysts break nothing, and at most double the p99 of API calls.
 
-One server over a store whose lake has a million transfers, a steady load from here, and ten
-analysts whose statements take all the memory, time or bytes they can get, over and over. Rounds
-take turns, alone and beside the analysts, so what else the machine does falls on both.
+One server over a store whose lake has a million transfers, under a steady load from this process.
+Ten analysts run statements that take all the memory, time or bytes they can get; in other rounds
+ten `assay sql` commands start together. Rounds alternate with rounds without analysts, so that
+other work on the machine affects all of them.
 """
 
 import argparse
@@ -14,29 +14,35 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from itertools import cycle
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
 
-from benchmarks._analysts import STATEMENTS, AnalystsReport, AnalystsSpec
-from benchmarks._load import Load, call
-from benchmarks._machine import describe
-from benchmarks._server import STORE
-from benchmarks._starters import StartersReport, StartersSpec
-from benchmarks.api import TOKENS, check, prepare, request, serving
-from benchmarks.six_chains import running
 from sql.analyst.query_runner import run_sql
 from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, LakeColumns, append_transfers
 from sql.lake.lake_file import Lake
+from tests.drills._analysts import STATEMENTS, AnalystsSpec, CommandsReport, StatementsReport
+from tests.harness.measure.child import Child, running
+from tests.harness.measure.http_load import Load, call
+from tests.harness.measure.machine import describe
+from tests.harness.measure.prepared_tables import (
+    TOKENS,
+    prepare_tables,
+    require_success,
+    serving,
+    token_request,
+)
+from tests.harness.measure.table_server import STORE
 
 TRANSFERS = 1_000_000
 CALLS_PER_S = 200.0
 SETTLE_S = 3.0
-ASKED_RATIO = 2.0
+MOST_RATIO = 2.0
 
 
 def fill_lake(files: StoreFiles) -> None:
@@ -65,68 +71,77 @@ def fill_lake(files: StoreFiles) -> None:
         append_transfers(lake, whole, transfers=transfers, tokens=tokens, stored=None)
 
 
-class Told:
-    """How the analysts' statements ended, over all rounds."""
+class StatementEnds:
+    """Limits that the analysts' statements met, over all rounds."""
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = {name: Counter() for name in STATEMENTS}
 
-    def add(self, report: AnalystsReport) -> None:
-        """Take in a round. Ends the benchmark where a statement was not told a bound."""
+    def add(self, report: StatementsReport) -> None:
+        """Add a round. Ends the drill where a statement met no limit."""
         if report.broken:
-            sys.exit("\n".join(("not told a bound:", *report.broken)))
-        for name, told in report.told.items():
-            self.counts[name].update(told)
+            sys.exit("\n".join(("no limit met:", *report.broken)))
+        for name, limits in report.limits.items():
+            self.counts[name].update(limits)
 
     def show(self) -> None:
-        """One line a statement. Ends the benchmark where one never ended."""
-        for name, told in self.counts.items():
-            if not told:
-                sys.exit(f"who wants {name} was never answered")
-            said = ", ".join(f"{times} times {bound}" for bound, times in told.items())
-            print(f"  {name}: told {said}")
+        """Print a line per statement. Ends the drill where one never ended."""
+        for name, limits in self.counts.items():
+            if not limits:
+                sys.exit(f"the statement for {name} never ended")
+            counts = ", ".join(f"{times} times {limit}" for limit, times in limits.items())
+            print(f"  {name}: met {counts}")
 
 
 def measure(folder: Path, *, rounds: int, round_s: float) -> tuple[float, float]:
-    """Alone, beside analysts and beside starts in turns; return the ratios of the medians of p99 to
-    that of alone."""
-    keys = prepare(folder)
+    """Load the server alone, with statements and with commands in alternating rounds.
+
+    Returns the ratios of the medians of p99, with statements and with commands, to that alone.
+    """
+    keys = prepare_tables(folder)
     files = StoreFiles(prefix=folder / STORE)
     fill_lake(files)
     calls = cycle(
-        [request(at % (TOKENS - 1), key) for at, key in enumerate(keys * 5)]  # 299 is prime
+        [token_request(at % (TOKENS - 1), key) for at, key in enumerate(keys * 5)]  # 299 is prime
     )
     alone: list[Load] = []
-    beside: list[Load] = []
-    starting: list[Load] = []
-    told = Told()
-    started: list[StartersReport] = []
+    with_statements: list[Load] = []
+    with_commands: list[Load] = []
+    ends = StatementEnds()
+    command_reports: list[CommandsReport] = []
     with serving("assay", folder) as server:
         load(server.port, calls, seconds=2)  # fills the cache
         for _ in range(rounds):
             alone.append(load(server.port, calls, seconds=round_s))
-            with running("_analysts", AnalystsSpec(store=str(files.prefix))) as analysts:
+            with analysts("statements", files) as child:
                 time.sleep(SETTLE_S)
-                beside.append(load(server.port, calls, seconds=round_s))
-                told.add(msgspec.json.decode(analysts.finish(), type=AnalystsReport))
-            with running("_starters", StartersSpec(store=str(files.prefix))) as starters:
-                starting.append(load(server.port, calls, seconds=round_s))
-                started.append(msgspec.json.decode(starters.finish(), type=StartersReport))
+                with_statements.append(load(server.port, calls, seconds=round_s))
+                ends.add(msgspec.json.decode(child.finish(), type=StatementsReport))
+            with analysts("commands", files) as child:
+                with_commands.append(load(server.port, calls, seconds=round_s))
+                command_reports.append(msgspec.json.decode(child.finish(), type=CommandsReport))
         load(server.port, calls, seconds=1)
     refuse_damage(files)
-    told.show()
-    show_starts(started)
+    ends.show()
+    show_commands(command_reports)
     show("alone", alone)
-    show("beside", beside)
-    show("starts", starting)
+    show("beside", with_statements)
+    show("starts", with_commands)
     base = median_ms(alone, 99)
-    return median_ms(beside, 99) / base, median_ms(starting, 99) / base
+    return median_ms(with_statements, 99) / base, median_ms(with_commands, 99) / base
 
 
-def show_starts(reports: Sequence[StartersReport]) -> None:
-    """Medians of what ten starts took. Ends the benchmark where a command failed."""
+def analysts(
+    means: Literal["statements", "commands"], files: StoreFiles
+) -> AbstractContextManager[Child]:
+    """Run analysts in a child process."""
+    return running("tests.drills._analysts", AnalystsSpec(store=str(files.prefix), means=means))
+
+
+def show_commands(reports: Sequence[CommandsReport]) -> None:
+    """Print medians of the rounds of commands. Ends the drill where a command failed."""
     if any(report.failed for report in reports):
-        sys.exit("a command that was started beside others failed")
+        sys.exit("a command that was started with others failed")
     rounds_s = [took_s for report in reports for took_s in report.rounds_s]
     cpu_s = statistics.median(report.cpu_s for report in reports)
     print(
@@ -136,45 +151,45 @@ def show_starts(reports: Sequence[StartersReport]) -> None:
 
 
 def load(port: int, calls: Iterator[bytes], *, seconds: float) -> Load:
-    """A steady load, every call of which is answered."""
-    return check(call(port, calls, seconds=seconds, calls_per_s=CALLS_PER_S))
+    """Apply a steady load; every call must succeed."""
+    return require_success(call(port, calls, seconds=seconds, calls_per_s=CALLS_PER_S))
 
 
 def refuse_damage(files: StoreFiles) -> None:
-    """End the benchmark unless the next analyst is answered and the store is whole."""
+    """End the drill unless the next query succeeds and the store is intact."""
     found = run_sql(files.prefix, "select count(*) from v_transfers").rows
     if found != [(TRANSFERS,)]:
-        sys.exit(f"the next analyst is answered {found}")
+        sys.exit(f"the next query returns {found}")
     with closing(sqlite3.connect(files.serving)) as serving_state:
         (state,) = serving_state.execute("pragma integrity_check").fetchone()
     if state != "ok":
         sys.exit(f"the serving state is damaged: {state}")
-    print("after it the API and the next analyst are answered, and the store is whole")
+    print("afterwards the API and the next query succeed, and the store is intact")
 
 
 def show(side: str, loads: Sequence[Load]) -> None:
-    """Medians over the rounds."""
+    """Print medians over the rounds."""
     times = "  ".join(f"p{at:g} {median_ms(loads, at):.2f} ms" for at in (50, 99, 99.9))
     print(f"{side:7}{sum(len(each.took_s) for each in loads):7} calls: {times}")
 
 
 def median_ms(loads: Sequence[Load], percent: float) -> float:
-    """Of a percentile of each round."""
+    """Return the median of a percentile of each round."""
     return statistics.median(each.percentile_ms(percent) for each in loads)
 
 
 def main() -> None:
-    """See the top."""
+    """Run the drill, and print the ratios of p99."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--round-s", type=float, default=15.0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(describe(f"{TRANSFERS} transfers in the lake, {CALLS_PER_S:.0f} calls/s"))
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        ratio, starts = measure(Path(folder), rounds=asked.rounds, round_s=asked.round_s)
-    print(f"p99 beside {len(STATEMENTS)} analysts: {ratio:.2f} of alone (asked: {ASKED_RATIO:g})")
+        ratio, starts = measure(Path(folder), rounds=options.rounds, round_s=options.round_s)
+    print(f"p99 beside {len(STATEMENTS)} analysts: {ratio:.2f} of alone (asked: {MOST_RATIO:g})")
     print(f"p99 beside ten starts at once: {starts:.2f} of alone")
-    if ratio > ASKED_RATIO:
+    if ratio > MOST_RATIO:
         sys.exit("too slow beside analysts")
 
 

@@ -1,6 +1,7 @@
-"""Whether any of many made-up calls gets a server fault, or an answer the document does not allow.
+"""Drill: no made-up call gets a server fault or a response that the OpenAPI document forbids.
 
-Sends what tests/harness/api/fuzz.py makes up. Prints answers by status, ends at the first wrong.
+Sends the calls of tests/harness/api/fuzz.py, prints responses by status, and ends at the first
+wrong one.
 """
 
 import argparse
@@ -15,23 +16,23 @@ from pathlib import Path
 import structlog
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from benchmarks._machine import describe
 from tests.harness.api.fuzz import CALLERS, Call, Fuzzer
+from tests.harness.measure.machine import describe
 
 
 def main() -> None:
-    """See the top."""
+    """Send made-up calls, and print responses by status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
-    asked = parser.parse_args()
-    print(describe(f"{asked.calls} calls, seed {asked.seed}"), flush=True)
+    options = parser.parse_args()
+    print(describe(f"{options.calls} calls, seed {options.seed}"), flush=True)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     with tempfile.TemporaryDirectory() as folder, closing(Fuzzer(Path(folder))) as fuzzer:
 
-        @seed(asked.seed)
+        @seed(options.seed)
         @settings(
-            max_examples=asked.calls // CALLERS,
+            max_examples=options.calls // CALLERS,
             phases=[Phase.generate, Phase.shrink],
             database=None,
             deadline=None,

@@ -1,8 +1,8 @@
-"""Whether the service is fooled by traps composed at random, and slanders their honest doubles.
+"""Drill: no randomly composed trap gets `safe`, and no honest double `danger`.
 
-What they are made of: tests/redteam. Each is compiled, put on a node of this machine with a pool,
-asked about, and then really traded and robbed. Ends with 1 where a trap is called safe or an
-honest double dangerous.
+Composed from the parts in tests/redteam. Each token is compiled, deployed on a node of this machine
+with a pool, analysed, and then traded and robbed by real transactions. Ends with 1 where a trap is
+called safe or an honest double dangerous.
 """
 
 import argparse
@@ -23,11 +23,11 @@ from assay.demo.compile import load_artifacts
 from assay.demo.layout import World
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_market
-from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
+from tests.harness.measure.machine import describe
 from tests.harness.redteam.fixed_traps import VARIANTS
 from tests.harness.redteam.generator import compose
 from tests.harness.redteam.ordinary_people import People
@@ -36,14 +36,14 @@ from tests.harness.redteam.placed_traps import compile_traps, place_traps
 from tests.harness.redteam.trap_model import Trap
 
 BATCH = 40
-"""Traps on the chain at a time."""
+"""Traps on one chain."""
 STATES_KEPT = 256
 
 
 async def judge_batch(
     node: AnvilNode, world: World, chain: Chain, traps: Sequence[Trap]
 ) -> list[Finding]:
-    """Compile, place, ask, live; nothing of it stays on the chain."""
+    """Compile, deploy, analyse and trade a batch, then revert the chain."""
     artifacts = load_artifacts() | await asyncio.to_thread(compile_traps, traps)
     snapshot = node.snapshot()
     client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
@@ -66,7 +66,7 @@ async def judge_batch(
 
 
 async def run(traps: Sequence[Trap]) -> list[Finding]:
-    """All of them, some at a time."""
+    """Return the findings of all traps, batch by batch."""
     findings: list[Finding] = []
     with AnvilNode(states_kept=STATES_KEPT) as node, tempfile.TemporaryDirectory() as folder:
         world = build_market(node)
@@ -87,7 +87,7 @@ async def run(traps: Sequence[Trap]) -> list[Finding]:
 
 
 def main() -> None:
-    """See the top."""
+    """Run traps, and print verdicts by outcome."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compositions", type=int, default=500)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
@@ -95,20 +95,20 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a word of the labels")
     parser.add_argument("--out", type=Path, help="all findings as JSON")
     parser.add_argument("--sources", type=Path, help="folder for the Solidity of what is wrong")
-    asked = parser.parse_args()
-    what = f"{asked.compositions} compositions, seed {asked.seed}"
-    print(describe("the fixed variants" if asked.fixed else what), flush=True)
-    traps = VARIANTS if asked.fixed else compose(asked.seed, asked.compositions)
-    traps = [trap for trap in traps if asked.only in trap.label]
+    options = parser.parse_args()
+    what = f"{options.compositions} compositions, seed {options.seed}"
+    print(describe("the fixed variants" if options.fixed else what), flush=True)
+    traps = VARIANTS if options.fixed else compose(options.seed, options.compositions)
+    traps = [trap for trap in traps if options.only in trap.label]
     findings = asyncio.run(run(traps))
     print(render(findings))
-    if asked.sources:
-        _keep(traps, findings, asked.sources)
-    if asked.fixed:
+    if options.sources:
+        _keep(traps, findings, options.sources)
+    if options.fixed:
         wrong = [one.label.partition(":")[0] for one in findings if one.wrong]
-        print("for tests/harness/redteam/known_misses.py:", *wrong)
-    if asked.out:
-        asked.out.write_bytes(msgspec.json.format(msgspec.json.encode(findings)))
+        print("for tests/redteam/not_yet.py:", *wrong)
+    if options.out:
+        options.out.write_bytes(msgspec.json.format(msgspec.json.encode(findings)))
     sys.exit(any({"false_safe", "honest_danger"} & {*one.wrong} for one in findings))
 
 

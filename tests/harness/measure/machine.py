@@ -1,4 +1,4 @@
-"""Where and when a number was measured: printed above each."""
+"""Machine, commit and date of a measurement, printed above its figures."""
 
 import os
 import platform
@@ -7,11 +7,11 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def describe(data_set: str) -> str:
-    """One line: data set, commit, machine, date."""
+    """Return one line with data set, commit, machine and date."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607 - git from the PATH, as make has it
         cwd=ROOT,

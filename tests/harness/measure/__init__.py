@@ -1,0 +1,1 @@
+"""Measurement: load, cost of processes, and the conditions printed with each figure."""
