@@ -103,9 +103,9 @@ pictures: setup ## Take the pictures of the tour from a demo, anew
 	$(BIN)/python -m docs.site.tour_pictures
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
-	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
-	$(COMPILE) requirements/runtime.in requirements/cards.in requirements/fleet.in -o requirements/runtime.txt
-	$(COMPILE) requirements/dev.in -o requirements/dev.txt
+	$(COMPILE) --group bootstrap -c requirements/dev.txt -o requirements/bootstrap.txt
+	$(COMPILE) pyproject.toml --extra cards --extra fleet -o requirements/runtime.txt
+	$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
 
 # Progress is drawn on a terminal alone.
 QUIET = $(shell test -t 2 || echo --quiet)

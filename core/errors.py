@@ -100,10 +100,7 @@ class MissingExtraError(InternalError):
     """What was asked for needs packages that a wheel installs as an extra."""
 
     def __init__(self, *, extra: str, package: str) -> None:
-        super().__init__(
-            f"needs the extra `{extra}`, of which {package} is not installed: "
-            f"pip install 'assay[{extra}]'"
-        )
+        super().__init__(f"needs the extra `{extra}`: the package {package} is not installed")
         self.extra = extra
 
 

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Ten questions
 #
-# Each cell answers one question with SQL on the views, and plots the result. This Python file is
-# in the percent format: Jupyter (with Jupytext), VS Code and PyCharm open it as a notebook, and
-# `python ten_questions.py` runs it to its end. It needs `pip install 'assay[analyst]'`, or
-# matplotlib and DuckDB of the version that the store's script names.
+# Each cell answers one question with SQL on the views, and plots the frame of its rows. This file
+# is in the percent format: Jupyter (with Jupytext), VS Code and PyCharm open it as a notebook, and
+# `python ten_questions.py` runs it to the end. It needs the extra `assay[analyst]`, or matplotlib,
+# Polars, and DuckDB of the version that the store's script names.
 #
 # `ASSAY_STORE` names the store. `SURVIVAL_S` is the age in seconds at which a launch counts as
 # alive (default 3600), `PICTURES` the folder for the pictures.
@@ -15,10 +15,11 @@ from pathlib import Path
 
 import duckdb
 import matplotlib as mpl
+import polars as pl
 from matplotlib.axes import Axes
 
 if __name__ == "__main__":
-    mpl.use("Agg")  # run as a program it opens no window
+    mpl.use("Agg")  # a program opens no window
 import matplotlib.pyplot as plt
 
 SURVIVAL_S = int(os.environ.get("SURVIVAL_S", "3600"))
@@ -29,18 +30,17 @@ COLOURS = {"danger": "#b3261e", "warning": "#e09b2d", "safe": "#1e6b3a", "not_te
 store = duckdb.connect()
 store.execute(Path(os.environ["ASSAY_STORE"] + ".open.sql").read_text(encoding="utf-8"))
 
-Rows = list[tuple]
-answers: dict[str, Rows] = {}
+answers: dict[str, pl.DataFrame] = {}
 
 
-def ask(question: str, sql: str, **numbers: int) -> Rows:
-    """Return the rows of a statement, and keep them by the name of the question."""
-    answers[question] = store.execute(sql, numbers or None).fetchall()
+def ask(question: str, sql: str, **numbers: int) -> pl.DataFrame:
+    """Run a statement, and keep the frame of its rows under the name of the question."""
+    answers[question] = pl.DataFrame(store.sql(sql, params=numbers))
     return answers[question]
 
 
 def draw(question: str, title: str) -> Axes:
-    """Return an empty picture. The one before is in its file by now."""
+    """Start a new picture."""
     plt.close("all")
     figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
     figure.canvas.manager.set_window_title(question)
@@ -49,7 +49,7 @@ def draw(question: str, title: str) -> Axes:
 
 
 def keep(question: str) -> None:
-    """Write the picture to its file, and show it where there is a notebook."""
+    """Write the picture to its file, and show it in a notebook."""
     plt.gcf().savefig(PICTURES / f"{question}.png", dpi=120)
     plt.show()
 
@@ -60,18 +60,17 @@ def keep(question: str) -> None:
 # %%
 rows = ask(
     "launches",
-    "select launchpad, count(*) from v_launches group by launchpad order by 2 desc, 1",
+    "select launchpad, count(*) as tokens from v_launches group by launchpad order by 2 desc, 1",
 )
 axes = draw("launches", "Launches by platform")
-axes.bar([name for name, _ in rows], [count for _, count in rows])
+axes.bar(rows["launchpad"], rows["tokens"])
 axes.set_ylabel("tokens")
 keep("launches")
 
 # %% [markdown]
 # ## 2. How many launches survive their first hour?
 #
-# A launch is alive if its token moves after the time has passed. One that is younger than that is
-# neither alive nor dead.
+# A launch is alive if its token moves after that time. A younger launch is neither alive nor dead.
 
 # %%
 rows = ask(
@@ -101,13 +100,14 @@ rows = ask(
     survival_s=SURVIVAL_S,
 )
 axes = draw("survival", f"Launches {SURVIVAL_S} seconds after their start")
-bottom = [0] * len(rows)
-for at, (label, colour) in enumerate(
-    [("alive", "#1e6b3a"), ("dead", "#b3261e"), ("too young to tell", "#8a909c")], start=1
+bottom = pl.repeat(0, rows.height, eager=True)
+for column, label, colour in (
+    ("alive", "alive", "#1e6b3a"),
+    ("dead", "dead", "#b3261e"),
+    ("too_young", "too young to tell", "#8a909c"),
 ):
-    heights = [row[at] for row in rows]
-    axes.bar([row[0] for row in rows], heights, bottom=bottom, label=label, color=colour)
-    bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
+    axes.bar(rows["launchpad"], rows[column], bottom=bottom, label=label, color=colour)
+    bottom += rows[column]
 axes.set_ylabel("tokens")
 axes.legend()
 keep("survival")
@@ -115,7 +115,7 @@ keep("survival")
 # %% [markdown]
 # ## 3. What taxes do the venues' pools take?
 #
-# Only simulated trades have a tax. What was refused or not tried is not a tax of zero.
+# Only simulated trades have a tax. A refused or untried trade does not have a tax of zero.
 
 # %%
 rows = ask(
@@ -127,17 +127,12 @@ rows = ask(
     order by all
     """,
 )
-venues = sorted({row[0] for row in rows})
+venues = rows["dex"].unique().sort()
 axes = draw("taxes", "Taxes by venue, one point a pool")
-for side, (label, marker) in enumerate([("buy", "o"), ("sell", "x")], start=2):
-    points = [(venues.index(row[0]), row[side]) for row in rows if row[side] is not None]
-    axes.scatter(
-        [place + (side - 2.5) / 5 for place, _ in points],
-        [tax for _, tax in points],
-        marker=marker,
-        label=label,
-        alpha=0.6,
-    )
+for side, offset, marker in (("buy", -0.1, "o"), ("sell", 0.1, "x")):
+    taxed = rows.filter(pl.col(f"{side}_tax_pct").is_not_null())
+    places = [venues.index_of(dex) + offset for dex in taxed["dex"]]
+    axes.scatter(places, taxed[f"{side}_tax_pct"], marker=marker, label=side, alpha=0.6)
 axes.set_xticks(range(len(venues)), venues, rotation=20, ha="right")
 axes.set_ylabel("tax, percent")
 axes.legend()
@@ -166,12 +161,12 @@ rows = ask(
     """,
 )
 axes = draw("honeypots", "Honeypots among new tokens, by day")
-axes.bar([str(row[0]) for row in rows], [row[1] for row in rows], color=COLOURS["danger"])
+axes.bar(rows["day"].cast(pl.String), rows["honeypots"], color=COLOURS["danger"])
 axes.set_ylabel("tokens")
 keep("honeypots")
 
 # %% [markdown]
-# ## 5. Is a token of few holders a worse one?
+# ## 5. Are tokens with few holders worse?
 
 # %%
 rows = ask(
@@ -185,9 +180,10 @@ rows = ask(
     """,
 )
 axes = draw("concentration", "Share of the largest holder, by verdict")
-kinds = [verdict for verdict in COLOURS if any(row[1] == verdict for row in rows)]
+kinds = [verdict for verdict in COLOURS if verdict in rows["verdict"]]
 if kinds:
-    axes.boxplot([[row[2] for row in rows if row[1] == verdict] for verdict in kinds])
+    shares = [rows.filter(pl.col("verdict") == verdict)["largest_pct"] for verdict in kinds]
+    axes.boxplot([share.to_list() for share in shares])
 axes.set_xticks(range(1, len(kinds) + 1), kinds)
 axes.set_ylabel("percent of the supply")
 keep("concentration")
@@ -196,34 +192,36 @@ keep("concentration")
 # ## 6. What are the verdicts?
 
 # %%
-rows = ask("verdicts", "select verdict, count(*) from v_verdicts group by verdict order by 1")
+rows = ask(
+    "verdicts", "select verdict, count(*) as tokens from v_verdicts group by verdict order by 1"
+)
 axes = draw("verdicts", "Verdicts")
-axes.bar([row[0] for row in rows], [row[1] for row in rows], color=[COLOURS[r[0]] for r in rows])
+axes.bar(rows["verdict"], rows["tokens"], color=[COLOURS[verdict] for verdict in rows["verdict"]])
 axes.set_ylabel("tokens")
 keep("verdicts")
 
 # %% [markdown]
-# ## 7. What is found most often?
+# ## 7. Which findings are the most frequent?
 
 # %%
 rows = ask(
     "findings",
     """
-    select flag, status, count(*)
+    select flag, status, count(*) as tokens
     from v_flags where status in ('danger', 'warning')
     group by all order by 3 desc, 1
     """,
 )
 axes = draw("findings", "Findings, the fifteen most frequent")
-shown = rows[:15][::-1]
-axes.barh([row[0] for row in shown], [r[2] for r in shown], color=[COLOURS[r[1]] for r in shown])
+shown = rows.head(15).reverse()
+axes.barh(shown["flag"], shown["tokens"], color=[COLOURS[status] for status in shown["status"]])
 axes.set_xlabel("tokens")
 keep("findings")
 
 # %% [markdown]
 # ## 8. Which checks have no answer?
 #
-# Leaving these out of a rate biases it towards safe.
+# A rate that leaves these out is biased towards safe.
 
 # %%
 rows = ask(
@@ -234,29 +232,28 @@ rows = ask(
     """,
 )
 axes = draw("unknown", "Checks without an answer")
-shown = rows[:15][::-1]
-axes.barh([row[0] for row in shown], [100 * row[1] / row[2] for row in shown])
+shown = rows.head(15).reverse()
+axes.barh(shown["flag"], 100 * shown["unknown"] / shown["asked"])
 axes.set_xlabel("percent of the tokens")
 keep("unknown")
 
 # %% [markdown]
-# ## 9. Where is traded, and when?
+# ## 9. Where and when are tokens traded?
 
 # %%
 rows = ask(
     "trades",
     """
-    select date_trunc('hour', block_time) as hour, dex, count(*)
+    select date_trunc('hour', block_time) as hour, dex, count(*) as trades
     from v_trades group by all order by all
     """,
 )
-hours = sorted({row[0] for row in rows})
+by_hour = rows.pivot("dex", index="hour", values="trades").sort("hour").fill_null(0)
 axes = draw("trades", "Trades by hour and venue")
-bottom = [0] * len(hours)
-for venue in sorted({row[1] for row in rows}):
-    heights = [sum(r[2] for r in rows if r[:2] == (hour, venue)) for hour in hours]
-    axes.bar([f"{hour:%d. %H:%M}" for hour in hours], heights, bottom=bottom, label=venue)
-    bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
+bottom = pl.repeat(0, by_hour.height, eager=True)
+for venue in sorted(by_hour.columns[1:]):
+    axes.bar(by_hour["hour"].dt.strftime("%d. %H:%M"), by_hour[venue], bottom=bottom, label=venue)
+    bottom += by_hour[venue]
 axes.tick_params(axis="x", rotation=30)
 axes.set_ylabel("trades")
 axes.legend(fontsize="small")
@@ -283,9 +280,10 @@ rows = ask(
 )
 axes = draw("first_trade", "From the first transfer to the first trade")
 axes.step(
-    [waited for _, waited in rows], [100 * at / len(rows) for at in range(1, len(rows) + 1)],
+    rows["waited_s"],
+    [100 * at / rows.height for at in range(1, rows.height + 1)],
     where="post",
-)  # fmt: skip
+)
 axes.set_xlabel("seconds")
 axes.set_ylabel("percent of the traded tokens")
 keep("first_trade")

@@ -96,7 +96,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
         yield Study(
             node=node,
             world=world,
-            answers=found["answers"],
+            answers={question: rows.rows() for question, rows in found["answers"].items()},
             pictures=folder / "pictures",
             summaries=summaries,
         )

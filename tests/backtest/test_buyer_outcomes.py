@@ -1,5 +1,7 @@
 """Protects the score of a verdict: each buyer counts, what came out counts, unknown is not fine."""
 
+import msgspec
+import polars as pl
 import pytest
 
 from analysis.backtest.buyer_outcomes import (
@@ -243,6 +245,27 @@ def test_the_matrix_counts_each_token_once_a_span() -> None:
         ConfusionRow(verdict="safe", span="hour", trapped=1, sold=1, untried=0, open=0),
         ConfusionRow(verdict="safe", span="day", trapped=0, sold=2, untried=0, open=0),
     ]
+
+
+def test_the_matrix_is_what_polars_counts_in_the_lines_of_the_command() -> None:
+    outcomes: tuple[LaunchOutcome, ...] = ("trapped", "sold", "sold", "untried", "open")
+    tokens = [
+        scored(verdict, outcome)
+        for at, verdict in enumerate(("safe", "danger", "warning"))
+        for outcome in outcomes[at:]
+    ]
+    lines = b"\n".join(map(msgspec.json.encode, tokens))
+    outcome = pl.col("buyers").struct.field("hour").struct.field("outcome")
+    counted = pl.read_ndjson(lines).group_by("verdict", outcome).len().rows()
+    rows = [row for row in confusion_of(tokens) if row.span == "hour"]
+    matrix = [
+        (row.verdict, outcome, count)
+        for row in rows
+        for outcome in ("trapped", "sold", "untried", "open")
+        if (count := getattr(row, outcome))
+    ]
+    assert sorted(matrix) == sorted(counted)
+    assert len(matrix) == 10
 
 
 def test_only_safe_and_trapped_within_the_hour_is_an_error() -> None:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.process
 
 BIN = Path(sys.executable).parent
 UNIT = DEPLOY / "systemd" / "assay.service"
+PROJECT = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def run(*command: str | Path) -> str:
@@ -32,24 +34,17 @@ def test_hadolint_has_no_complaint() -> None:
 def test_the_image_gets_every_package_of_the_wheel_and_nothing_else() -> None:
     ignore = (DEPLOY.parent / ".dockerignore").read_text(encoding="utf-8").splitlines()
     allowed = {line[1:] for line in ignore if line.startswith("!")}
-    project = (DEPLOY.parent / "pyproject.toml").read_text(encoding="utf-8")
-    (packages,) = re.findall(r"^include = \[(.+)\]$", project, re.MULTILINE)
-    (modules,) = re.findall(r"^py-modules = \[(.+)\]$", project, re.MULTILINE)
-    wanted = set(re.findall(r'"([a-z]+)"', packages))
-    wanted |= {f"{name}.py" for name in re.findall(r'"([a-z]+)"', modules)}
+    packages = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    wanted = {name.partition(".")[0] for name in packages}
     wanted |= {"requirements", "LICENSE", "README.md", "pyproject.toml"}
     # What setup.py puts into the wheel besides.
     assert allowed == wanted | {"setup.py", "package.json", "package-lock.json", ".npmrc"}
 
 
 def test_the_lock_of_the_image_has_the_driver_of_a_fleet() -> None:
-    requirements = DEPLOY.parent / "requirements"
-    wanted = {
-        re.split(r"[\[=]", line)[0]
-        for line in (requirements / "fleet.in").read_text(encoding="utf-8").splitlines()
-        if line and not line.startswith("#")
-    }
-    locked = (requirements / "runtime.txt").read_text(encoding="utf-8")
+    fleet = PROJECT["project"]["optional-dependencies"]["fleet"]
+    wanted = {re.split(r"[\[=]", one)[0] for one in fleet}
+    locked = (DEPLOY.parent / "requirements" / "runtime.txt").read_text(encoding="utf-8")
     assert len(wanted) == 3
     assert wanted | {"psycopg-binary"} <= set(re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE))
 

