@@ -1,10 +1,11 @@
 """Assembly of the API application: routes, error handlers, OpenAPI document and dependencies."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib import metadata
 from typing import Any
 
+import msgspec
 import structlog
 from litestar import Litestar, Response, Router
 from litestar.datastructures import State
@@ -13,6 +14,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.plugins.prometheus import PrometheusConfig
 from litestar.status_codes import HTTP_404_NOT_FOUND
+from litestar.types import ControllerRouterHandler
 
 from api.auth.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.auth.limits import KeyLimits
@@ -46,20 +48,10 @@ from api.routes.goplus import get_token_security, post_token
 from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
 from api.routes.mcp import LazyMcpServer, post_mcp
+from api.routes.resource_routes import resource_pages, resource_routes
 from api.routes.token import get_summary, get_token
 from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
-from api.routes.token_evidence_pack import get_evidence_pack
-from api.routes.token_evidence_pack_page import send_pack
-from api.routes.token_exit import get_exit
-from api.routes.token_exit_page import show_exit
-from api.routes.token_hooks import get_hooks
-from api.routes.token_hooks_page import show_hooks
-from api.routes.token_kin import get_kin
-from api.routes.token_kin_page import show_kin
-from api.routes.token_liquidity import get_liquidity
-from api.routes.token_liquidity_page import show_liquidity
-from api.routes.token_trade import post_trade_check
 from api.routes.usage import get_usage
 from api.routes.watch_stream import stream_all, stream_one
 from api.search.listed_tokens import TokenLists
@@ -69,7 +61,6 @@ from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
-from api.serving.quote_service import QuoteService
 from api.sign_in.issuer import Issuer
 from api.watches.delivery.keep_delivering import rules_of
 from api.watches.event_feed import EventFeed
@@ -83,123 +74,164 @@ VERSION = metadata.version("assay")
 _log = structlog.get_logger(__name__)
 
 
+class _Services(msgspec.Struct, frozen=True, kw_only=True):
+    """Objects that the routes of one application share."""
+
+    answers: Answers
+    keyring: Keyring
+    limits: KeyLimits
+    public_limits: PublicLimits
+    batch_service: BatchService
+    watch_book: WatchBook | None
+    """None: there is no store, so there are no watches."""
+    event_feed: EventFeed | None
+    mcp_server: LazyMcpServer
+
+    async def aclose(self) -> None:
+        """Stop everything that runs in the background."""
+        await self.batch_service.aclose()
+        await self.mcp_server.aclose()
+        if self.event_feed is not None:
+            await self.event_feed.aclose()
+
+
 def create_app(deps: ApiDeps) -> CachedAnswerApp:
     """Build the application from its dependencies. Raises ConfigError for an incomplete trial
     plan."""
     if (missing := why_no_cards()) is not None:
         _log.warning("cards_not_drawn", reason=str(missing))
+    services = _build_services(deps)
+    cors_origins = deps.settings.cors_origins
+
+    async def aclose() -> None:
+        await app.aclose()
+
+    app = CachedAnswerApp(
+        _build_router(deps, services, aclose),
+        keyring=services.keyring,
+        limits=services.limits,
+        answers=services.answers,
+        chains={name: chain.slug for name, chain in index_by_name(deps.chains).items()},
+        now_s=deps.now_s,
+        sites=CorsPolicy(cors_origins) if cors_origins else None,
+        closes=(services.aclose,),
+    )
+    return app
+
+
+def _build_services(deps: ApiDeps) -> _Services:
     answers = Answers(deps)
-    books = UsageCounters(deps.ledger, now_s=deps.now_s)
-    keyring = Keyring(deps.ledger, deps.plans, books)
+    usage_counters = UsageCounters(deps.ledger, now_s=deps.now_s)
+    keyring = Keyring(deps.ledger, deps.plans, usage_counters)
     local = LocalWindows(deps.monotonic_s)
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
-    limits = KeyLimits(deps.ledger, books, windows, now_s=deps.now_s)
-    many = BatchService(answers, limits, wait_s=deps.batch_wait_s)
-    quotes = QuoteService(deps, answers)
-    book = None if deps.store is None else WatchBook(deps, deps.store, rules_of(deps.watches))
-    feed = (
-        None
-        if deps.store is None
-        else EventFeed(deps.store, MessageRenderer(deps.chains), stop=deps.stop)
-    )
-    door = LazyMcpServer(
-        lambda module: module.make_server(
-            deps, answers, limits, keyring, quotes, book, feed, version=VERSION
-        )
+    limits = KeyLimits(deps.ledger, usage_counters, windows, now_s=deps.now_s)
+    watch_book, event_feed = None, None
+    if deps.store is not None:
+        watch_book = WatchBook(deps, deps.store, rules_of(deps.watches))
+        event_feed = EventFeed(deps.store, MessageRenderer(deps.chains), stop=deps.stop)
+    return _Services(
+        answers=answers,
+        keyring=keyring,
+        limits=limits,
+        public_limits=PublicLimits(windows, deps.public),
+        batch_service=BatchService(answers, limits, wait_s=deps.batch_wait_s),
+        watch_book=watch_book,
+        event_feed=event_feed,
+        mcp_server=LazyMcpServer(
+            lambda module: module.make_server(
+                deps, answers, limits, keyring, watch_book, event_feed, version=VERSION
+            )
+        ),
     )
 
+
+def _build_router(
+    deps: ApiDeps, services: _Services, aclose: Callable[[], Awaitable[None]]
+) -> Litestar:
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
         yield
-        await app.aclose()
+        await aclose()
 
-    router = Litestar(
-        route_handlers=[
-            get_token,
-            get_summary,
-            get_evidence,
-            get_exit,
-            get_liquidity,
-            get_hooks,
-            get_evidence_pack,
-            get_kin,
-            post_trade_check,
-            post_tokens,
-            get_token_security,
-            post_token,
-            post_mcp,
-            get_usage,
-            get_accuracy,
-            watch_routes.create_watch,
-            watch_routes.list_watches,
-            watch_routes.show_watch,
-            watch_routes.delete_watch,
-            watch_routes.pause,
-            watch_routes.resume,
-            watch_routes.send_test,
-            watch_routes.show_tokens,
-            watch_routes.add_tokens,
-            watch_routes.remove_tokens,
-            watch_routes.show_deliveries,
-            stream_all,
-            stream_one,
-            get_llms_text,
-            issue_trial_key,
-            jobs.get_jobs,
-            jobs.post_job,
-            jobs.get_job,
-            jobs.pause,
-            jobs.resume,
-            jobs.run,
-            jobs.remove,
-            get_health,
-            get_ready,
-            get_metrics,
-            root.send_asset,
-            front.tell_robots,
-            _pages(),
-        ],
-        state=State(
-            {
-                "deps": deps,
-                "answers": answers,
-                "keyring": keyring,
-                "limits": limits,
-                "cards": new_card_cache(),
-                "public_limits": PublicLimits(windows, deps.public),
-                "many": many,
-                "quotes": quotes,
-                "mcp": door,
-                "accounts": Accounts(deps.ledger),
-                "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
-                "accuracy": None if deps.store is None else AccuracyService(deps, deps.store),
-                "watch_book": book,
-                "event_feed": feed,
-                "issuer": _issuer(deps),
-                "trial": trial_terms(deps.plans),
-                "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
-            }
-        ),
+    return Litestar(
+        route_handlers=[*_routes(), _pages()],
+        state=_build_state(deps, services),
         lifespan=[run],
         exception_handlers=EXCEPTION_HANDLERS,
-        before_send=[add_expiry_headers(keyring, deps.now_s), allow_head],
+        before_send=[add_expiry_headers(services.keyring, deps.now_s), allow_head],
         middleware=[_metrics().middleware],
         openapi_config=_openapi(deps),
         plugins=[DescribedShapes()],
         logging_config=None,
         debug=False,
     )
-    app = CachedAnswerApp(
-        router,
-        keyring=keyring,
-        limits=limits,
-        answers=answers,
-        chains={name: chain.slug for name, chain in index_by_name(deps.chains).items()},
-        now_s=deps.now_s,
-        sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
-        closes=(many.aclose, door.aclose, *(() if feed is None else (feed.aclose,))),
+
+
+def _build_state(deps: ApiDeps, services: _Services) -> State:
+    store = deps.store
+    return State(
+        {
+            "deps": deps,
+            "answers": services.answers,
+            "keyring": services.keyring,
+            "limits": services.limits,
+            "cards": new_card_cache(),
+            "public_limits": services.public_limits,
+            "batch_service": services.batch_service,
+            "mcp_server": services.mcp_server,
+            "accounts": Accounts(deps.ledger),
+            "lists": None if store is None else TokenLists(deps, services.answers, store),
+            "accuracy": None if store is None else AccuracyService(deps, store),
+            "watch_book": services.watch_book,
+            "event_feed": services.event_feed,
+            "issuer": _issuer(deps),
+            "trial": trial_terms(deps.plans),
+            "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
+        }
     )
-    return app
+
+
+def _routes() -> list[ControllerRouterHandler]:
+    return [
+        get_token,
+        get_summary,
+        get_evidence,
+        *resource_routes(),
+        post_tokens,
+        get_token_security,
+        post_token,
+        post_mcp,
+        get_usage,
+        get_accuracy,
+        watch_routes.create_watch,
+        watch_routes.list_watches,
+        watch_routes.show_watch,
+        watch_routes.delete_watch,
+        watch_routes.pause,
+        watch_routes.resume,
+        watch_routes.send_test,
+        watch_routes.show_tokens,
+        watch_routes.add_tokens,
+        watch_routes.remove_tokens,
+        watch_routes.show_deliveries,
+        stream_all,
+        stream_one,
+        get_llms_text,
+        issue_trial_key,
+        jobs.get_jobs,
+        jobs.post_job,
+        jobs.get_job,
+        jobs.pause,
+        jobs.resume,
+        jobs.run,
+        jobs.remove,
+        get_health,
+        get_ready,
+        get_metrics,
+        root.send_asset,
+        front.tell_robots,
+    ]
 
 
 def _pages() -> Router:
@@ -223,11 +255,7 @@ def _pages() -> Router:
             watch_page.change_watch,
             token_page.look_up,
             token_page.show_token,
-            show_exit,
-            show_hooks,
-            show_liquidity,
-            show_kin,
-            send_pack,
+            *resource_pages(),
             send_card,
             token_page.show_token_for_key,
             token_page.refresh_token,

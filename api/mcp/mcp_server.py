@@ -35,15 +35,14 @@ from api.formats.rendering import EvidenceBody, Format
 from api.formats.shape_building import Shape
 from api.formats.summary.summary import Summary
 from api.mcp.evidence_excerpt import EvidenceExcerpt, excerpt, excerpt_of
-from api.mcp.mcp_kin import McpKin
-from api.mcp.mcp_quotes import McpQuotes
+from api.mcp.mcp_resources import McpResources
 from api.mcp.mcp_tool import COUNTS, FREE, CalledTool, McpTool, NoArguments, tool_error, tool_result
 from api.mcp.mcp_watches import McpWatches
-from api.served_chains import CHAIN_HELP, ServedChain, find_chain, list_chains
+from api.resources.token_resource import OneToken
+from api.served_chains import ServedChain, find_chain, list_chains
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, tell
 from api.serving.cached_answer import CachedAnswer
-from api.serving.quote_service import QuoteService
 from api.watches.event_feed import EventFeed
 from api.watches.watch_book import WatchBook
 from core.errors import StoreError
@@ -61,20 +60,13 @@ _OK = 200
 _log = structlog.get_logger(__name__)
 
 
-class _OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which token."""
-
-    chain: Annotated[str | int, msgspec.Meta(description=f"{CHAIN_HELP}; list_chains has them")]
-    address: Annotated[str, msgspec.Meta(description="Address of the token contract, 0x...")]
-
-
-class _OneReport(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _OneReport(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token, and in which shape."""
 
     response_format: Literal["native", "compat"] = "native"
 
 
-class _Evidence(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Evidence(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token, and which of its evidence."""
 
     key: Annotated[
@@ -101,8 +93,7 @@ class McpServer:
         deps: ApiDeps,
         answers: Answers,
         limits: KeyLimits,
-        kin: McpKin,
-        quotes: McpQuotes,
+        resources: McpResources,
         watches: McpWatches,
         *,
         version: str,
@@ -112,8 +103,7 @@ class McpServer:
         self._limits = limits
         self._tools = {
             **self._all_tools(),
-            **kin.tools(),
-            **quotes.tools(),
+            **resources.tools(),
             **watches.tools(),
         }
         server: Server[Any] = Server(
@@ -147,7 +137,7 @@ class McpServer:
                 description="Verdict on one token and the checks behind it. Only `safe` is a pass, "
                 "and only for what was tested: a flag with status `unknown`, a verdict "
                 f"`not_tested` and any null are no answer and never safe. {COUNTS}",
-                takes=_OneToken,
+                takes=OneToken,
                 gives=(Summary,),
                 run=self._check,
             ),
@@ -270,7 +260,7 @@ class McpServer:
 
     async def _answer(self, called: CalledTool, form: Format) -> CachedAnswer:
         """Check in the order of the HTTP route: chain, limits, address."""
-        asked: _OneToken = called.arguments
+        asked: OneToken = called.arguments
         chain = find_chain(self._deps, str(asked.chain), asked_in="arguments")
         await self._limits.admit(called.caller)
         return await self._answers.answer(chain=chain, address=asked.address, form=form)
@@ -288,7 +278,6 @@ def make_server(
     answers: Answers,
     limits: KeyLimits,
     keyring: Keyring,
-    quotes: QuoteService,
     book: WatchBook | None,
     feed: EventFeed | None,
     *,
@@ -301,9 +290,8 @@ def make_server(
         return await keyring.is_live(caller, deps.now_s())
 
     watches = McpWatches(book, feed, limits, is_live)
-    kin = McpKin(deps, answers, limits)
-    simulated = McpQuotes(deps, answers, limits, quotes)
-    return McpServer(deps, answers, limits, kin, simulated, watches, version=version)
+    resources = McpResources(deps, answers, limits)
+    return McpServer(deps, answers, limits, resources, watches, version=version)
 
 
 def _schema_of(takes: type[msgspec.Struct]) -> dict[str, Any]:

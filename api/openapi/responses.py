@@ -52,6 +52,14 @@ UNKNOWN_CHAIN: Final = unknown_value(
     "path", "chain", message="Unknown chain; one of ethereum (1).", kind="unknown_chain"
 )
 
+ANALYSED: Final = (
+    "A token is refused with invalid_address, burn_address, not_a_contract, not_a_token or "
+    "invalid_token_data; "
+)
+"""Beginning of the description of status 422 where a token is analysed."""
+
+FAULT: Final = DetailBody(detail="Internal server error.")
+
 MALFORMED: Final = documented(
     DetailBody, "Not a well-formed request", malformed=DetailBody(detail="Bad Request")
 )

@@ -104,9 +104,9 @@ async def post_tokens(
     stand under `errors` with status 402 or 429 and cost nothing. The call itself is refused only
     when not even the first token is let through. `refresh` is not possible here.
     """
-    many: BatchService = request.app.state.many
+    batch_service: BatchService = request.app.state.batch_service
     slug = chain_of(request)
-    outcomes = await many.ask(
+    outcomes = await batch_service.ask(
         caller_of(request.scope),
         chain=slug,
         addresses=data.addresses,

@@ -194,9 +194,9 @@ async def get_token_security(
     missing), 2004 bad address, 2018 unknown chain, 2020 no contract, 2021 no token, 4022 key not
     valid or spent, 4023 no key, 4029 limit, 5000 our failure, 5006 bad parameter.
     """
-    many: BatchService = request.app.state.many
+    batch_service: BatchService = request.app.state.batch_service
     addresses = _read_addresses(contract_addresses)
-    outcomes = await many.ask(
+    outcomes = await batch_service.ask(
         caller_of(request.scope), chain=chain_of(request), addresses=addresses, form="goplus"
     )
     body = msgspec.json.encode(_answer(outcomes))

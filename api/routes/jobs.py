@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
 
-from litestar import Request, Response, delete, get, post
+from litestar import Request
 from litestar.params import JSONBody, Parameter
 
 from api.auth.keys import require_key
@@ -24,8 +24,8 @@ from api.error_answers import (
     ValidationBody,
 )
 from api.formats.job_bodies import JobBody, JobDetail, JobList, job_body, job_detail
-from api.openapi.responses import MALFORMED, NO_KEY, NOT_JSON, TOO_LARGE, documented, unknown_value
-from api.routes.agent_keys import require_json
+from api.openapi.responses import MALFORMED, NO_KEY, documented, unknown_value
+from api.routes.operations import OperationGroup
 from config.job_check import JobLimits, check_job
 from config.job_definition import JobDefinition, JobInvalidError, JobStateError
 from core.errors import StoreError
@@ -42,25 +42,31 @@ NameInPath = Annotated[
 
 RUNS_SHOWN: Final = 20
 
-_MAX_BODY_BYTES: Final = 1 << 20
-
-_REFUSED: Final = {
-    401: NO_KEY,
-    403: documented(
-        DetailBody, "The key is not an operator's", not_operator=OperatorRequiredError()
-    ),
-    503: documented(
-        DetailBody,
-        "Jobs are not run by this process; or the store, or the ledger of keys, is out of reach",
-        jobs_off=JobsOffError(),
-        store_down=StoreDownError(),
-        ledger_down=LedgerDownError(),
-    ),
-}
-
-_UNKNOWN: Final = documented(
-    DetailBody, "There is no such job", no_such_job=NoSuchJobError(name="nightly")
+_JOBS: Final = OperationGroup(
+    tag="jobs",
+    guards=(require_key, require_operator),
+    responses={
+        401: NO_KEY,
+        403: documented(
+            DetailBody, "The key is not an operator's", not_operator=OperatorRequiredError()
+        ),
+        503: documented(
+            DetailBody,
+            "Jobs are not run by this process; or the store, or the ledger of keys, is out of "
+            "reach",
+            jobs_off=JobsOffError(),
+            store_down=StoreDownError(),
+            ledger_down=LedgerDownError(),
+        ),
+    },
+    max_body_bytes=1 << 20,
 )
+
+_ONE_JOB: Final = {
+    400: MALFORMED,
+    404: documented(DetailBody, "There is no such job", no_such_job=NoSuchJobError(name="nightly")),
+}
+"""Further responses of the operations on one job."""
 
 
 def _conflict(meaning: str, reason: str) -> Any:
@@ -69,16 +75,14 @@ def _conflict(meaning: str, reason: str) -> Any:
     )
 
 
-@get(
+@_JOBS.operation(
+    "GET",
     "/jobs",
-    guards=[require_key, require_operator],
-    security=[{"ApiKey": []}],
     operation_id="getJobs",
     summary="All jobs",
-    tags=["jobs"],
-    responses={200: documented(JobList, "The jobs, by name"), **_REFUSED},
+    responses={200: documented(JobList, "The jobs, by name")},
 )
-async def get_jobs(request: Request[Any, Any, Any]) -> Response[JobList]:
+async def get_jobs(request: Request[Any, Any, Any]) -> JobList:
     """Those of the configuration, the API and the command line; each with when it is due next."""
 
     def read(store: Store) -> JobList:
@@ -88,23 +92,19 @@ async def get_jobs(request: Request[Any, Any, Any]) -> Response[JobList]:
             )
         )
 
-    return _answer(await _with_store(request, read))
+    return await _with_store(request, read)
 
 
-@post(
+@_JOBS.operation(
+    "POST",
     "/jobs",
-    status_code=201,
-    guards=[require_key, require_operator, require_json],
-    security=[{"ApiKey": []}],
-    request_max_body_size=_MAX_BODY_BYTES,
     operation_id="postJobs",
     summary="Make a job",
-    tags=["jobs"],
+    status=201,
+    takes_json=True,
     responses={
         201: documented(JobBody, "The job, and when it is due first"),
-        400: NOT_JSON,
         409: _conflict("The name is taken", "there is one of that name already"),
-        413: TOO_LARGE,
         422: documented(
             ValidationBody,
             "The definition is wrong",
@@ -112,12 +112,9 @@ async def get_jobs(request: Request[Any, Any, Any]) -> Response[JobList]:
                 "body", "cron", message="expects five fields", kind="value_error"
             ),
         ),
-        **_REFUSED,
     },
 )
-async def post_job(
-    request: Request[Any, Any, Any], data: JSONBody[JobDefinition]
-) -> Response[JobBody]:
+async def post_job(request: Request[Any, Any, Any], data: JSONBody[JobDefinition]) -> JobBody:
     """Names tokens by a list or by SQL on the analysts' views, a time by an interval or a cron
     expression, and what is to be done: refresh, verify or export."""
     deps: ApiDeps = request.app.state.deps
@@ -128,24 +125,20 @@ async def post_job(
         item = InvalidItem(loc=("body", error.key), msg=error.reason, type="value_error")
         raise InvalidInputError(item) from error
     job = await _with_store(request, partial(add_job, definition=data, now_s=deps.now_s()))
-    return _answer(job_body(job, None), status=201)
+    return job_body(job, None)
 
 
-@get(
+@_JOBS.operation(
+    "GET",
     "/jobs/{name:str}",
-    guards=[require_key, require_operator],
-    security=[{"ApiKey": []}],
     operation_id="getJob",
     summary="One job with its last runs",
-    tags=["jobs"],
     responses={
         200: documented(JobDetail, f"The job and its last {RUNS_SHOWN} runs, the newest first"),
-        400: MALFORMED,
-        404: _UNKNOWN,
-        **_REFUSED,
+        **_ONE_JOB,
     },
 )
-async def get_job(request: Request[Any, Any, Any], name: NameInPath) -> Response[JobDetail]:
+async def get_job(request: Request[Any, Any, Any], name: NameInPath) -> JobDetail:
     """A run that is under way has no outcome yet; its counts grow as it goes on."""
 
     def read(store: Store) -> JobDetail:
@@ -154,84 +147,66 @@ async def get_job(request: Request[Any, Any, Any], name: NameInPath) -> Response
             raise NoSuchJobError(name=name)
         return job_detail(job, list_runs(store, job.job_id, at_most=RUNS_SHOWN))
 
-    return _answer(await _with_store(request, read))
+    return await _with_store(request, read)
 
 
-@post(
+@_JOBS.operation(
+    "POST",
     "/jobs/{name:str}/pause",
-    status_code=200,
-    guards=[require_key, require_operator],
-    security=[{"ApiKey": []}],
     operation_id="postJobPause",
     summary="Pause a job",
-    tags=["jobs"],
     responses={
         200: documented(JobBody, "The job as it is now"),
-        400: MALFORMED,
-        404: _UNKNOWN,
-        **_REFUSED,
+        **_ONE_JOB,
     },
 )
-async def pause(request: Request[Any, Any, Any], name: NameInPath) -> Response[JobBody]:
+async def pause(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
     """A run under way stops after the tokens at hand. The pause survives restarts, also of a job of
     the configuration."""
     return await _change(request, name, partial(pause_job, is_paused=True))
 
 
-@post(
+@_JOBS.operation(
+    "POST",
     "/jobs/{name:str}/resume",
-    status_code=200,
-    guards=[require_key, require_operator],
-    security=[{"ApiKey": []}],
     operation_id="postJobResume",
     summary="Resume a job",
-    tags=["jobs"],
     responses={
         200: documented(JobBody, "The job as it is now"),
-        400: MALFORMED,
-        404: _UNKNOWN,
-        **_REFUSED,
+        **_ONE_JOB,
     },
 )
-async def resume(request: Request[Any, Any, Any], name: NameInPath) -> Response[JobBody]:
+async def resume(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
     """A run that was stopped goes on; times that were missed meanwhile are not made up for."""
     return await _change(request, name, partial(pause_job, is_paused=False))
 
 
-@post(
+@_JOBS.operation(
+    "POST",
     "/jobs/{name:str}/run",
-    status_code=202,
-    guards=[require_key, require_operator],
-    security=[{"ApiKey": []}],
     operation_id="postJobRun",
     summary="Run a job now",
-    tags=["jobs"],
+    status=202,
     responses={
         202: documented(JobBody, "The job; its run begins within seconds"),
-        400: MALFORMED,
-        404: _UNKNOWN,
+        **_ONE_JOB,
         409: _conflict("It is paused, or running already", "is running already"),
-        **_REFUSED,
     },
 )
-async def run(request: Request[Any, Any, Any], name: NameInPath) -> Response[JobBody]:
+async def run(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
     """The schedule stays as it is."""
-    return await _change(request, name, request_run, status=202)
+    return await _change(request, name, request_run)
 
 
-@delete(
+@_JOBS.operation(
+    "DELETE",
     "/jobs/{name:str}",
-    status_code=204,
-    guards=[require_key, require_operator],
-    security=[{"ApiKey": []}],
     operation_id="deleteJob",
     summary="Remove a job",
-    tags=["jobs"],
+    status=204,
     responses={
-        400: MALFORMED,
-        404: _UNKNOWN,
+        **_ONE_JOB,
         409: _conflict("It is of the configuration", "is of the configuration; remove it there"),
-        **_REFUSED,
     },
 )
 async def remove(request: Request[Any, Any, Any], name: NameInPath) -> None:
@@ -240,15 +215,15 @@ async def remove(request: Request[Any, Any, Any], name: NameInPath) -> None:
 
 
 async def _change(
-    request: Request[Any, Any, Any], name: str, change: Callable[..., Job], *, status: int = 200
-) -> Response[JobBody]:
+    request: Request[Any, Any, Any], name: str, change: Callable[..., Job]
+) -> JobBody:
     deps: ApiDeps = request.app.state.deps
 
     def do(store: Store) -> JobBody:
         job = change(store, name, now_s=deps.now_s())
         return job_body(job, find_unfinished_run(store, job.job_id))
 
-    return _answer(await _with_store(request, partial(_existing, name, do)), status=status)
+    return await _with_store(request, partial(_existing, name, do))
 
 
 def _existing(name: str, do: Callable[[Store], T], store: Store) -> T:
@@ -277,7 +252,3 @@ def _limits(deps: ApiDeps) -> JobLimits:
     if deps.jobs is None:
         raise JobsOffError
     return deps.jobs
-
-
-def _answer(body: T, *, status: int = 200) -> Response[T]:
-    return Response(body, status_code=status, headers={"Cache-Control": "no-store"})

@@ -213,8 +213,8 @@ async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
     (limits too) is an error of the tool, its text the reason as JSON; a tool that does not exist is
     an error of the protocol.
     """
-    door: LazyMcpServer = request.app.state.mcp
-    server, body = await door.server(), await request.body()
+    mcp_server: LazyMcpServer = request.app.state.mcp_server
+    server, body = await mcp_server.server(), await request.body()
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         await server(scope, _again(body, receive), send)

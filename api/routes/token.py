@@ -14,7 +14,14 @@ from api.formats.native.compat import CompatFeatures
 from api.formats.native.shapes import Envelope, NativeFeatures
 from api.formats.rendering import Format
 from api.formats.summary.summary import Summary
-from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented, unknown_value
+from api.openapi.responses import (
+    ANALYSED,
+    CALLER_RESPONSES,
+    FAULT,
+    UNKNOWN_CHAIN,
+    documented,
+    unknown_value,
+)
 from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.answers import Answers
 from api.serving.cached_answer import CachedAnswer
@@ -62,14 +69,7 @@ ANALYSED_RESPONSES = {
 }
 """What every route may answer that has one token analysed."""
 
-ANALYSED = (
-    "A token is refused with invalid_address, burn_address, not_a_contract, not_a_token or "
-    "invalid_token_data; "
-)
-
 _FAILED = "analysis_failed: retry with backoff; or a fault outside of the analysis"
-
-FAULT = DetailBody(detail="Internal server error.")
 
 _PLAN_EFFECT = "Needs an enterprise plan or an admin key."
 

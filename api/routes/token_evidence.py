@@ -8,9 +8,8 @@ from api.auth.keys import require_key
 from api.error_answers import ValidationBody
 from api.formats.native.shapes import Envelope
 from api.formats.rendering import EvidenceBody
-from api.openapi.responses import UNKNOWN_CHAIN, documented
+from api.openapi.responses import ANALYSED, UNKNOWN_CHAIN, documented
 from api.routes.token import (
-    ANALYSED,
     ANALYSED_RESPONSES,
     ChainName,
     TokenAddress,

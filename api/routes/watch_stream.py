@@ -20,9 +20,8 @@ from api.error_answers import (
 )
 from api.openapi.responses import documented, unknown_value
 from api.routes.watch_routes import (
-    GUARDS,
-    ONE_WATCH_RESPONSES,
-    WATCH_RESPONSES,
+    ONE_WATCH,
+    WATCHES,
     WatchNumber,
     book_of,
     keys_of,
@@ -74,12 +73,12 @@ After = Annotated[
 
 @get(
     "/watches/events",
-    guards=[*GUARDS],
+    guards=[*WATCHES.guards],
     security=[{"ApiKey": []}],
     operation_id="getWatchesEvents",
     summary="Messages of all watches, as they come",
-    tags=["watches"],
-    responses={**WATCH_RESPONSES, **_MORE},
+    tags=[WATCHES.tag],
+    responses={**WATCHES.responses, **_MORE},
 )
 async def stream_all(request: Request[Any, Any, Any], after: After = None) -> ServerSentEvent:
     """Server-sent events of all watches of the key, those too that are made later.
@@ -93,12 +92,12 @@ async def stream_all(request: Request[Any, Any, Any], after: After = None) -> Se
 
 @get(
     "/watches/{watch_id:int}/events",
-    guards=[*GUARDS],
+    guards=[*WATCHES.guards],
     security=[{"ApiKey": []}],
     operation_id="getWatchEvents",
     summary="Messages of a watch, as they come",
-    tags=["watches"],
-    responses={**ONE_WATCH_RESPONSES, **_MORE},
+    tags=[WATCHES.tag],
+    responses={**WATCHES.responses, **ONE_WATCH, **_MORE},
 )
 async def stream_one(
     request: Request[Any, Any, Any], watch_id: WatchNumber, after: After = None

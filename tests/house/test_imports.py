@@ -73,14 +73,15 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("pipeline", "replay", "quotes", "backtest"),
     ),
     "api": (
-        *("formats", "error_answers", "deps", "readiness", "auth", "served_chains", "serving"),
+        *("formats", "error_answers", "deps", "readiness", "auth", "served_chains", "openapi"),
         *(
+            "serving",
+            "resources",
             "search",
             "watches",
             "pages",
             "sign_in",
             "mcp",
-            "openapi",
             "routes",
             "status_app",
             "app",

@@ -1,0 +1,375 @@
+"""Table of the token sub-resources: a new one is a row here, with its run."""
+
+import asyncio
+from typing import Annotated, Final
+
+import msgspec
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import JSONBody, Parameter
+
+from analysis.quotes.exit_quote import ExitAsk
+from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
+from analysis.replay.evidence_pack import PackFile
+from analysis.token.admission import admit_address
+from api.error_answers import InvalidInputError, InvalidItem, StoreDownError, ValidationBody
+from api.formats.rendering import native_of, summary_of
+from api.formats.resources.exit_format import ExitAnswer, exit_answer
+from api.formats.resources.hooks_format import HooksAnswer, hooks_answer
+from api.formats.resources.kin_format import KIN_WORDS, KinAnswer, kin_answer
+from api.formats.resources.liquidity_format import LiquidityAnswer, liquidity_answer
+from api.formats.resources.pack_format import PackAnswer
+from api.formats.resources.trade_format import TradeAnswer, TradeRequest, trade_answer
+from api.openapi.responses import (
+    CALLER_RESPONSES,
+    TOO_LARGE,
+    UNKNOWN_CHAIN,
+    documented,
+    unknown_value,
+)
+from api.resources.token_resource import (
+    AddressArgument,
+    ChainArgument,
+    OneToken,
+    ResourcePage,
+    ResourceTool,
+    TokenCall,
+    TokenResource,
+    simulated_responses,
+)
+from core.errors import InvalidAddressError, StoreError, TokenRefusedError
+from core.evm.primitives import Address, HexBytes, RawAmount, checksum, parse_address
+from sql.tokens.kin import find_kin
+
+_MOST_USD = 1e9
+_MOST_RAW = 2**256 - 1
+_MOST_DIGITS = 160
+_MAX_TRADE_BYTES = 131_072
+_NO_ADDRESS = "0x and 40 hex digits."
+
+
+async def quote_exit(
+    call: TokenCall,
+    usd: Annotated[
+        float | None,
+        Parameter(
+            description="A size of your own, in USD at the spot price",
+            schema_extra={"examples": [2_500.0]},
+        ),
+    ] = None,
+    amount: Annotated[
+        str | None,
+        Parameter(
+            description="Or in tokens, as a decimal number, such as 1250.5",
+            schema_extra={"examples": ["1250.5"]},
+        ),
+    ] = None,
+) -> ExitAnswer:
+    """Proceeds after tax, fees and price impact for 100, 1,000, 10,000 and 100,000 USD and a size
+    of your own, split best over the pools; gas; and what can be sold until half the depth is gone.
+
+    Every figure is of a sale that was simulated whole, on one block. A size that cannot be sold has
+    no figures and a reason. Counts as one call."""
+    if usd is not None and amount is not None:
+        raise _invalid("query", "amount", "Either usd or amount.")
+    if usd is not None and not 0 < usd <= _MOST_USD:
+        raise _invalid("query", "usd", f"Expected more than 0, at most {_MOST_USD:g}.")
+    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
+    report = snapshot.report
+    ask = ExitAsk(usd=usd, amount_raw=_raw_amount(amount, decimals=report.token.decimals))
+    quote = await call.deps.quotes.quote_exit(call.chain, report, ask)
+    return exit_answer(quote, call.answers.chain(call.chain), report.token)
+
+
+async def find_liquidity(call: TokenCall) -> LiquidityAnswer:
+    """Of the three deepest pools: the shares that are burnt, locked (and until when), withdrawable
+    now (and by whom), held by contracts of which nobody knows, and unaccounted; and a withdrawal by
+    the largest holder who can, simulated with a sale before and after it.
+
+    Burnt and locked are said only where a burn address or a known locker's records show it. Counts
+    as one call."""
+    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
+    found = await call.deps.quotes.find_liquidity(call.chain, snapshot.report)
+    return liquidity_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+
+
+async def find_hooks(call: TokenCall) -> HooksAnswer:
+    """Of the three deepest pools of Uniswap V4 and PancakeSwap Infinity that have a hook: its
+    permissions, what its code can do, whether that can be replaced, and who controls it.
+
+    What is not known is null, and nothing is called safe. Counts as one call."""
+    snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
+    found = await call.deps.quotes.find_hooks(call.chain, snapshot.report)
+    return hooks_answer(found, call.answers.chain(call.chain), snapshot.report.token)
+
+
+async def record_pack(call: TokenCall) -> PackFile:
+    """An analysis made now, as a file: the report, every node call that it was made from, and
+    whatever else it was given; signed (EIP-712) where the deployment has a key.
+
+    `assay replay FILE --rpc URL` runs the calls again on any node that has the block. Counts as one
+    call."""
+    return await call.deps.quotes.record_pack(call.chain, admit_address(call.address))
+
+
+async def read_kin(call: TokenCall) -> KinAnswer:
+    """Among the analysed tokens of the chain, and how those ended: verdict and sale of their last
+    reports. Nothing is analysed for it, and kin are no verdict. Counts as one call."""
+    try:
+        token = parse_address(call.address)
+    except InvalidAddressError as error:
+        raise _invalid(call.place, "address", _NO_ADDRESS) from error
+    if call.deps.store is None:
+        raise StoreDownError
+    chain_id = call.answers.chain(call.chain).id
+    try:
+        found = await asyncio.to_thread(find_kin, call.deps.store, chain_id=chain_id, address=token)
+    except StoreError as error:
+        raise StoreDownError from error
+    return kin_answer(chain=call.chain, address=checksum(token), found=found)
+
+
+async def check_trade(call: TokenCall, data: JSONBody[TradeRequest]) -> TradeAnswer:
+    """The very call, simulated from its sender on the newest block: what arrives, what else leaves,
+    which allowances stay open, the tax, the reason of a revert; and the token's stored verdict.
+
+    Nothing is sent or signed, and no analysis is started. `passed` is no verdict. Counts as one
+    call."""
+    token = admit_address(call.address)
+    try:
+        known = await call.answers.recall(chain=call.chain, address=token)
+        snapshot = known.snapshot
+    except (TokenRefusedError, StoreError):
+        snapshot = None
+    try:
+        check = await call.deps.quotes.check_trade(
+            call.chain, None if snapshot is None else snapshot.report, _unsigned(token, data)
+        )
+    except TradeRefusedError as error:
+        raise _invalid("body", error.argument, error.reason) from error
+    judged = None
+    if snapshot is not None:
+        summary = summary_of(snapshot, native_of(snapshot))
+        judged = summary, snapshot.report.token.block_number
+    return trade_answer(check, call.answers.chain(call.chain), token, judged=judged)
+
+
+def _unsigned(token: Address, trade: TradeRequest) -> UnsignedTrade:
+    """Return the trade to check. Raises InvalidInputError."""
+    amount = int(trade.amount_raw)
+    value = None if trade.value_wei is None else int(trade.value_wei)
+    if not 0 < amount <= _MOST_RAW:
+        raise _invalid("body", "amount_raw", "Expected more than 0, below 2**256.")
+    if value is not None and value > _MOST_RAW:
+        raise _invalid("body", "value_wei", "Expected less than 2**256.")
+    if int(trade.sender, 16) == 0:
+        raise _invalid("body", "sender", "Nobody can sign as the zero address.")
+    return UnsignedTrade(
+        token=token,
+        side=trade.side,
+        amount_raw=RawAmount(amount),
+        sender=Address(trade.sender.lower()),
+        router=trade.router,
+        data=None if trade.calldata is None else HexBytes(trade.calldata.lower()),
+        value_wei=value,
+        pays_with=None if trade.pays_with is None else Address(trade.pays_with.lower()),
+    )
+
+
+def _raw_amount(amount: str | None, *, decimals: int) -> RawAmount | None:
+    """Convert whole tokens to smallest units, rounded down. Raises InvalidInputError."""
+    if amount is None:
+        return None
+    whole, _, rest = amount.partition(".")
+    digits = whole + rest[:decimals].ljust(decimals, "0")
+    raw = int(digits) if digits.isascii() and digits.isdigit() else 0
+    if not 0 < raw <= _MOST_RAW or len(amount) > _MOST_DIGITS:
+        raise _invalid("query", "amount", "Expected a decimal number of tokens above 0.")
+    return RawAmount(raw)
+
+
+def _invalid(place: str, name: str, message: str) -> InvalidInputError:
+    return InvalidInputError(InvalidItem(loc=(place, name), msg=message, type="value_error"))
+
+
+class ExitArguments(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which token, and a size of the caller's own."""
+
+    usd: Annotated[
+        float | None, msgspec.Meta(description="A further size, in USD at the spot price")
+    ] = None
+    amount: Annotated[
+        str | None, msgspec.Meta(description="Or in tokens, as a decimal number, such as 1250.5")
+    ] = None
+
+
+class TradeArguments(TradeRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which token, and the trade that is about to be signed."""
+
+    chain: ChainArgument
+    address: AddressArgument
+
+
+TOKEN_RESOURCES: Final = (
+    TokenResource(
+        path="exit",
+        operation_id="getTokenExit",
+        summary="What leaving brings, at size",
+        tag="trades",
+        run=quote_exit,
+        answer=ExitAnswer,
+        responses=simulated_responses(
+            documented(ExitAnswer, "The quote"),
+            invalid="an unknown chain or query value",
+            bad_size=unknown_value(
+                "query", "amount", message="Either usd or amount.", kind="value_error"
+            ),
+        ),
+        page=ResourcePage(
+            template="exit.html", failed="the quote failed on our side; try again later"
+        ),
+        tool=ResourceTool(
+            name="quote_exit",
+            description="What selling a holding brings now, at 100 to 100,000 USD and a size "
+            "of your own, split best over the pools, after tax, fees and price impact; gas; "
+            "and what can be sold until half the depth is gone. Each figure was simulated "
+            "whole. null is not known, never 0; a quote does not make a token safe.",
+            takes=ExitArguments,
+        ),
+    ),
+    TokenResource(
+        path="liquidity",
+        operation_id="getTokenLiquidity",
+        summary="Who holds the liquidity",
+        tag="trades",
+        run=find_liquidity,
+        answer=LiquidityAnswer,
+        responses=simulated_responses(documented(LiquidityAnswer, "The findings")),
+        page=ResourcePage(
+            template="liquidity.html",
+            failed="it was not found out, which is our fault; try again later",
+        ),
+        tool=ResourceTool(
+            name="liquidity_holders",
+            description="Who holds the liquidity of a token's deepest pools: what is burnt, "
+            "locked and until when, withdrawable now and by whom, held by contracts nobody "
+            "knows, and unaccounted; and what a sale brings once the largest who can withdraw "
+            "has done so, simulated. unknown and unaccounted are never locked.",
+        ),
+    ),
+    TokenResource(
+        path="hooks",
+        operation_id="getTokenHooks",
+        summary="What the hooks of its pools may do",
+        tag="trades",
+        run=find_hooks,
+        answer=HooksAnswer,
+        responses=simulated_responses(documented(HooksAnswer, "The findings")),
+        page=ResourcePage(
+            template="hooks.html",
+            failed="it was not found out, which is our fault; try again later",
+        ),
+        tool=ResourceTool(
+            name="hook_dossier",
+            description="Of a token's deepest pools of Uniswap V4 and PancakeSwap Infinity "
+            "with a hook: what the hook may do, whether its code can be replaced, who controls "
+            "it, what buys and sales cost by size and time, and whether liquidity can leave, "
+            "simulated. null and unknown are never no, and no hook is called safe.",
+        ),
+    ),
+    TokenResource(
+        path="evidence-pack",
+        operation_id="getTokenEvidencePack",
+        summary="A report that others can check",
+        tag="tokens",
+        run=record_pack,
+        answer=PackAnswer,
+        responses=simulated_responses(
+            ResponseSpec(
+                bytes,
+                description="The pack: zstd of JSON, as `assay replay` reads it",
+                generate_examples=False,
+                media_type="application/zstd",
+            )
+        ),
+        page=ResourcePage(
+            template="refused.html",
+            failed="the pack could not be made, which is our fault; try again later",
+            values={"visitor": None},
+        ),
+        tool=ResourceTool(
+            name="evidence_pack",
+            description="A file that lets anybody check an analysis of one token on a node of "
+            "their own, with `assay replay`: the report, made now, and every node call behind "
+            "it; signed where this service has a key. The file is an embedded resource beside "
+            "the result, about 30 KB. It proves what the report follows from, and does not "
+            "make a token safe.",
+        ),
+    ),
+    TokenResource(
+        path="kin",
+        operation_id="getTokenKin",
+        summary="Tokens of the same or similar code, of the same creator, and of look-alike names",
+        tag="tokens",
+        run=read_kin,
+        answer=KinAnswer,
+        responses={
+            **CALLER_RESPONSES,
+            200: documented(KinAnswer, "The kin"),
+            422: documented(
+                ValidationBody,
+                "The chain is unknown, or the address is none",
+                unknown_chain=UNKNOWN_CHAIN,
+                no_address=unknown_value(
+                    "path", "address", message=_NO_ADDRESS, kind="value_error"
+                ),
+            ),
+        },
+        page=ResourcePage(
+            template="kin.html",
+            failed="what is stored cannot be read; try again later",
+            values={"words": KIN_WORDS},
+        ),
+        tool=ResourceTool(
+            name="token_kin",
+            description="Analysed tokens of the same chain that have the same or similar code, "
+            "the same creator, the same funder of the creator, or a look-alike name, and how "
+            "those ended: verdict, sale, liquidity. Read from what is stored. Kin are no "
+            "verdict: an exchange funds many, and honest tokens share code with traps. null is "
+            "not known, never none.",
+        ),
+        is_simulated=False,
+    ),
+    TokenResource(
+        path="trade-check",
+        operation_id="postTradeCheck",
+        summary="What one trade does, before signing",
+        tag="trades",
+        run=check_trade,
+        answer=TradeAnswer,
+        responses={
+            413: TOO_LARGE,
+            **simulated_responses(
+                documented(TradeAnswer, "What the call would do"),
+                invalid="an unknown chain or a bad value",
+                failed="analysis_failed: the node did not answer, retry with backoff; "
+                "or a fault of ours",
+                unknown_router=unknown_value(
+                    "body",
+                    "router",
+                    message="not the router of a configured exchange; give the calldata",
+                    kind="value_error",
+                ),
+            ),
+        },
+        tool=ResourceTool(
+            name="check_trade",
+            description="What one trade would do to its sender, before it is signed: the very "
+            "call simulated, with what arrives, what else leaves, allowances left open, the "
+            "tax, and the stored verdict. `passed` speaks of this call at this block and is "
+            "not `safe`; read `warnings`. Nothing is sent.",
+            takes=TradeArguments,
+        ),
+        max_body_bytes=_MAX_TRADE_BYTES,
+    ),
+)
+"""Every sub-resource, in the order of the OpenAPI document."""

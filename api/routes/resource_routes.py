@@ -1,0 +1,172 @@
+"""Routes and pages of the token sub-resources, built from their table."""
+
+import inspect
+from typing import Any
+
+import msgspec
+from litestar import MediaType, Request, Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath
+
+from analysis.replay.evidence_pack import PackFile
+from api.auth.keys import caller_of, require_key
+from api.auth.limits import KeyLimits
+from api.auth.public_limits import PublicLimits
+from api.auth.robots import is_robot
+from api.deps import ApiDeps
+from api.error_answers import (
+    AnalysesSpentError,
+    InvalidInputError,
+    KeyRequiredError,
+    NotAnalysedError,
+    StoreDownError,
+)
+from api.formats.prose.headline import refusal_headline
+from api.formats.resources.pack_format import pack_name
+from api.pages.page_rendering import GUARDED, page
+from api.resources.token_resource import ResourcePage, TokenCall, TokenResource, run_resource
+from api.resources.token_resources import TOKEN_RESOURCES
+from api.routes.agent_keys import require_json
+from api.routes.token import (
+    ChainName,
+    TokenAddress,
+    chain_of,
+    coding_for,
+    require_chain,
+    respond,
+)
+from api.routes.token_page import account_caller, network_asking
+from api.serving.cached_answer import CachedAnswer
+from api.serving.packing import pack_file, pack_once
+from api.sign_in.browser import find_visitor
+from core.errors import AssayError, TokenRefusedError
+
+_MOST_ADDRESS_CHARS = 128
+"""Longest part of an address that a page repeats."""
+
+
+def resource_routes() -> list[HTTPRouteHandler]:
+    """Build the JSON route of every resource."""
+    return [_route(resource) for resource in TOKEN_RESOURCES]
+
+
+def resource_pages() -> list[HTTPRouteHandler]:
+    """Build the page of every resource that has one."""
+    return [
+        _page(resource, resource.page) for resource in TOKEN_RESOURCES if resource.page is not None
+    ]
+
+
+def _route(resource: TokenResource) -> HTTPRouteHandler:
+    async def answer(
+        request: Request[Any, Any, Any], chain: ChainName, address: TokenAddress, **arguments: Any
+    ) -> Response[bytes]:
+        limits: KeyLimits = request.app.state.limits
+        await limits.admit(caller_of(request.scope))
+        call = _call_of(request, address)
+        found = await run_resource(resource, call, arguments)
+        if isinstance(found, CachedAnswer):
+            return respond(found)
+        if isinstance(found, PackFile):
+            return respond(pack_file(found.body, name=pack_name(call.chain, address)))
+        body = msgspec.json.encode(found)
+        if resource.is_simulated:
+            return respond(await pack_once(body, coding_for(request)))
+        return Response(body, media_type=MediaType.JSON, headers={"Cache-Control": "no-store"})
+
+    _take_parameters(answer, resource.parameters)
+    return (post if resource.takes_body else get)(
+        f"/token/{{chain:str}}/{{address:str}}/{resource.path}",
+        status_code=200,
+        guards=[require_key, require_chain, *([require_json] if resource.takes_body else [])],
+        security=[{"ApiKey": []}],
+        request_max_body_size=resource.max_body_bytes,
+        operation_id=resource.operation_id,
+        summary=resource.summary,
+        description=inspect.getdoc(resource.run),
+        tags=[resource.tag],
+        responses=resource.responses,
+    )(answer)
+
+
+def _take_parameters(handler: Any, parameters: tuple[inspect.Parameter, ...]) -> None:
+    """Replace the handler's `**arguments` by named parameters, which the framework reads."""
+    signature = inspect.signature(handler)
+    own = [each for each in signature.parameters.values() if each.name != "arguments"]
+    handler.__signature__ = signature.replace(parameters=[*own, *parameters])
+    handler.__annotations__ = {
+        **{name: kind for name, kind in handler.__annotations__.items() if name != "arguments"},
+        **{each.name: each.annotation for each in parameters},
+    }
+
+
+def _page(resource: TokenResource, shown: ResourcePage) -> HTTPRouteHandler:
+    @get(
+        f"/t/{{chain:str}}/{{address:str}}/{resource.path}",
+        guards=[require_chain],
+        include_in_schema=False,
+    )
+    async def show(request: Request[Any, Any, Any], address: FromPath[str]) -> Response[Any]:
+        call = _call_of(request, address)
+        await _admit_page(request, call.chain, is_simulated=resource.is_simulated)
+        found, reason, status = None, "", 200
+        try:
+            found = await resource.run(call)
+        except TokenRefusedError as error:
+            reason, status = error.reason, error.status
+        except InvalidInputError:
+            reason, status = "this is no address of a token", 422
+        except StoreDownError as error:
+            reason, status = shown.failed, error.status
+        except (AssayError, TimeoutError):
+            reason, status = shown.failed, 500
+        if isinstance(found, PackFile):
+            response = respond(pack_file(found.body, name=pack_name(call.chain, address)))
+            response.headers.update(GUARDED)
+            return response
+        return page(
+            shown.template,
+            status=status,
+            chain=call.answers.chain(call.chain),
+            address=address[:_MOST_ADDRESS_CHARS],
+            found=found,
+            reason=reason,
+            headline=refusal_headline(reason),
+            **shown.values,
+        )
+
+    return show
+
+
+def _call_of(request: Request[Any, Any, Any], address: str) -> TokenCall:
+    state = request.app.state
+    return TokenCall(
+        deps=state.deps, answers=state.answers, chain=chain_of(request), address=address
+    )
+
+
+async def _admit_page(request: Request[Any, Any, Any], slug: str, *, is_simulated: bool) -> None:
+    """Count a page on the key of the signed-in account, or on the visitor's network.
+
+    A simulated one costs the node about as much as an analysis, and counts as one. Raises
+    RefusalError.
+    """
+    deps: ApiDeps = request.app.state.deps
+    visitor = await find_visitor(request)
+    caller = None if visitor is None else await account_caller(request, visitor)
+    if caller is not None:
+        limits: KeyLimits = request.app.state.limits
+        await limits.admit(caller)
+        return
+    if not deps.public.is_open:
+        raise KeyRequiredError
+    if is_simulated and is_robot(request.headers):
+        raise NotAnalysedError
+    public: PublicLimits = request.app.state.public_limits
+    network = network_asking(request)
+    await public.admit_page(network)
+    if not is_simulated:
+        return
+    wait_s = await public.take_analysis(network, slug)
+    if wait_s is not None:
+        raise AnalysesSpentError(retry_after_s=wait_s)
