@@ -7,7 +7,7 @@ ends anywhere leaves nothing but an unfinished folder, which the next one remove
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,15 +16,6 @@ import duckdb
 import msgspec
 
 from core.errors import StoreError
-from sql.analyst.export_manifest import (
-    ExportedFile,
-    ExportManifest,
-    from_ranges,
-    read_last_manifest,
-    run_folder,
-    to_ranges,
-    write_manifest,
-)
 from sql.engine.process_lock import held_alone
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import sql_text
@@ -32,6 +23,88 @@ from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import connect_duckdb
 from sql.lake.lake_place import LakePlace
 from sql.lake.open_store import attach_store, load_views
+
+FORMAT: Final = 1
+_NAME: Final = "manifest.json"
+_RUN: Final = "run="
+_DIGITS: Final = 6
+
+BatchRange = tuple[int, int]
+"""First and last number of batches of the lake, both included."""
+
+
+class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One Parquet file."""
+
+    path: str
+    """Below the folder of the run."""
+    bytes: int
+
+
+class ExportManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one view, with what all runs up to it have."""
+
+    format: int = FORMAT
+    run: int
+    """From 1."""
+    store_id: str | None
+    """Of the store that the rows are from. None: an earlier release made it."""
+    made_at_s: int
+    rows: int
+    files: tuple[ExportedFile, ...]
+    batches: tuple[BatchRange, ...]
+    """Batches of the lake of which this run and those before it have all rows."""
+
+
+def run_folder(view: Path, run: int) -> Path:
+    """Return the folder of a run."""
+    return view / f"{_RUN}{run:0{_DIGITS}}"
+
+
+def read_last_manifest(view: Path, *, store_id: str | None) -> ExportManifest | None:
+    """Return the manifest of the last run of a view. None: there was none.
+
+    Raises StoreError when it cannot be read, or is of another store.
+    """
+    runs = sorted(view.glob(f"{_RUN}*"))
+    if not runs:
+        return None
+    path = runs[-1] / _NAME
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=ExportManifest)
+    except (OSError, msgspec.DecodeError) as error:
+        raise StoreError(path=str(path), reason=str(error)) from error
+    if manifest.format != FORMAT:
+        reason = f"another release wrote it (format {manifest.format}; this one knows {FORMAT})"
+        raise StoreError(path=str(path), reason=reason)
+    if manifest.store_id != store_id:
+        reason = f"it is an export of store {manifest.store_id}; export {store_id} somewhere else"
+        raise StoreError(path=str(path), reason=reason)
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: ExportManifest) -> Path:
+    """Write the manifest of a run into its folder; return its path. Raises OSError."""
+    path = folder / _NAME
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+    return path
+
+
+def to_ranges(batches: Iterable[int]) -> tuple[BatchRange, ...]:
+    """Return numbers as ranges, in order."""
+    ranges: list[BatchRange] = []
+    for batch in sorted(set(batches)):
+        if ranges and ranges[-1][1] == batch - 1:
+            ranges[-1] = (ranges[-1][0], batch)
+        else:
+            ranges.append((batch, batch))
+    return tuple(ranges)
+
+
+def from_ranges(ranges: Iterable[BatchRange]) -> set[int]:
+    """Return the numbers in ranges."""
+    return {batch for first, last in ranges for batch in range(first, last + 1)}
+
 
 EVENT_VIEWS: Final = {"v_transfers": "symbol, amount", "v_trades": ""}
 """Views of final events, with the columns that are left out, as later reports change them."""

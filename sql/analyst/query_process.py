@@ -4,6 +4,7 @@ Request on standard input, answer on standard output, both JSON. Whatever a stat
 or to DuckDB, it does to this process alone.
 """
 
+import math
 import resource
 import signal
 import sys
@@ -24,11 +25,31 @@ from sql.analyst.answer_lines import (
     ResultRow,
     first_rows,
 )
-from sql.analyst.plain_values import plain_value
 from sql.analyst.statement_check import check_statement
 from sql.lake.find_place import place_of
 from sql.lake.lake_place import LakePlace
 from sql.lake.open_store import open_to_read
+
+_LARGEST_JSON_INT = 2**63
+
+
+def plain_value(value: object) -> object:
+    """Convert a value: integers beyond 64 bits, times and decimals become text; bytes 0x text."""
+    plain: object = str(value)
+    if value is None or isinstance(value, (bool, str)):
+        plain = value
+    elif isinstance(value, int):
+        plain = value if -_LARGEST_JSON_INT <= value < _LARGEST_JSON_INT else plain
+    elif isinstance(value, float):
+        plain = value if math.isfinite(value) else plain
+    elif isinstance(value, (bytes, bytearray)):
+        plain = "0x" + value.hex()
+    elif isinstance(value, (list, tuple)):
+        plain = [plain_value(item) for item in value]
+    elif isinstance(value, dict):
+        plain = {str(key): plain_value(item) for key, item in value.items()}
+    return plain
+
 
 _ROWS_AT_ONCE = 100
 

@@ -23,8 +23,7 @@ from sql.backup.manifest import (
 )
 from sql.backup.sqlite_copy import copy_sqlite
 from sql.engine.store_files import StoreFiles
-from sql.lake.compaction_lock import without_compaction
-from sql.lake.find_place import place_of
+from sql.lake.find_place import place_of, without_compaction
 
 COMPACTION_WITHIN_S = 600.0
 """A round of compaction is waited for so long."""

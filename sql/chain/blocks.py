@@ -1,5 +1,6 @@
 """Recent blocks, and checkpoints of ingestion streams."""
 
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -75,3 +76,24 @@ def read_floor(store: Readable, *, chain_id: int) -> int | None:
 def raise_floor(tx: Transaction, *, chain_id: int, number: int) -> None:
     """Record that following unwinds no block below a number; a higher one is kept."""
     tx.execute("blocks/raise_floor", chain_id=chain_id, number=number)
+
+
+class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Row counts of one chain that has been followed."""
+
+    chain_id: int
+    tip: int
+    """Newest block ingested."""
+    pools: int
+    transfers: int
+    """Transfers that are not in the lake yet."""
+    queue: int
+    """Tokens that are due for an analysis."""
+    whole_histories: int
+    """Tokens whose transfers are stored from the first one on."""
+
+
+def read_counts(store: Readable) -> dict[int, ChainCounts]:
+    """Return counts by chain id. Raises StoreError."""
+    found = store.fetch("status/list_chains", ChainCounts, now_s=int(time.time()))
+    return {row.chain_id: row for row in found}

@@ -5,6 +5,7 @@ transaction in which it is counted.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Final, Literal
 
 import msgspec
@@ -13,7 +14,9 @@ from config.job_definition import JobToken
 from core.evm.primitives import Address
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
+from sql.engine.process_lock import held_alone
 from sql.engine.store import Readable, Store
+from sql.engine.store_files import StoreFiles
 from sql.jobs.job_table import Job, find_job
 
 RunOutcome = Literal["succeeded", "partly_failed", "failed", "cut"]
@@ -310,3 +313,11 @@ def _delete_tokens(store: Store, run_id: int) -> None:
 
 def _parts(tokens: Sequence[JobToken]) -> Iterator[Sequence[JobToken]]:
     return (tokens[first : first + _AT_ONCE] for first in range(0, len(tokens), _AT_ONCE))
+
+
+def running_jobs(files: StoreFiles) -> AbstractContextManager[None]:
+    """Keep other processes from running the jobs of a store; it ends with this process.
+
+    Raises StoreError, also when another process runs them: with that process's number.
+    """
+    return held_alone(files.jobs_lock, store=files.prefix, doing="runs its jobs")

@@ -5,6 +5,7 @@ or added twice.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -12,8 +13,59 @@ import msgspec
 from sql.chain.balances import BalanceWriter
 from sql.engine.store import Store
 from sql.lake.bulk_append import list_bulks
-from sql.lake.bulk_deltas import BalanceDelta, iterate_deltas
 from sql.lake.lake_file import Lake
+
+DELTAS_AT_ONCE: Final = 5_000
+"""Changes in one piece: as many as the serving state takes up in one transaction."""
+
+KEY_BYTES: Final = 24
+
+_OWNER_BITS = 160
+
+
+class BalanceDelta(msgspec.Struct, frozen=True, kw_only=True):
+    """How one balance changes; also when what came is what went."""
+
+    key: bytes
+    """Key of `balance`: the token's number in four bytes, the owner in twenty."""
+    amount_raw: int
+    """Smallest units, exactly; negative: more went than came."""
+
+
+def iterate_deltas(
+    lake: Lake, batch: int, *, after: bytes | None = None
+) -> Iterator[list[BalanceDelta]]:
+    """Yield the changes that the transfers of a range make, in order of their keys, in pieces.
+
+    `after` is a key up to which all has been taken up. None: nothing has. The order and the amounts
+    are the same each time, so who was interrupted goes on after the last key. Raises StoreError.
+    """
+    token_id, owner = _split(after)
+    rows = lake.stream(
+        "list_deltas",
+        at_once=DELTAS_AT_ONCE,
+        batch=batch,
+        token_id=token_id,
+        high=owner >> 128,
+        mid=(owner >> 64) & (2**64 - 1),
+        low=owner & (2**64 - 1),
+    )
+    for some in rows:
+        yield [_delta(*row) for row in some]
+
+
+def _split(key: bytes | None) -> tuple[int, int]:
+    """Return token number and owner of a key; below all keys if it is None."""
+    if key is None:
+        return -1, 0
+    return int.from_bytes(key[:4]), int.from_bytes(key[4:KEY_BYTES])
+
+
+def _delta(*words: int) -> BalanceDelta:
+    token_id, high, mid, low, word0, word1, word2, word3 = words
+    key = (token_id << _OWNER_BITS | high << 128 | mid << 64 | low).to_bytes(KEY_BYTES)
+    return BalanceDelta(key=key, amount_raw=word0 + (word1 << 64) + (word2 << 128) + (word3 << 192))
+
 
 STEP: Final = 500
 """Balances changed in one transaction: it holds the write lock for about 10 ms."""

@@ -11,16 +11,14 @@ import msgspec
 
 from config.settings_model import IndexerSettings
 from sql.lake.bulk_folding import fold_bulks
-from sql.lake.chain_facts import copy_facts
 from sql.lake.final_batches import FinalBatches
 from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import Lake
 from sql.lake.lake_place import FilePlace, LakePlace, Turn
 from sql.lake.lake_size import LakeSize, measure_lake
-from sql.lake.lake_upkeep import clean, merge_small_files
-from sql.lake.mover import close_batch, count_closed, move_closed
+from sql.lake.lake_upkeep import apply_budget, clean, drop_old_trades, merge_small_files
+from sql.lake.mover import close_batch, copy_facts, count_closed, move_closed
 from sql.lake.open_store import write_open_script
-from sql.lake.retention import apply_budget, drop_old_trades
 
 _GB = 10**9
 

@@ -1,5 +1,6 @@
 """Finds the place of a lake by the address of its store."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.errors import MissingExtraError
 from core.process.secret import Secret
 from sql.engine.store_files import StoreFiles
-from sql.lake.lake_place import FilePlace, LakePlace
+from sql.lake.lake_place import FilePlace, LakePlace, Turn
 
 _EXTRA: Final = "fleet"
 
@@ -82,3 +83,12 @@ def message_of(place: LakePlace) -> StoreMessage:
         region=keys.region,
         endpoint=keys.endpoint,
     )
+
+
+def without_compaction(store: LakeOwner, *, within_s: float = 0.0) -> AbstractContextManager[Turn]:
+    """Keep other processes from compacting or backing up the store, until this process ends or, in
+    PostgreSQL, is silent for a while.
+
+    `within_s`: how long to wait for one that does. Raises StoreError if it still does then.
+    """
+    return place_of(store).compacting(within_s=within_s)

@@ -5,26 +5,79 @@ made anew. The lake that is moved stays as it is; a copy of its catalogue is wor
 """
 
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
+import duckdb
 import msgspec
 
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import StoreError
 from sql.backup.file_copies import opened_copies
+from sql.backup.postgres.snapshot import LakeFile
 from sql.backup.sqlite_copy import copy_sqlite
 from sql.engine.fleet_database import make_local_folder
 from sql.engine.store_files import StoreFiles
+from sql.lake.extensions import sql_text
 from sql.lake.find_place import place_of
-from sql.lake.lake_file import Lake
-from sql.lake.lake_place import FilePlace
+from sql.lake.lake_file import MEMORY_MB, Lake, connect_duckdb
+from sql.lake.lake_place import FilePlace, LakePlace
+from sql.lake.lake_statements import load_lake_statement
 from sql.lake.postgres.lake_in_postgres import DatabasePlace
-from sql.move.lake_sums import check_lakes
-from sql.move.staged_catalogue import StagedCatalogue, write_inlined
 from sql.move.target_catalogue import fill_catalogue
+
+_MEMORY_MB: Final = 500
+_FILES: Final = """
+    with folder as (
+        select tab.table_id,
+            case when tab.path_is_relative then sch.path else '' end || tab.path as path
+        from ducklake_table tab
+        join ducklake_schema sch on sch.schema_id = tab.schema_id
+        group by tab.table_id having tab.begin_snapshot = max(tab.begin_snapshot)
+    )
+    select case when file.path_is_relative then folder.path else '' end || file.path as name,
+        file.file_size_bytes
+    from (
+        select table_id, path, path_is_relative, file_size_bytes from ducklake_data_file
+        union
+        select table_id, path, path_is_relative, file_size_bytes from ducklake_delete_file
+    ) as file
+    join folder on folder.table_id = file.table_id
+    order by name
+"""
+
+
+class StagedCatalogue(msgspec.Struct, frozen=True, kw_only=True):
+    """A catalogue, and what was written to files for it."""
+
+    path: Path
+    data: Path
+    """Folder of the files that only this copy names; all others are the lake's."""
+
+    def list_files(self) -> list[LakeFile]:
+        """Return the files of all states that may still be read. Raises StoreError."""
+        try:
+            with closing(sqlite3.connect(self.path)) as connection:
+                return [LakeFile(*row) for row in connection.execute(_FILES)]
+        except sqlite3.Error as error:
+            raise StoreError(path=str(self.path), reason=str(error)) from error
+
+
+def write_inlined(staged: StagedCatalogue) -> None:
+    """Write rows that are in the catalogue itself to files: each engine keeps such rows its own
+    way. Raises StoreError."""
+    options = f"data_path {sql_text(f'{staged.data}/')}, override_data_path true"
+    attach = f"attach {sql_text(f'ducklake:sqlite:{staged.path}')} as lake ({options})"
+    try:
+        with closing(connect_duckdb(memory_mb=_MEMORY_MB, spill=None)) as connection:
+            connection.execute(attach)
+            connection.execute(load_lake_statement("flush_inlined"))
+    except duckdb.Error as error:
+        raise StoreError(path=str(staged.path), reason=str(error)) from error
+
 
 ShowMove = Callable[[str, int, int], None]
 """Receives what is being done, and how much of how much of it is done."""
@@ -127,3 +180,50 @@ def _path_of(name: str, *folders: Path) -> Path:
         if path.is_relative_to(folder.resolve()) and path.exists():
             return path
     raise StoreError(path=name, reason="the lake's catalogue names this file, and it is not there")
+
+
+class _TableSum(msgspec.Struct, frozen=True):
+    rows: int
+    hashes: int
+    """Sum of a 64-bit hash over all columns of each row."""
+
+
+_SUM: Final = "select count(*), coalesce(sum(hash(t)::hugeint), 0) from lake.{table} as t"
+
+
+def check_lakes(source: LakePlace, target: LakePlace, show: Callable[[str, int, int], None]) -> int:
+    """Return the number of rows of all tables; both lakes are read whole.
+
+    Raises StoreError where a table differs.
+    """
+    wanted = _sums_of(source, lambda done, total: show("reading the lake", done, total))
+    found = _sums_of(target, lambda done, total: show("checking the lake", done, total))
+    for table in sorted(wanted.keys() | found.keys()):
+        if wanted.get(table) != found.get(table):
+            reason = (
+                f"table {table} of the lake has {_told(found, table)}, and "
+                f"{_told(wanted, table)} where it was moved from"
+            )
+            raise StoreError(path=target.name, reason=reason)
+    return sum(each.rows for each in wanted.values())
+
+
+def _told(sums: dict[str, _TableSum], table: str) -> str:
+    found = sums.get(table)
+    return "no columns" if found is None else f"{found.rows} rows with the sum {found.hashes}"
+
+
+def _sums_of(place: LakePlace, show: Callable[[int, int], None]) -> dict[str, _TableSum]:
+    try:
+        with closing(connect_duckdb(memory_mb=MEMORY_MB, spill=None, place=place)) as connection:
+            connection.execute(place.attach_lake(is_read_only=True))
+            names = connection.execute(load_lake_statement("list_tables")).fetchall()
+            sums = {}
+            for at, (name,) in enumerate(names, start=1):
+                found = connection.execute(_SUM.format(table=name)).fetchone() or (0, 0)
+                sums[str(name)] = _TableSum(int(found[0]), int(found[1]))
+                show(at, len(names))
+            return sums
+    except duckdb.Error as error:
+        # Their words may repeat the password.
+        raise StoreError(path=place.name, reason=place.masked(str(error))) from None

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from core.errors import StoreError
 from sql.analyst import export
-from sql.analyst.export import export_views
-from sql.analyst.export_manifest import from_ranges, to_ranges
+from sql.analyst.export import export_views, from_ranges, to_ranges
 from sql.engine.process_lock import held_alone
 from sql.engine.store_files import StoreFiles
 from sql.lake.final_batches import FinalBatches

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from core.errors import QueryError, StoreError
-from sql.analyst import query_turns
+from sql.analyst import query_runner
 from sql.analyst.answer_lines import QueryRequest
-from sql.analyst.query_turns import AT_ONCE, query_turn
+from sql.analyst.query_runner import AT_ONCE, query_turn
 from sql.engine.child_process import child_of, read_some
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.process
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreFiles:
     """Of a store whose analysts lose patience at once."""
-    monkeypatch.setattr(query_turns, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(query_runner, "_PATIENCE_S", 0.0)
     return StoreFiles(prefix=tmp_path / "store")
 
 

@@ -24,9 +24,8 @@ from sql.engine.child_process import child_of
 from sql.engine.store_files import StoreFiles
 from sql.lake import compaction_process
 from sql.lake.compaction import ChainBounds, CompactionProgress, CompactionRequest, compact
-from sql.lake.compaction_lock import without_compaction
 from sql.lake.compaction_runner import run_compaction
-from sql.lake.find_place import message_of, place_of
+from sql.lake.find_place import message_of, place_of, without_compaction
 from sql.lake.lake_file import Lake
 from tests.harness.lake.serving_files import (
     Onlooker,
@@ -92,7 +91,7 @@ STARTER = """
 import sys
 from pathlib import Path
 from sql.lake.compaction import ChainBounds, CompactionRequest
-from sql.lake.compaction_lock import without_compaction
+from sql.lake.find_place import without_compaction
 from sql.lake.compaction_runner import run_compaction
 request = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 run_compaction(Path(sys.argv[1]), request, progress=lambda _: print("under way", flush=True))

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, append_transfers
-from sql.lake.chain_facts import copy_facts
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.lake_size import measure_lake
-from sql.lake.lake_upkeep import clean, merge_small_files
-from sql.lake.mover import close_batch, move_closed
-from sql.lake.retention import (
+from sql.lake.lake_upkeep import (
     DataFile,
     apply_budget,
+    clean,
     drop_old_trades,
     last_block_to_drop,
     list_files,
+    merge_small_files,
 )
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.serving_files import Event, Onlooker, many_events, write_batch
+from sql.lake.mover import close_batch, copy_facts, move_closed
 
 PIECES = 10
 DAY_S = 86_400

@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sql.engine.store import Store
-from sql.tokens import due_counts
-from sql.tokens.due_counts import DueCounts, count_due
-from sql.tokens.task_queue import put_task, take_tasks
+from sql.tokens import task_queue
+from sql.tokens.task_queue import DueCounts, count_due, put_task, take_tasks
 from sql.tokens.tokens import track_tokens
 from tests.harness.examples import one_in
 from tests.harness.store.empty_files import NewStore
@@ -51,7 +50,7 @@ def test_they_are_those_of_a_list(
 
 
 def test_they_are_bounded(temporary_store: NewStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(due_counts, "COUNTED_AT_MOST", 3)
+    monkeypatch.setattr(task_queue, "COUNTED_AT_MOST", 3)
     with temporary_store() as store:
         put_due(store, [NOW_S - 5] * 10)
         assert count_due(store, "history", chain_id=1, now_s=NOW_S).minute == 3

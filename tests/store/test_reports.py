@@ -16,8 +16,7 @@ from core.report.rows import RefusalRow
 from sql.engine.columns import decode
 from sql.engine.store import FileStore, Store
 from sql.engine.table_rows import CreatorRow, FindingRow
-from sql.reports.finding_rows import from_rows
-from sql.reports.report_tables import MOST_POOLS_IN_TABLE, read_refusal, read_report
+from sql.reports.report_tables import MOST_POOLS_IN_TABLE, from_rows, read_refusal, read_report
 from sql.tokens.creator_tables import write_creator
 from sql.tokens.task_queue import NEW_WORTH
 from sql.tokens.tokens import read_token, track_tokens

@@ -19,7 +19,7 @@ from config.store_address import FileAddress, PostgresAddress
 from core.errors import UpstreamError
 from core.evm.primitives import BlockRef
 from indexer.stored_tip import read_tip
-from sql.chain.chain_progress import ChainCounts, read_counts
+from sql.chain.blocks import ChainCounts, read_counts
 from sql.engine.fleet_database import opened_registry
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles

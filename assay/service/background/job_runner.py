@@ -16,7 +16,6 @@ from assay.service.background.job_work import JobPlace, JobWork
 from config.job_definition import JobInvalidError
 from core.errors import AssayError, StoreError
 from sql.engine.store_files import StoreFiles
-from sql.jobs.job_lock import running_jobs
 from sql.jobs.job_runs import (
     JobRun,
     RunOutcome,
@@ -24,6 +23,7 @@ from sql.jobs.job_runs import (
     finish_run,
     list_unfinished_runs,
     release_run,
+    running_jobs,
     take_up_run,
 )
 from sql.jobs.job_table import Job, list_due_jobs, list_jobs

@@ -11,8 +11,7 @@ from prometheus_client.registry import Collector
 from config.chains import Chain
 from core.errors import StoreError
 from sql.engine.store import Store
-from sql.tokens.due_counts import COUNTED_AT_MOST, count_due
-from sql.tokens.task_queue import TaskKind
+from sql.tokens.task_queue import COUNTED_AT_MOST, TaskKind, count_due
 
 
 class QueueCollector(Collector):

@@ -17,7 +17,7 @@ from sql.engine.database_layout import DatabaseLayout
 from sql.engine.fleet_database import make_local_folder
 from sql.engine.postgres.connection_limits import ConnectionLimits
 from sql.engine.postgres.fenced_database import FencedDatabase
-from sql.engine.postgres.leases import LeaseTerm
+from sql.engine.postgres.leases import LeaseTerm, held_lease
 from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.postgres.postgres_url import shown_url
 from sql.engine.statements import Engine, Queries
@@ -25,7 +25,6 @@ from sql.engine.store import SERVING, Store
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import ducklake_path, extension_path, sql_text
 from sql.lake.lake_place import LakePlace, StreamingDatabase, Turn
-from sql.lake.postgres.held_lease import held_lease
 from sql.lake.postgres.lake_catalogue import (
     LakeCatalogue,
     fence_catalogue,

@@ -16,8 +16,7 @@ from indexer.backfill import backfill
 from indexer.decode.swap_events import SWAP_TOPICS
 from indexer.maintenance import keep_up
 from indexer.transfer_history import Histories
-from sql.chain.blocks import insert_blocks
-from sql.chain.chain_progress import read_counts
+from sql.chain.blocks import insert_blocks, read_counts
 from sql.chain.pool_tables import insert_pools
 from sql.chain.trade_tables import insert_trades, newest_trades
 from sql.engine.store import Store
