@@ -1,4 +1,4 @@
-"""Rollback of ingested data after a reorg: costs as much as was stored from there on, no more."""
+"""Rollback of ingested data after a reorg, at a cost proportional to the removed data."""
 
 from collections.abc import Iterable
 
@@ -45,11 +45,10 @@ class _Reasons(msgspec.Struct, frozen=True, kw_only=True):
 def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     """Roll back everything stored from the blocks from `number` on.
 
-    Deletes pools, launches, transfers, trades, events of liquidity, undecoded logs and blocks; also
+    Deletes pools, launches, transfers, trades, liquidity events, undecoded logs and blocks; also
     tokens left without pool and launch, with their reports, unless they were requested or have
-    final transfers. Of those blocks reports, observations and what was counted of accuracy are
-    taken back. Coverage and checkpoints end right below `number`. Raises StoreError for blocks that
-    were finalized.
+    final transfers. Reverts history, observations and accuracy counts of those blocks. Coverage and
+    checkpoints end right below `number`. Raises StoreError for finalized blocks.
     """
     final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
     if final is not None and number <= final.number:
@@ -92,7 +91,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
 
 
 def _review_tokens(tx: Transaction, *, chain_id: int, addresses: Iterable[Address]) -> None:
-    """Set anew why each of these tokens is tracked, or delete it where there is no reason left."""
+    """Update the reason why each of these tokens is tracked, or delete it without one."""
     for address in dict.fromkeys(addresses):
         reasons = tx.fetch_one(
             "tokens/find_reasons", _Reasons, chain_id=chain_id, address=blob(address)

@@ -1,4 +1,4 @@
-"""Events of a token's first minutes, as a backtest reads them from a store."""
+"""Events of a token's first minutes, for backtests."""
 
 import msgspec
 
@@ -6,12 +6,12 @@ from core.evm.primitives import Address, HexBytes
 
 
 class FirstTrade(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool whose first trade is in the range asked for."""
+    """A pool whose first trade is in the requested range."""
 
     pool: HexBytes
     """Its address, or its id where one contract holds many."""
     holder: Address
-    """Who holds the pool's tokens: the pool, or that contract."""
+    """Holder of the pool's tokens: the pool, or the contract that holds many."""
     token: Address
     """The side that is no anchor."""
     first_block: int
@@ -20,16 +20,16 @@ class FirstTrade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchTrade(msgspec.Struct, frozen=True, kw_only=True):
-    """One trade in the pool, as the pool's event tells it."""
+    """One trade in the pool, from the pool's event."""
 
     block_number: int
     log_index: int
     time_s: int
     """Of the block, Unix seconds."""
     token_in_raw: float
-    """What came into the pool, in smallest units; negative: what went out."""
+    """Amount into the pool in smallest units; negative: out of it."""
     quote_in_raw: float
-    """The same of the quote token."""
+    """The same for the quote token."""
 
 
 class LaunchTransfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class LaunchTransfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """What the store has of a launch, both in order of the chain."""
+    """Stored events of a launch, both in chain order."""
 
     trades: list[LaunchTrade]
     transfers: list[LaunchTransfer]

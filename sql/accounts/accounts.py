@@ -35,7 +35,7 @@ class AccountKey(KeyRow, frozen=True, kw_only=True):
     """One API key of an account."""
 
     prefix: str
-    """The beginning of the key, as much of it as may be displayed."""
+    """The beginning of the key that may be displayed."""
 
     def is_live(self, now_s: float) -> bool:
         """True if neither revoked nor past its deadline."""
@@ -177,7 +177,7 @@ class Accounts:
         return self._ledger.usages([key.key_id for key in keys], now_s)
 
     def revoke(self, account_id: int, key_id: int, now_s: float) -> bool:
-        """Revoke one of the account's keys at once. Return False if it has no such live key."""
+        """Revoke one of the account's keys immediately. False: it has no such live key."""
         with self._ledger.database.transaction() as write:
             ended = write.fetch(
                 "revoke_account_key",

@@ -47,8 +47,7 @@ class NewKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlreadyIssued(msgspec.Struct, frozen=True, kw_only=True):
-    """Result: the network has a trial key that has not expired, whether its calls are used up or
-    not."""
+    """Result: the network has a trial key that has not expired, even if its calls are used up."""
 
 
 class TrialEnded(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +110,7 @@ def digest_of(plaintext: str) -> str:
 
 
 class Ledger:
-    """One open ledger. Thread-safe; several processes may have the same one open.
+    """One open ledger. Thread-safe; several processes may have it open.
 
     Every call raises StoreError when it cannot be read or written, or is locked by another process
     for longer than a bounded wait. Times are Unix seconds; a fraction is dropped.
@@ -123,13 +122,13 @@ class Ledger:
 
     @property
     def database(self) -> Database:
-        """Return what holds the ledger, for the other tables in it."""
+        """Return the ledger's database, for its other tables."""
         return self._database
 
     @property
     def key_revision(self) -> int:
-        """Return the last known key revision: it changes at once on changes by this object, on the
-        next read for others."""
+        """Return the last known key revision: it changes immediately on changes by this object, on
+        the next read for others."""
         return self._key_revision
 
     def read_key_revision(self) -> int:
@@ -145,9 +144,9 @@ class Ledger:
 
     @classmethod
     def of_store(cls, address: StoreAddress) -> "Ledger":
-        """Open the ledger that belongs to a store: the file beside it, or in the same database.
+        """Open the ledger that belongs to a store: a separate file, or in the same database.
 
-        Raises StoreError, and MissingExtraError for one in PostgreSQL.
+        Raises StoreError, and MissingExtraError if the driver of PostgreSQL is missing.
         """
         if isinstance(address, FileAddress):
             return cls.open(address.ledger)
@@ -160,7 +159,7 @@ class Ledger:
     def create_key(
         self, plan: Plan, label: str, now_s: float, *, is_operator: bool = False
     ) -> NewKey:
-        """Create a key; it expires as its plan says. `is_operator`: it may manage jobs."""
+        """Create a key that expires according to its plan. `is_operator`: it may manage jobs."""
         with self._database.transaction() as write:
             return _create(write, _LIVE, plan, label, int(now_s), is_operator=is_operator)
 
@@ -179,7 +178,7 @@ class Ledger:
         return self._database.fetch("list_keys", KeyRow)
 
     def ended_of(self, key_ids: Iterable[int], now_s: float) -> set[int]:
-        """Return those of the keys that are revoked or past their end, or that never were."""
+        """Return the keys of these that are revoked, expired or unknown."""
         live = {
             key.key_id
             for key in self.list_keys()
@@ -188,15 +187,14 @@ class Ledger:
         return set(key_ids) - live
 
     def revoke(self, key_id: int, now_s: float) -> bool:
-        """Revoke a key at once. Return False if there is no such key, or it was revoked before."""
+        """Revoke a key immediately. False: there is no such key, or it was revoked before."""
         with self._database.transaction() as write:
             ended = write.fetch("revoke_key", KeyRow, key_id=key_id, revoked_at_s=int(now_s))
         self.read_key_revision()
         return bool(ended)
 
     def set_operator(self, key_id: int, now_s: float, *, is_operator: bool) -> bool:
-        """Make a live key an operator's, or an ordinary one. Return False if there is no such live
-        key."""
+        """Make a live key an operator's, or an ordinary one. False: there is no such live key."""
         with self._database.transaction() as write:
             changed = write.fetch(
                 "set_operator",
@@ -227,8 +225,8 @@ class Ledger:
         """Count all of these calls or, if it raises, none. Return the usage of their keys, by key
         id.
 
-        Runs two statements with one row each, however many calls there are: between rows a thread
-        releases the interpreter, and under full load it does not get it back soon.
+        Runs two statements with one row each: between rows a thread releases the interpreter, and
+        under full load it does not get it back soon.
         """
         with self._database.transaction() as write:
             _add(write, batch)
@@ -265,11 +263,10 @@ class Ledger:
             return new
 
     def note_attempt(self, network: str, now_s: float, *, per_hour: int) -> int:
-        """Count one attempt to get a trial key. Return 0 if admitted, else seconds until the next
-        one is.
+        """Count one attempt to get a trial key. Return 0 if admitted, else the seconds to wait.
 
-        Attempts are counted per whole minute, each minute's count capped at what matters: a flood
-        takes no more than sixty rows, and hardly a write.
+        Attempts are counted per whole minute, with a cap on each count: a flood takes at most sixty
+        rows, and hardly a write.
         """
         minute = int(now_s) // _MINUTE_S
         forgotten = minute - _ATTEMPT_MINUTES
@@ -282,7 +279,7 @@ class Ledger:
         left = per_hour
         for row in rows:
             left -= row.attempts
-            if left <= 0:  # with this minute in the hour, one more attempt is one too many
+            if left <= 0:  # while this minute counts, one more attempt exceeds the limit
                 return (row.minute + _ATTEMPT_MINUTES) * _MINUTE_S - int(now_s)
         raise AssertionError
 

@@ -1,4 +1,4 @@
-"""The folder of a back-up: under another name until all of it is on disk."""
+"""Folder of a back-up, under a temporary name until all of it is on disk."""
 
 import shutil
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ _UNFINISHED = ".unfinished"
 
 @contextmanager
 def unfinished_folder(into: Path) -> Iterator[Path]:
-    """Yield a new folder for the files of a back-up that is to be `into`.
+    """Yield a temporary folder for the files of the back-up `into`.
 
-    Of a back-up that was ended nothing is left. Raises StoreError where `into` is there already,
-    and for an OSError in the block.
+    An interrupted back-up is removed. Raises StoreError if `into` exists, and for an OSError in the
+    block.
     """
     if into.exists():
         raise StoreError(path=str(into), reason="is there already; name a folder that is not")
@@ -33,7 +33,7 @@ def unfinished_folder(into: Path) -> Iterator[Path]:
 
 
 def finish_folder(unfinished: Path, into: Path, manifest: Manifest) -> None:
-    """Write the manifest, put all files on disk, give the folder its name. Raises OSError."""
+    """Write the manifest, sync all files to disk, and rename the folder. Raises OSError."""
     written = unfinished / MANIFEST
     written.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
     put_on_disk((written, *(unfinished / file.path for file in manifest.files)))

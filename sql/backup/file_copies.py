@@ -1,6 +1,6 @@
-"""Copies of a lake's Parquet files, out of its place and into it: a folder or an object store.
+"""Copies of a lake's Parquet files, from and to a folder or an object store.
 
-A file that is part of a lake is never written again, so one with the same content is the same.
+A lake's files never change, so a file with the same content is the same.
 """
 
 import os
@@ -22,11 +22,11 @@ from sql.lake.lake_place import LakePlace
 
 _UNFINISHED: Final = ".unfinished"
 _MEMORY_MB: Final = 1_000
-"""A file is in memory, at times twice: files have at most 160 MB but for a few rows."""
+"""A file of about 160 MB may be in memory twice."""
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file that is never written again a second place. Raises OSError."""
+    """Link or copy a file that never changes. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)
@@ -43,18 +43,18 @@ class LakeCopies(ABC):
 
     @abstractmethod
     def fetch_file(self, name: str, into: Path) -> None:
-        """Copy a file to a path where there is none. Raises StoreError, OSError."""
+        """Copy a file to a new path. Raises StoreError, OSError."""
 
     @abstractmethod
     def put_file(self, source: Path, name: str) -> None:
-        """Bring a file to the lake's place, and to the disk.
+        """Copy a file to the lake's place, and sync it to disk.
 
-        One with the same content stays. Raises StoreError where there is another, and OSError.
+        A file with the same content stays. Raises StoreError if there is another one, and OSError.
         """
 
 
 class FolderCopies(LakeCopies):
-    """Of a lake in a folder."""
+    """Files of a lake in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -69,7 +69,7 @@ class FolderCopies(LakeCopies):
         link_or_copy(self._folder / name, into)
 
     def put_file(self, source: Path, name: str) -> None:
-        """Link a file, or copy it; it has its name once it is whole."""
+        """Link a file, or copy it; it gets its name once it is complete."""
         target = self._folder / name
         if target.exists():
             if sha256_of(target) != sha256_of(source):
@@ -84,7 +84,7 @@ class FolderCopies(LakeCopies):
 
 
 class BucketCopies(LakeCopies):
-    """Of a lake in an object store, by DuckDB, which has the keys."""
+    """Files of a lake in an object store, through DuckDB, which has the keys."""
 
     def __init__(self, place: LakePlace, connection: duckdb.DuckDBPyConnection) -> None:
         self._place = place
@@ -104,7 +104,7 @@ class BucketCopies(LakeCopies):
         self._copy(self._url(name), str(into))
 
     def put_file(self, source: Path, name: str) -> None:
-        """Upload a file; an object is there once it is whole."""
+        """Upload a file; an object appears once it is complete."""
         url = self._url(name)
         if name in self._there:
             query = f"select sha256(content) from read_blob({sql_text(url)})"  # noqa: S608 - a literal
@@ -124,7 +124,7 @@ class BucketCopies(LakeCopies):
         try:
             return self._connection.execute(statement).fetchall()
         except duckdb.Error as error:
-            # Their words may repeat a key.
+            # The original message may repeat a key.
             reason = self._place.masked(str(error))
             raise StoreError(path=self._place.name, reason=reason) from None
 

@@ -1,8 +1,7 @@
 """Back-up of a store that is in use: serving state, lake and ledger of one moment.
 
-Nothing waits for it but compaction and back-fills: compaction for all of it, as it is what deletes
-Parquet files; a back-fill while the two SQLite files are copied, so that what the lake and the
-serving state say of it is of one moment. Following and the API go on.
+Compaction waits for the whole back-up, because it deletes Parquet files. Back-fills wait while the
+two SQLite files are copied, so that lake and serving state agree. The follower and the API go on.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,10 +25,10 @@ from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import place_of, without_compaction
 
 COMPACTION_WITHIN_S = 600.0
-"""A round of compaction is waited for so long."""
+"""Seconds to wait for a round of compaction."""
 
 Progress = Callable[[str, int, int], None]
-"""Receives what is being copied, and bytes done and in all."""
+"""Receives the current part, and its copied and total bytes."""
 
 
 def make_backup(
@@ -41,10 +40,10 @@ def make_backup(
     progress: Progress = lambda *_: None,
     within_s: float = COMPACTION_WITHIN_S,
 ) -> Manifest:
-    """Copy a store to a new folder; the folder is there once the back-up is complete.
+    """Copy a store to a new folder; the folder appears once the back-up is complete.
 
-    Parquet files are linked where the folder is on the same file system: nobody writes them again.
-    `within_s`: how long to wait for a compaction under way. Raises StoreError.
+    Parquet files, which never change, are linked if the folder is on the same file system.
+    `within_s`: seconds to wait for a running compaction. Raises StoreError.
     """
     if not files.serving.exists():
         raise StoreError(path=str(files.serving), reason="there is no such store")

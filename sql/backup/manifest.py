@@ -1,4 +1,4 @@
-"""What a back-up consists of: written last, so that a folder without it is no back-up."""
+"""Manifest of a back-up: written last, so a folder without it is no back-up."""
 
 import hashlib
 from pathlib import Path
@@ -18,7 +18,7 @@ SERVING, LAKE, LAKE_DATA, LEDGER = "serving.sqlite", "lake.sqlite", "lake", "led
 """Names in a back-up."""
 
 DUMP = "database.dump"
-"""Name of what pg_dump has written, in its own format."""
+"""Name of pg_dump's output, in its custom format."""
 
 _AT_ONCE = 1 << 20
 
@@ -27,19 +27,19 @@ class BackedUpFile(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a back-up."""
 
     path: str
-    """Below the back-up's folder, with slashes."""
+    """Path below the back-up's folder, with slashes."""
     bytes: int
     sha256: str | None = None
-    """None: not computed. Of a store in files, Parquet files are linked where that can be done."""
+    """None: not computed, as for Parquet files of a store in files, which may be links."""
 
 
 class DumpedDatabase(msgspec.Struct, frozen=True, kw_only=True):
     """The database of a back-up."""
 
     schema: str
-    """Of the tables of serving state and ledger."""
+    """Schema of the tables of serving state and ledger."""
     lake_schema: str | None
-    """Of the lake's catalogue. None: there was no lake."""
+    """Schema of the lake's catalogue. None: there was no lake."""
     server: str
     """Version of the server."""
 
@@ -52,11 +52,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds."""
     files: tuple[BackedUpFile, ...]
     database: DumpedDatabase | None = None
-    """None: of a store in files."""
+    """None: the store is in files."""
 
     @property
     def bytes(self) -> int:
-        """Return the bytes of all files."""
+        """Return the total size of all files."""
         return sum(file.bytes for file in self.files)
 
 
@@ -70,9 +70,9 @@ def sha256_of(path: Path) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a back-up, whose files are all there and as long as they were.
+    """Return the manifest of a back-up after a check of its files' presence and sizes.
 
-    Raises StoreError where something is missing, cut short or changed.
+    Raises StoreError if a file is missing, truncated or changed.
     """
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)

@@ -1,4 +1,4 @@
-"""Puts a back-up back as a store."""
+"""Restoring of a store from a back-up."""
 
 import os
 import shutil
@@ -29,10 +29,10 @@ def restore_backup(
     *,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Manifest:
-    """Make a store of a back-up, where there is none; `progress`: bytes done and in all.
+    """Create a store from a back-up; `progress` receives copied and total bytes.
 
-    Nothing is overwritten. The serving state is put last, so a store that was not restored to its
-    end is none. The back-up stays as it is. Raises StoreError.
+    Overwrites nothing. The serving state is restored last, so an incomplete store cannot be opened.
+    The back-up is not changed. Raises StoreError.
     """
     manifest = read_manifest(folder)
     if manifest.database is not None:
@@ -67,7 +67,7 @@ def _order(path: str) -> tuple[int, str]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a SQLite file, for its owner only; it is there once it is whole."""
+    """Copy a SQLite file, for its owner only; it appears once it is complete."""
     unfinished = target.with_name(target.name + _UNFINISHED)
     descriptor = os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     with source.open("rb") as reader, os.fdopen(descriptor, "wb") as writer:

@@ -1,4 +1,4 @@
-"""Consistent copy of a SQLite file that others write meanwhile."""
+"""Consistent copy of a SQLite file that is being written."""
 
 import os
 import sqlite3
@@ -17,8 +17,8 @@ def copy_sqlite(
 ) -> None:
     """Copy one state of a file, and check the copy. Writers go on.
 
-    `progress`: bytes done and in all. The read transaction keeps the state that is copied: without
-    it the copy would begin anew with every commit of somebody else. Raises StoreError.
+    `progress` receives copied and total bytes. A read transaction pins the copied state: without
+    it the copy would restart with every commit of another process. Raises StoreError.
     """
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -37,7 +37,7 @@ def copy_sqlite(
                 ),
                 sleep=0,
             )
-            # As one file, without a log beside it.
+            # As one file, without a write-ahead log.
             writer.execute("pragma journal_mode = delete")
             found = writer.execute("pragma quick_check(1)").fetchone()[0]
     except (sqlite3.Error, OSError) as error:

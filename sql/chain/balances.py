@@ -1,8 +1,8 @@
-"""Exact balances by all final transfers, and the largest holders of a token.
+"""Exact balances from all final transfers, and the largest holders of a token.
 
-A balance is what came minus what went, so it is negative where older transfers are missing. A token
-with many owners has a list of its largest balances and a bound that no other balance exceeds: its
-top holders are found without reading the others, and proved to be the top holders.
+A balance is the sum of incoming minus outgoing amounts, so it is negative if older transfers are
+missing. A token with many owners has a list of its largest balances and a bound that no other
+balance exceeds: its top holders are found, and proved to be the top, without reading the others.
 """
 
 import heapq
@@ -19,7 +19,8 @@ from sql.engine.store import Readable, Store
 from sql.tokens.tokens import read_token
 
 MANY_OWNERS = 5_000
-"""Owners above which the largest balances are listed; below, all are read in a few milliseconds."""
+"""Number of owners above which the largest balances are listed; below, all are read in a few
+milliseconds."""
 
 _LISTED = 1_000
 _MOST_LISTED = 2_000
@@ -42,20 +43,21 @@ class Holdings(msgspec.Struct, frozen=True, kw_only=True):
     top: tuple[Holding, ...] = ()
     """Balances above 0, largest first."""
     held_raw: int = 0
-    """Sum of all positive balances but the zero address's. Exceeds 256 bits where a token emits
+    """Sum of all positive balances except the zero address's. Exceeds 256 bits if a token emits
     made-up amounts."""
     is_overdrawn: bool = False
-    """True if some address sent more than it received: older transfers are missing, or never
+    """True if an address sent more than it received: older transfers are missing, or never
     existed."""
 
 
 class _Total(msgspec.Struct, kw_only=True):
-    """All balances of a token together."""
+    """Totals over all balances of a token."""
 
     token_id: int
     owners: int = 0
     overdrawn: int = 0
-    held: bytes = b""
+    positive: bytes = b""
+    """Sum of all positive balances."""
     bound: bytes | None = None
 
 
@@ -70,10 +72,10 @@ class BalanceWriter:
         self._tx = tx
 
     def add(self, by_token: Mapping[int, Mapping[bytes, int]]) -> None:
-        """Add to the balances of tokens, by id and by the owner's 20 bytes. A balance of zero is
-        not kept.
+        """Add to the balances of tokens, by id and by the owner's 20 bytes. Balances of zero are
+        deleted.
 
-        All tokens at once: a database on another machine takes its time for each question.
+        Takes all tokens in one call: each round trip to a remote database costs time.
         """
         token_ids = sorted(by_token)
         owners = {
@@ -92,7 +94,7 @@ class BalanceWriter:
         self._tx.execute_many(
             "balances/put_total",
             (
-                (total.token_id, total.owners, total.overdrawn, total.held, total.bound)
+                (total.token_id, total.owners, total.overdrawn, total.positive, total.bound)
                 for total in totals.values()
             ),
         )
@@ -111,14 +113,14 @@ class BalanceWriter:
         )
 
     def _list_largest(self, total: _Total, changed: Mapping[bytes, int]) -> None:
-        """Keep the list of a token with many owners: who ranks before the bound, and the bound."""
+        """Update the list of a token with many owners: the owners ranked above the bound."""
         token_id = total.token_id
         if total.bound is None:
             if total.owners > MANY_OWNERS:
                 self._list_anew(total, _balances(self._tx, token_id))
             return
         last = _rank(_read_bound(total.bound))
-        # A balance of zero is none, even where the bound is negative.
+        # A balance of zero is not listed, even if the bound is negative.
         enter = [item for item in changed.items() if item[1] and _rank(item) <= last]
         leave = [item[0] for item in changed.items() if not item[1] or _rank(item) > last]
         self._tx.execute_many(
@@ -132,12 +134,12 @@ class BalanceWriter:
             self._list_anew(total, _balances(self._tx, token_id))
 
     def _list_anew(self, total: _Total, balances: Mapping[bytes, int]) -> None:
-        """List the largest of these balances, which contain all before the present bound."""
+        """List the largest of these balances, which include all above the current bound."""
         token_id = total.token_id
         top = heapq.nsmallest(_LISTED, balances.items(), key=_rank)
         self._tx.execute("balances/delete_all_largest", token_id=token_id)
         if len(top) < _LISTED:
-            total.bound = None  # few owners are left: all are read
+            total.bound = None  # few owners are left, so all are read
             return
         owner, value = top[-1]
         total.bound = owner + to_blob(value)
@@ -149,11 +151,11 @@ class BalanceWriter:
 def top_holders(
     store: Readable, *, chain_id: int, token: Address, at_most: int
 ) -> tuple[Holding, ...]:
-    """Return the largest balances above 0 by the stored transfers, largest first; none when the
+    """Return the largest balances above 0 from the stored transfers, largest first; none if the
     token is not tracked.
 
-    These are candidates to be verified on chain: stored transfers may start after the token did,
-    and a token may change balances without a transfer.
+    These are candidates to verify on chain: stored transfers may start after the token, and a token
+    may change balances without a transfer.
     """
     if isinstance(store, Store):
         with store.snapshot() as reader:
@@ -170,10 +172,10 @@ def top_holders(
 
 
 def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> Holdings:
-    """Return the largest holders, and what all balances add up to; nothing when the token is not
+    """Return the largest holders, and the totals over all balances; empty if the token is not
     tracked.
 
-    Reads the balance of every owner that the transfers touched which are not final yet.
+    Reads the balance of every owner in a transfer that is not final yet.
     """
     if isinstance(store, Store):
         with store.snapshot() as reader:
@@ -183,16 +185,16 @@ def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) 
         return Holdings()
     token_id = tracked.token_id
     total = _total(store, token_id)
-    held, overdrawn = from_blob(total.held), total.overdrawn
+    positive_raw, overdrawn = from_blob(total.positive), total.overdrawn
     changes = recent_changes(store, token_id=token_id)
     touched = [owner for owner, change in changes.items() if change and owner != _NOBODY]
     for owner, before in _balances_of(store, {token_id: touched})[token_id].items():
         after = before + changes[owner]
-        held += max(after, 0) - max(before, 0)
+        positive_raw += max(after, 0) - max(before, 0)
         overdrawn += (after < 0) - (before < 0)
     return Holdings(
         top=top_holders(store, chain_id=chain_id, token=token, at_most=at_most),
-        held_raw=held,
+        held_raw=positive_raw,
         is_overdrawn=overdrawn > 0,
     )
 
@@ -200,29 +202,29 @@ def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) 
 def _top(
     store: Reader, total: _Total, changes: Mapping[bytes, int], at_most: int
 ) -> list[tuple[bytes, int]]:
-    """Return the largest positive balances, largest first, owners of equal ones in order.
+    """Return the largest positive balances, largest first, equal ones in order of owner.
 
-    `changes`: what transfers that are not final yet add to owners' balances.
+    `changes`: changes of balances by transfers that are not final yet.
     """
     if total.bound is not None:
         bound = _read_bound(total.bound)
-        # Who has no balance has more than a negative bound, and is not listed.
+        # An owner without a balance is above a negative bound, and is not listed.
         found = _top_of_listed(store, total.token_id, changes, at_most, max(bound[1], 0))
-        # Who is neither listed nor touched ranks after the bound.
+        # An owner that is neither listed nor changed ranks below the bound.
         if len(found) == at_most and _rank(found[-1]) <= _rank(bound):
             return found
-    everybody = _balances(store, total.token_id)
+    all_balances = _balances(store, total.token_id)
     for owner, change in changes.items():
-        everybody[owner] = everybody.get(owner, 0) + change
-    return _ranked(everybody, at_most)
+        all_balances[owner] = all_balances.get(owner, 0) + change
+    return _ranked(all_balances, at_most)
 
 
 def _top_of_listed(
     store: Reader, token_id: int, changes: Mapping[bytes, int], at_most: int, most: int
 ) -> list[tuple[bytes, int]]:
-    """Return the largest of the listed balances and of those that may have come to exceed them.
+    """Return the largest of the listed balances and of the changed ones that may exceed them.
 
-    `most`: no balance that is not listed was above it.
+    `most`: upper bound of the balances that are not listed.
     """
     known = {
         owner: value + changes.get(owner, 0) for owner, value in _largest(store, token_id).items()
@@ -246,15 +248,15 @@ def _total(reader: Reader, token_id: int) -> _Total:
 def _totals(reader: Reader, token_ids: Sequence[int]) -> dict[int, _Total]:
     found = reader.fetch_each("balances/find_total", [(token_id,) for token_id in token_ids])
     totals = {token_id: _Total(token_id=token_id) for token_id in token_ids}
-    for ((token_id, owners, overdrawn, held, bound),) in filter(None, found):
+    for ((token_id, owners, overdrawn, positive, bound),) in filter(None, found):
         totals[token_id] = _Total(
-            token_id=token_id, owners=owners, overdrawn=overdrawn, held=held, bound=bound
+            token_id=token_id, owners=owners, overdrawn=overdrawn, positive=positive, bound=bound
         )
     return totals
 
 
 def _rank(item: tuple[bytes, int]) -> tuple[int, bytes]:
-    """Return the key by which owners and their balances are ranked: no two have the same rank."""
+    """Return the rank of an owner by balance; ranks are unique."""
     owner, value = item
     return -value, owner
 
@@ -276,24 +278,24 @@ def _key(token_id: int, owner: bytes) -> bytes:
 def _add_to(
     total: _Total, changes: Mapping[bytes, int], before: Mapping[bytes, int]
 ) -> dict[bytes, int]:
-    """Return the new balances of the owners in `before`, and count them into the token's total."""
-    held = from_blob(total.held)
+    """Return the new balances of the owners in `before`, and update the token's total."""
+    positive_raw = from_blob(total.positive)
     changed = {}
     for owner, balance in before.items():
         after = balance + changes[owner]
         changed[owner] = after
         total.owners += (after != 0) - (balance != 0)
         if owner != _NOBODY:
-            held += max(after, 0) - max(balance, 0)
+            positive_raw += max(after, 0) - max(balance, 0)
             total.overdrawn += (after < 0) - (balance < 0)
-    total.held = to_blob(held)
+    total.positive = to_blob(positive_raw)
     return changed
 
 
 def _balances_of(
     reader: Reader, owners: Mapping[int, Sequence[bytes]]
 ) -> dict[int, dict[bytes, int]]:
-    """Return the balances of these owners of tokens, in the same order; 0 of who has none."""
+    """Return the balances of these owners of tokens, in the same order; 0 without a balance."""
     places = [(token_id, owner) for token_id, own in owners.items() for owner in own]
     found = reader.fetch_each("balances/find_balance", [(_key(*place),) for place in places])
     balances: dict[int, dict[bytes, int]] = {token_id: {} for token_id in owners}

@@ -1,4 +1,4 @@
-"""Recent blocks, and checkpoints of ingestion streams."""
+"""Recent blocks, checkpoints of ingestion streams, and counts of progress."""
 
 import time
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from sql.engine.table_rows import BlockRow, CheckpointRow
 _HIGHEST = 2**63 - 1
 
 BACKFILL = "backfill:"
-"""Begins the names of the streams of back-fills."""
+"""Prefix of the names of back-fill streams."""
 
 FINAL = "final"
-"""Stream of finalization: rows up to its checkpoint are in the balances, or will be, for good."""
+"""Stream of finalization: rows up to its checkpoint are permanently in the balances, or will be."""
 
 
 class _Floor(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ def list_blocks(
 
 
 def find_block_from(store: Readable, *, chain_id: int, number: int) -> BlockRow | None:
-    """Return the lowest block of the window from a number on. None: all that are held are lower."""
+    """Return the lowest block of the window from a number on. None: all are lower."""
     return store.fetch_one("blocks/find_from", BlockRow, chain_id=chain_id, number=number)
 
 
@@ -68,13 +68,13 @@ def prune_blocks(tx: Transaction, *, chain_id: int, below: int) -> None:
 
 
 def read_floor(store: Readable, *, chain_id: int) -> int | None:
-    """Return the lowest block that following may unwind. None: it has not stored any."""
+    """Return the lowest block that the follower may unwind. None: it has not stored any."""
     found = store.fetch_one("blocks/find_floor", _Floor, chain_id=chain_id)
     return None if found is None else found.number
 
 
 def raise_floor(tx: Transaction, *, chain_id: int, number: int) -> None:
-    """Record that following unwinds no block below a number; a higher one is kept."""
+    """Record that the follower unwinds no block below a number; a higher one is kept."""
     tx.execute("blocks/raise_floor", chain_id=chain_id, number=number)
 
 

@@ -1,8 +1,8 @@
-"""Transfers of old blocks, each stored once: rows that became final are not where they could be
-found again, so it is known of each token which of its blocks are stored.
+"""Spans of old blocks whose transfers are stored, so that each transfer is stored once.
 
-Complete transfers reach from a block to the head; back-fills store spans below. A span of a token
-belongs to one back-fill, which goes from block to block, so it has two ends however long it is.
+Final rows leave their table, so duplicates could not be found there. Complete transfers reach from
+a block to the head; back-fills store spans below. A span of a token belongs to one back-fill, which
+proceeds block by block, so two ends describe it.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ class FilledSpan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FillRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The piece of a back-fill that rows come from, ends included."""
+    """The chunk of a back-fill that rows come from, ends included."""
 
     stream: str
     first: int
@@ -56,7 +56,7 @@ def insert_old_transfers(
 
 
 def note_filled(tx: Transaction, token_ids: Iterable[int], run: FillRun) -> None:
-    """Note that a piece's transfers of these tokens are stored, ids repeated or not."""
+    """Record that a chunk's transfers of these tokens are stored. Ids may repeat."""
     tx.execute_many(
         "filled/put_span",
         ((run.stream, run.first, run.last, token_id) for token_id in dict.fromkeys(token_ids)),
@@ -68,7 +68,7 @@ def _stored_spans(
 ) -> list[FilledSpan]:
     """Return the blocks whose transfers of the token are stored, and may have left their table.
 
-    Of those that following has stored, the final ones: the others are in the table still.
+    Of the follower's blocks only the final ones: the others are still in the table.
     """
     spans = tx.fetch(
         "filled/list_of_token", FilledSpan, chain_id=token.chain_id, token_id=token.token_id

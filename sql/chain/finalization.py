@@ -1,7 +1,7 @@
-"""Finalization: rows that no reorg can take away go into the balances, and wait for the lake.
+"""Finalization: rows beyond the reach of reorgs are added to the balances and queued for the lake.
 
-Done in small steps, each one transaction: whatever step the process ends in, every transfer is in
-the balances once or waits to be added, never both.
+Runs in small steps of one transaction each: wherever the process ends, every transfer is either in
+the balances or still to be added.
 """
 
 from collections import defaultdict
@@ -19,8 +19,8 @@ from sql.engine.store import Store
 from sql.engine.table_rows import CheckpointRow
 
 STEP_ROWS = 250
-"""Rows of each kind in one step: it holds the write lock for about 20 ms, most of it for balances
-that are anywhere in the file where there are millions."""
+"""Rows of each kind in one step: it holds the write lock for about 20 ms, mostly for balances that
+are scattered over the file."""
 
 _TRADES_KEPT = 16
 """Newest final trades of a pool that are kept for prices."""
@@ -31,9 +31,9 @@ class _Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def finalize_rows(store: Store, *, chain_id: int, final: int, at_most: int = STEP_ROWS) -> int:
-    """Finalize the first rows up to block `final`, `at_most` of each kind; return how many.
+    """Finalize the first rows up to block `final`, `at_most` of each kind; return their number.
 
-    0: there are none left. Raises StoreError.
+    Returns 0 if none are left. Raises StoreError.
     """
     with store.transaction(chain_id=chain_id) as tx:
         known = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
@@ -66,7 +66,7 @@ class _Step:
         return len(rows)
 
     def finalize_trades(self) -> int:
-        """Move trades into the open batch; the newest of each pool are kept for prices as well."""
+        """Move trades into the open batch; keep the newest of each pool for prices, too."""
         rows = self._tx.fetch_tuples("trades/list_final", **self._where)
         self._tx.execute_many("trades/insert_recent", ((self._chain_id, *row) for row in rows))
         for pool_no in {row[2] for row in rows}:

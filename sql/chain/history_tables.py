@@ -15,7 +15,7 @@ class DueHistory(msgspec.Struct, frozen=True, kw_only=True):
     address: Address
     transfers_from_block: int
     """Transfers are stored from this block on; the next to fetch are right below. Above all blocks
-    where following has not taken the token up yet."""
+    if the follower has not stored the token yet."""
     supply_raw: RawAmount
     """Supply of the report."""
     requests: int
@@ -25,8 +25,8 @@ class DueHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_due_history(store: Readable, *, token_id: int) -> DueHistory | None:
-    """Return what is still to be fetched of a token's history. None: nothing, or nothing yet: it is
-    whole, or the token has no report."""
+    """Return the missing part of a token's history. None: it is complete, or the token has no
+    report."""
     return store.fetch_one("histories/find_due", DueHistory, token_id=token_id)
 
 

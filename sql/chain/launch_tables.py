@@ -12,8 +12,8 @@ from sql.engine.store import Readable
 def insert_launches(tx: Transaction, launches: Sequence[LaunchRow]) -> int:
     """Store launches that are not stored yet; return how many were new, or earlier than known.
 
-    Of a launch that was announced more than once the earliest event counts, in whatever order they
-    come: a reorg that takes back the others leaves it.
+    Of repeated announcements of a launch the earliest counts, in whatever order they arrive: a
+    reorg of the others leaves it.
     """
     return tx.execute_many("launches/insert_launch", map(encode, launches)) if launches else 0
 

@@ -1,8 +1,8 @@
-"""Events that name who may hold the liquidity of young pools, while they are followed.
+"""Events of young pools that name possible holders of their liquidity.
 
-Stored of pools that were announced while following; all of these blocks are covered by the subject
-`Chain.liquidity_subject`. Kept for a month or so: nobody asks who holds the liquidity of a token's
-older pools by default, and a table of all events would grow with the chain.
+Stored for pools that were announced while the chain was followed; the subject
+`Chain.liquidity_subject` covers all of these blocks. Kept for a month: holders of older pools are
+not requested by default, and a table of all events would grow with the chain.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from sql.engine.table_rows import LiquidityLogRow
 from sql.tokens.observations import has_block
 
 KEPT_S: Final = 32 * 86_400.0
-"""Age of a pool up to which its events are stored, and read: longer than it counts as young."""
+"""Age of a pool up to which its events are stored and read: longer than it counts as young."""
 
 _DELETED_S: Final = KEPT_S + 86_400.0
-"""Later, so that what is read is not deleted meanwhile."""
+"""Age of deletion: a day later, so that no event is deleted while it is read."""
 
 _REREAD: Final = 4
-"""Newest blocks whose events are not believed where the analysed block is not held: it may be on
-another branch. With one more, most nodes search as many in one query."""
+"""Newest blocks whose events are ignored if the analysed block is not stored: it may be on another
+branch. Most nodes accept a query of one block more."""
 
 _MOST_EVENTS: Final = 20_000
 _MOST_BYTES: Final = 8_000_000
-"""Of topics and data of one pool's events. An answer of a node is twice as long, and most give no
-longer ones: whoever makes it longer gets what the node says."""
+"""Limit of topics and data of one pool's events. A node's response is twice as long, and most nodes
+return no longer ones; beyond it the node is queried."""
 
 _DELETED_AT_ONCE: Final = 1_000
 
@@ -50,13 +50,13 @@ class StoredEvents(msgspec.Struct, frozen=True, kw_only=True):
     """All events of a pool since its creation."""
 
     to_block: int
-    """Last block of which all are known."""
+    """Last block whose events are all known."""
     events: tuple[StoredEvent, ...]
     """In chain order."""
 
 
 def kept_blocks(chain: Chain) -> int:
-    """Return how many blocks after a pool's creation its events are stored."""
+    """Return the number of blocks after a pool's creation whose events are stored."""
     return chain.blocks_in(KEPT_S)
 
 
@@ -65,8 +65,9 @@ def insert_liquidity(
 ) -> int:
     """Store the events of young pools that are not stored yet; return how many were new.
 
-    A log counts if its pool is stored, is of one of its kinds, young, the emitter, and announced
-    since the coverage began that block `first` continues or begins. Raises StoreError.
+    A log counts if its pool is stored, of one of its kinds, young and the emitter, and was
+    announced since the start of the coverage that block `first` continues or begins. Raises
+    StoreError.
     """
     if not logs:
         return 0
@@ -87,15 +88,16 @@ def insert_liquidity(
 def events_of_pools(
     reader: Reader, *, chain: Chain, pool_keys: Sequence[HexBytes], pin: BlockRef
 ) -> dict[HexBytes, StoredEvents]:
-    """Return the events of the pools whose every event up to near a block is stored; none above
-    the block. Pools of other ages, and those of very many or very long events, are left out. Raises
-    StoreError."""
+    """Return the events of pools that are completely stored up to near a block; none above it.
+
+    Older pools, and those with very many or very long events, are left out. Raises StoreError.
+    """
     covered = newest_coverage(reader, chain_id=chain.id, subject=chain.liquidity_subject)
     if covered is None:
         return {}
     is_held = has_block(reader, chain_id=chain.id, block=pin)
     last = min(covered.to_block if is_held else covered.to_block - _REREAD, pin.number)
-    # Counted from the later of the two: what is covered by a subject of the past may be deleted.
+    # Counted from the later of the two: events covered by a former subject may be deleted.
     oldest = max(covered.from_block, max(covered.to_block, pin.number) - kept_blocks(chain))
     pools = find_pools(reader, chain_id=chain.id, pool_keys=pool_keys)
     return {
@@ -106,8 +108,8 @@ def events_of_pools(
 
 
 def delete_old_liquidity(store: Store, *, chain: Chain, final: int) -> None:
-    """Delete the events that are no longer read, in small steps. `final`: the newest block that
-    cannot be unwound. Raises StoreError."""
+    """Delete the events that are no longer read, in small steps. `final`: the newest final block.
+    Raises StoreError."""
     below = final - chain.blocks_in(_DELETED_S)
     deleted = _DELETED_AT_ONCE
     while deleted == _DELETED_AT_ONCE:
@@ -126,7 +128,7 @@ def _is_of(log: LiquidityLogRow, pool: PoolFacts, chain: Chain) -> bool:
 
 
 def _is_readable(reader: Reader, pool: PoolFacts) -> bool:
-    """Return whether a pool's events are few and short enough to be read."""
+    """True if a pool's events are few and short enough to be read."""
     ((events, size),) = reader.fetch_tuples(
         "liquidity/measure_pool", pool_no=pool.pool_no, at_most=_MOST_EVENTS + 1
     )

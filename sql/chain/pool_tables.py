@@ -15,7 +15,7 @@ _POOLS_READ = 10_000
 
 
 class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored pool, as far as its swaps are checked against it."""
+    """The parts of a stored pool that its swaps are checked against."""
 
     pool_key: HexBytes
     pool_no: int
@@ -26,16 +26,16 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     token1: Address
     block_number: int
     log_index: int
-    """Of the event that announced it."""
+    """Index of the event that announced it."""
 
 
 class PoolPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """Some stored pools that are contracts of their own."""
+    """Packed data of stored pools that are separate contracts."""
 
     heads: bytes
-    """The first eight bytes of the address of each."""
+    """First eight bytes of each address."""
     blocks: tuple[int, ...]
-    """Block of the creation of each."""
+    """Creation block of each pool."""
 
 
 class _LaterPool(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +49,8 @@ class _LaterPool(msgspec.Struct, frozen=True, kw_only=True):
 def insert_pools(tx: Transaction, pools: Sequence[PoolRow]) -> int:
     """Store pools of one chain that are not stored yet; return how many were new.
 
-    Of a pool that was announced more than once the earliest event counts, in whatever order they
-    come: a reorg that takes back the others leaves it.
+    Of repeated announcements of a pool the earliest counts, in whatever order they arrive: a reorg
+    of the others leaves it.
     """
     if not pools:
         return 0
@@ -73,8 +73,8 @@ def newest_pool_no(store: Readable) -> int:
 
 
 def pools_since(reader: Reader, *, chain_id: int, number: int) -> Iterator[PoolPlaces]:
-    """Yield the pools that are contracts of their own, of those created in a block or later, by
-    their blocks. Raises StoreError."""
+    """Yield the pools that are separate contracts and were created in a block or later, by block.
+    Raises StoreError."""
     pages = reader.stream("pools/list_since", at_once=_POOLS_READ, chain_id=chain_id, number=number)
     for page in pages:
         heads, blocks = zip(*page, strict=True)
@@ -82,7 +82,7 @@ def pools_since(reader: Reader, *, chain_id: int, number: int) -> Iterator[PoolP
 
 
 def _keep_earlier(tx: Transaction, pool: PoolRow) -> None:
-    """Put a pool that is stored by a later event where this one announced it."""
+    """Move a pool that is stored by a later event to this earlier one."""
     later = tx.fetch_one(
         "pools/find_later",
         _LaterPool,
@@ -109,7 +109,7 @@ def _keep_earlier(tx: Transaction, pool: PoolRow) -> None:
 def find_pools(
     store: Readable, *, chain_id: int, pool_keys: Collection[HexBytes]
 ) -> dict[HexBytes, PoolFacts]:
-    """Return the pools that there are of these keys, each once."""
+    """Return the stored pools by key."""
     keys = _hex_list(pool_keys)
     found = store.fetch("pools/list_by_key", PoolFacts, chain_id=chain_id, pool_keys=keys)
     return {pool.pool_key: pool for pool in found}
@@ -125,9 +125,9 @@ def pools_of(
 ) -> list[PoolRow]:
     """Return the pools with the token on one side, in order of creation.
 
-    `quotes` keeps only pools with one of these on the other side; needed for tokens that are quote
-    tokens themselves, as those have pools without number. `at_most` bounds the pools per contract
-    (one may hold all): half of them the oldest and half the newest.
+    `quotes` keeps only pools with one of these on the other side; needed for quote tokens, which
+    have innumerable pools. `at_most` bounds the pools per contract (one may hold all): half of them
+    the oldest and half the newest.
     """
     return store.fetch(
         "pools/list_of_token",
@@ -160,7 +160,7 @@ def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
 
 
 def newest_coverage(store: Readable, *, chain_id: int, subject: str) -> CoverageRow | None:
-    """Return the highest gapless block range of a subject, or None where there is none."""
+    """Return the highest gapless block range of a subject, or None without one."""
     return store.fetch_one(
         "coverage/find_newest_range", CoverageRow, chain_id=chain_id, subject=subject
     )

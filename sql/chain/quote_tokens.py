@@ -1,4 +1,4 @@
-"""The quote tokens of chains in the store, so that SQL can tell what a trade was worth."""
+"""Quote tokens of chains in the store, for the value of trades in SQL."""
 
 from collections.abc import Iterable
 
@@ -20,8 +20,7 @@ class QuoteToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_quote_tokens(store: Store, chains: Iterable[Chain]) -> None:
-    """Store the quote tokens of these chains in place of what was configured before. Raises
-    StoreError."""
+    """Replace the quote tokens of these chains. Raises StoreError."""
     with store.transaction() as tx:
         for chain in chains:
             tx.execute("quotes/delete_quotes", chain_id=chain.id)

@@ -78,7 +78,7 @@ def delete_old_trades(store: Store, *, chain_id: int, kept_s: float) -> None:
 def _is_of(swap: SwapRow, pool: PoolFacts, anchors: Collection[Address]) -> bool:
     return (
         pool.pool == swap.emitter
-        # A reorg that takes back the pool's event must not leave earlier swaps without a pool.
+        # A reorg of the pool's event must not leave earlier swaps without a pool.
         and (pool.block_number, pool.log_index) < (swap.block_number, swap.log_index)
         and pool.kind in swap.kinds
         and (pool.token0 in anchors) != (pool.token1 in anchors)

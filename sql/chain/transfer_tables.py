@@ -37,8 +37,8 @@ def insert_undecoded(tx: Transaction, rows: Sequence[UndecodedRow]) -> int:
 
 
 def recent_changes(store: Readable, *, token_id: int) -> dict[bytes, int]:
-    """Return what the transfers that are not in the balances yet add to each owner's, by the
-    owner's 20 bytes."""
+    """Return the changes of balances by transfers that are not in the balances yet, by the owner's
+    20 bytes."""
     changes: defaultdict[bytes, int] = defaultdict(int)
     for sender, recipient, amount in store.fetch_tuples(
         "transfers/list_of_token", token_id=token_id

@@ -1,4 +1,4 @@
-"""Starts a module of ours in a process of its own: what happens there happens there only."""
+"""Child processes that run one module, isolated from this process."""
 
 import ctypes
 import os
@@ -22,15 +22,14 @@ def child_of(
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Start `main` of a module with a request on its standard input; yield the process.
 
-    Its standard output is a pipe. It is gone at the end of the block and at that of this process,
-    whatever it does; being in a session of its own, it gets no signal of a terminal. It has the
-    same code as this process wherever that was started, and no environment: secrets of the service
-    are none of its business.
+    Its standard output is a pipe. It is killed at the end of the block and when this process ends.
+    It runs in a new session, so it gets no signals of the terminal, with the code of this process,
+    and with an empty environment, so it sees no secrets of the service.
 
     niceness: its priority, as of `nice`, unless this process has a lower one. keeps_open: file
-    descriptors that it has, too.
+    descriptors that it inherits.
     """
-    # First of all: to import DuckDB takes a third of a second of the processor.
+    # Before all imports: that of DuckDB takes a third of a second of processor time.
     program = (
         f"import sys; sys.path[:0] = [{str(_ROOT)!r}]; "
         f"from core.process.low_priority import lower_priority; lower_priority({niceness}); "
@@ -49,7 +48,7 @@ def child_of(
         start_new_session=True,  # its priority is that of a session: see `lower_priority`
     )
     try:
-        # It may end before it has read all; how it ended is seen by its output.
+        # It may end before it has read everything; its output shows how it ended.
         with suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as pipe:
             pipe.write(request)
         yield process
@@ -60,9 +59,9 @@ def child_of(
 
 
 def end_with_starter(starter: int) -> None:
-    """Let the system end this process with the one that started it, whose number is `starter`.
+    """Have the system kill this process when its parent `starter` ends.
 
-    Raises SystemExit where that one has ended already.
+    Raises SystemExit if the parent has ended already.
     """
     with suppress(AttributeError):  # not Linux
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -71,11 +70,11 @@ def end_with_starter(starter: int) -> None:
 
 
 def read_some(process: "subprocess.Popen[bytes]", *, wait_s: float) -> bytes | None:
-    """Return what a process has written, waiting for it no longer than that. None: nothing yet.
+    """Return the next output of a process, waiting at most `wait_s`. None: nothing yet.
 
-    Empty: there is no more.
+    Empty at the end of the output.
     """
     out = cast(IO[bytes], process.stdout).fileno()
-    output = select.poll()  # select() itself takes no number above 1,023
+    output = select.poll()  # select() takes no descriptor above 1,023
     output.register(out)
     return os.read(out, _READ_BYTES) if output.poll(1_000 * wait_s) else None

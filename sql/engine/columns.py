@@ -101,8 +101,11 @@ def blob(text: str) -> bytes:
 
 
 def bound_blob(text: str) -> bytearray:
-    """Return 0x text as a parameter of one of many rows: for bytes, as for all but numbers, text
-    and bytearrays, sqlite3 looks for an adapter each time, which takes as long as storing them."""
+    """Return 0x text as a parameter of one of many rows.
+
+    A bytearray: for bytes sqlite3 searches an adapter each time, which takes as long as storing
+    them.
+    """
     return bytearray.fromhex(text[2:])
 
 

@@ -1,4 +1,4 @@
-"""What runs statements by name, whichever engine holds the rows: reads, snapshots, transactions."""
+"""Interface of a database engine: reads, snapshots and transactions by statement name."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,19 +13,19 @@ from sql.engine.columns import decode
 T = TypeVar("T", bound=msgspec.Struct)
 
 OnConflict = Literal["abort", "ignore", "replace"]
-"""What becomes of a row whose key is taken. abort: an error. ignore: the row there stays. replace:
-it becomes the new one."""
+"""Treatment of a row whose key exists. abort: an error. ignore: the stored row stays. replace: the
+new row replaces it."""
 
 
 class UnknownOutcomeError(StoreError):
-    """Whether a transaction was committed is not known: who does all again may do it twice."""
+    """The outcome of a commit is unknown: repeating the transaction may apply it twice."""
 
     def __init__(self, *, path: str, reason: str, ask: Callable[[], bool | None]) -> None:
         super().__init__(path=path, reason=reason)
         self._ask = ask
 
     def was_committed(self) -> bool | None:
-        """Ask the server once more; blocks. None: it is still not known."""
+        """Query the server for the outcome; blocks. None: it is still unknown."""
         return self._ask()
 
 
@@ -50,28 +50,28 @@ class Reader(ABC):
     def fetch_each(
         self, query: str, rows: Sequence[Sequence[object]], /
     ) -> list[list[tuple[Any, ...]]]:
-        """Run a statement once for each row of its positional parameters, without waiting for one
-        answer before the next question; return what each found, as stored. Raises StoreError."""
+        """Run a statement once per row of positional parameters, pipelined; return the rows that
+        each run found, as stored. Raises StoreError."""
 
     @abstractmethod
     def stream(
         self, query: str, /, *, at_once: int, **params: object
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows as they are stored, in pieces of so many. Raises StoreError."""
+        """Yield the rows as they are stored, in chunks of `at_once`. Raises StoreError."""
 
     @abstractmethod
     def _run(
         self, query: str, params: dict[str, object]
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the names of the columns, and all rows."""
+        """Return the column names and all rows."""
 
 
 class Transaction(Reader):
-    """A write transaction: its own reads see its writes at once, others all of them or none."""
+    """A write transaction: its reads see its writes, other readers all of them or none."""
 
     @abstractmethod
     def execute(self, query: str, /, **params: object) -> int:
-        """Run a statement for its effect; return the number of rows changed. Raises StoreError."""
+        """Run a statement that writes; return the number of rows changed. Raises StoreError."""
 
     @abstractmethod
     def insert(
@@ -83,28 +83,29 @@ class Transaction(Reader):
         on_conflict: OnConflict = "abort",
         **added: object,
     ) -> int:
-        """Insert structs of one type into a table with columns of their fields' names.
+        """Insert structs of one type into a table whose columns are named like their fields.
 
-        `added` fills columns beside theirs, with one value for all rows. Returns the number of rows
+        `added` fills further columns, with one value for all rows. Returns the number of rows
         inserted. Raises StoreError.
         """
 
     @abstractmethod
     def execute_many(self, query: str, rows: Iterable[Sequence[object]], /) -> int:
-        """Run a statement once for each row of its positional parameters; return the number of
-        rows changed. Raises StoreError."""
+        """Run a statement once per row of positional parameters; return the number of rows changed.
+        Raises StoreError."""
 
     @abstractmethod
     def pipelined(self) -> AbstractContextManager[None]:
-        """Send the writes of a block without waiting for the answer to one before the next.
+        """Send the writes of a block without waiting for each response.
 
-        A read waits for all before it. What the writes return means nothing there, and what became
-        of them is told later: by a read, or by the end of the block. Raises StoreError.
+        A read waits for all writes before it. Counts that writes return are meaningless inside the
+        block; their errors are raised by the next read or at the end of the block. Raises
+        StoreError.
         """
 
 
 class Database(Protocol):
-    """What holds the serving state. Thread-safe; several processes may have the same one open."""
+    """A database of one layout. Thread-safe; several processes may have it open."""
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return the rows of a statement that only reads. Raises StoreError."""
@@ -119,8 +120,8 @@ class Database(Protocol):
         """Yield a write transaction: committed at the end of the block, rolled back on any
         exception.
 
-        `chain_id`: it writes rows of this chain only, or such as no other transaction reads to
-        decide what to write; None: of any. Raises StoreError.
+        `chain_id`: it writes rows of this chain only, or rows that no other transaction bases its
+        writes on; None: any rows. Raises StoreError.
         """
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What is kept of a kind in a PostgreSQL database."""
+"""Layout of the tables of one kind in a PostgreSQL database."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from sql.engine.statements import Queries
 
 
 class DatabaseLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """Tables of one kind in a PostgreSQL database, and how they are written."""
+    """Tables of one kind, their statements and their writers' locks."""
 
     schema: Path
     """Folder of numbered migrations."""
     queries: Queries
     """Home of the statements that run on it."""
     versions: str
-    """Table of the migrations that have been made."""
+    """Table of the applied migrations."""
     turns: str
-    """Table that a transaction locks which runs alone."""
+    """Table that an exclusive transaction locks."""

@@ -2,10 +2,10 @@
 
 
 def to_blob(number: int) -> bytes:
-    """Return an integer as it is stored; zero is one byte."""
+    """Return the stored form of an integer; zero is one byte."""
     return number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
 
 
 def from_blob(stored: bytes) -> int:
-    """Return a stored integer; no byte at all is zero."""
+    """Return a stored integer; an empty blob is zero."""
     return int.from_bytes(stored, "big", signed=True)

@@ -1,4 +1,4 @@
-"""Leases of a store in PostgreSQL, and the store as the holder of one writes it."""
+"""Leases of a store in PostgreSQL, and a store that is written under a lease."""
 
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def open_leases(address: PostgresAddress) -> "Leases":
-    """Return the leases of the store, for one thread at a time; nothing is connected yet.
+    """Return the leases of the store, for one thread at a time, without connecting.
 
-    Raises MissingExtraError where the driver is not installed.
+    Raises MissingExtraError if the driver is not installed.
     """
     try:
         from sql.engine.postgres.leases import Leases  # noqa: PLC0415 - of an extra
@@ -24,8 +24,10 @@ def open_leases(address: PostgresAddress) -> "Leases":
 
 
 class FencedStore(Store):
-    """A store as the holder of a lease writes it: transactions raise LostLeaseError once another
-    process has taken over."""
+    """Store that is written under a lease.
+
+    Transactions raise LostLeaseError once another process has taken the lease.
+    """
 
     def __init__(self, address: PostgresAddress, database: Database, term: "LeaseTerm") -> None:
         super().__init__(address, database)

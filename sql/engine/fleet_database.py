@@ -1,4 +1,4 @@
-"""Opening of what a store keeps in PostgreSQL, whose driver only the extra `fleet` brings."""
+"""Connections to a store in PostgreSQL, whose driver comes with the extra `fleet`."""
 
 import os
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ def connect(
     must_exist: bool = False,
     is_awaited: bool = False,
 ) -> Database:
-    """Connect to the database at an address, and migrate what the layout says.
+    """Connect to the database at an address, and migrate the tables of a layout.
 
-    `must_exist`: create nothing. `is_awaited`: callers wait for each statement, so none takes more
-    than seconds. Raises StoreError, and MissingExtraError where the driver is not installed.
+    `must_exist`: create nothing. `is_awaited`: callers wait for each statement, so none may take
+    more than seconds. Raises StoreError, and MissingExtraError if the driver is not installed.
     """
     try:
         from sql.engine.postgres.connection_limits import AWAITED_LIMITS  # noqa: PLC0415 - of an extra
@@ -37,8 +37,7 @@ def connect(
 
 @contextmanager
 def opened_registry(address: PostgresAddress) -> Iterator["ChainRegistry"]:
-    """Connect to a database that is migrated, for the chains of its fleet, until the end of the
-    block. Raises StoreError."""
+    """Yield the chain registry of a migrated database. Raises StoreError."""
     from sql.engine.postgres.chain_registry import ChainRegistry  # noqa: PLC0415 - of an extra
     from sql.engine.postgres.single_statements import SingleStatements  # noqa: PLC0415
 
@@ -47,9 +46,9 @@ def opened_registry(address: PostgresAddress) -> Iterator["ChainRegistry"]:
 
 
 def make_local_folder(address: PostgresAddress) -> None:
-    """Make the folder for this machine's files of the store, for this user alone.
+    """Create the folder for this machine's files of the store, accessible to this user only.
 
-    Raises StoreError, also where it is somebody else's: names of locks can be foreseen.
+    Raises StoreError, also if another user owns it: names of locks are predictable.
     """
     folder = address.prefix.absolute().parent
     try:

@@ -1,4 +1,4 @@
-"""A lock between processes: a file that names the process which holds it."""
+"""Lock between processes: a file that names the process holding it."""
 
 import fcntl
 import os
@@ -15,11 +15,10 @@ _LOOK_EVERY_S = 0.1
 
 @contextmanager
 def held_alone(path: Path, *, store: Path, doing: str, within_s: float = 0.0) -> Iterator[None]:
-    """Hold a lock; it ends with this process.
+    """Hold a lock, until this process ends at the latest.
 
-    `doing` completes "another process" in the error. `within_s`: how long to wait for that process.
-    Raises StoreError about the store, also when another process still holds the lock then: with
-    that process's number.
+    `doing` completes "another process" in the error. `within_s`: seconds to wait for that process.
+    Raises StoreError about the store; if another process still holds the lock, with its number.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """One SQLite file in WAL mode: connections, migrations, locking between processes, errors as
 StoreError.
 
-Reads run at the same time on connections of their own and never wait for the writer; there is one
-writer at a time, over all threads and processes.
+Reads run concurrently on separate connections and never wait for the writer; there is one writer
+at a time, over all threads and processes.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from sql.engine.statements import Queries, load_migrations, load_statement
 T = TypeVar("T", bound=msgspec.Struct)
 
 _WAIT_S = 3.0
-"""Seconds a statement waits for another process, and a thread for another thread."""
+"""Seconds to wait for a lock of another process, and of another thread."""
 
 _LOOK_EVERY_S = 0.002
 
@@ -33,19 +33,19 @@ _STATEMENTS_KEPT = 512
 
 
 class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file holds, and how it is written."""
+    """Content and durability of a file."""
 
     schema: Path
     """Folder of numbered migrations."""
     queries: Queries
-    """Folder of the statements that run on it."""
+    """Home of the statements that run on it."""
     synchronous: Literal["normal", "full"]
-    """full: a commit is on disk when it returns. normal: a power cut may take back the last
-    commits, never a part of one; the end of this process takes back none."""
+    """full: a commit is on disk when it returns. normal: a power cut may revert the last commits,
+    each as a whole; the end of this process reverts none."""
     commits_checkpoint: bool = True
     """False: commits never move the write-ahead log into the file; `checkpoint` does."""
     cache_mb: int = 2
-    """Page cache of the writing connection; those that read have a quarter each."""
+    """Page cache of the writing connection; each reading one has a quarter."""
 
 
 class SqliteReader(Reader):
@@ -58,14 +58,14 @@ class SqliteReader(Reader):
     def fetch_each(
         self, query: str, rows: Sequence[Sequence[object]], /
     ) -> list[list[tuple[Any, ...]]]:
-        """Run a statement once for each row; return what each found. Raises StoreError."""
+        """Run a statement once per row; return the rows that each run found. Raises StoreError."""
         statement = load_statement(query, self._queries)
         return [self._connection.execute(statement, row).fetchall() for row in rows]
 
     def stream(
         self, query: str, /, *, at_once: int, **params: object
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows as they are stored, in pieces of so many. Raises StoreError."""
+        """Yield the rows as they are stored, in chunks of `at_once`. Raises StoreError."""
         cursor = self._connection.execute(load_statement(query, self._queries), params)
         while rows := cursor.fetchmany(at_once):
             yield rows
@@ -81,7 +81,7 @@ class SqliteTransaction(SqliteReader, Transaction):
     """A write transaction on one connection of a file."""
 
     def execute(self, query: str, /, **params: object) -> int:
-        """Run a statement for its effect; return the number of rows changed. Raises StoreError."""
+        """Run a statement that writes; return the number of rows changed. Raises StoreError."""
         cursor = self._connection.execute(load_statement(query, self._queries), params)
         return cursor.rowcount
 
@@ -94,7 +94,7 @@ class SqliteTransaction(SqliteReader, Transaction):
         on_conflict: OnConflict = "abort",
         **added: object,
     ) -> int:
-        """Insert structs of one type, as `Transaction` says. Raises StoreError."""
+        """Insert structs of one type; see `Transaction.insert`. Raises StoreError."""
         if not rows:
             return 0
         names = (*added, *type(rows[0]).__struct_fields__)
@@ -105,12 +105,11 @@ class SqliteTransaction(SqliteReader, Transaction):
         return cursor.rowcount
 
     def execute_many(self, query: str, rows: Iterable[Sequence[object]], /) -> int:
-        """Run a statement once for each row; return the number of rows changed. Raises
-        StoreError."""
+        """Run a statement once per row; return the number of rows changed. Raises StoreError."""
         return self._connection.executemany(load_statement(query, self._queries), rows).rowcount
 
     def pipelined(self) -> AbstractContextManager[None]:
-        """Change nothing: there is no way to a server that could be waited for."""
+        """Do nothing: there is no server to wait for."""
         return nullcontext()
 
 
@@ -152,7 +151,7 @@ class SqliteFile:
     def close(self) -> None:
         """Wait for a running transaction to end, then close all connections that are not in use.
 
-        A read under way keeps its own until it ends. A second call does nothing.
+        A running read keeps its connection until it ends. A second call does nothing.
         """
         with self._held(self._writing), self._pool:
             self._is_closed = True
@@ -173,9 +172,9 @@ class SqliteFile:
     def stream(
         self, query: str, /, *, at_once: int, **params: object
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a statement that only reads as they are stored, in pieces of so many.
+        """Yield the rows of a read-only statement as they are stored, in chunks of `at_once`.
 
-        All of them see the state at the first piece. Raises StoreError.
+        All chunks see the state at the first one. Raises StoreError.
         """
         with self._lent() as connection:
             yield from SqliteReader(connection, self._layout.queries).stream(
@@ -195,10 +194,10 @@ class SqliteFile:
     @contextmanager
     def transaction(self, *, chain_id: int | None = None) -> Iterator[Transaction]:
         """Yield a write transaction: committed at the end of the block, rolled back on any
-        exception. All take turns, of whatever chain.
+        exception. Transactions of all chains run one at a time.
 
-        Raises StoreError, also when another process holds the file for longer than the wait, and
-        when this thread is in a transaction already.
+        Raises StoreError, also when another process holds the file for too long, and when this
+        thread is in a transaction already.
         """
         if self._writer_thread == threading.get_ident():
             raise StoreError(path=str(self.path), reason="this thread is writing already")
@@ -216,10 +215,10 @@ class SqliteFile:
                 self._writer_thread = None
 
     def checkpoint(self, *, truncate_above_bytes: int) -> None:
-        """Move the write-ahead log into the file without making readers or writers wait.
+        """Move the write-ahead log into the file without blocking readers or writers.
 
-        A log that has grown beyond the bound is cut as well, where no reader holds it: writers wait
-        for that, but not for readers. Raises StoreError.
+        A log above the bound is also truncated, unless a reader holds it; writers wait for the
+        truncation, but not for readers. Raises StoreError.
         """
         with self._lent() as connection:
             connection.execute("pragma wal_checkpoint(passive)").fetchall()
@@ -233,7 +232,7 @@ class SqliteFile:
 
     @contextmanager
     def _lent(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection for reads. One on which anything failed is not used again."""
+        """Yield a connection for reads. One with a failed statement is not used again."""
         with self._translated():
             with self._pool:
                 self._refuse_closed()
@@ -264,8 +263,10 @@ class SqliteFile:
             raise StoreError(path=str(self.path), reason="it has been closed")
 
     def _begin(self, writer: sqlite3.Connection) -> None:
-        """Begin a write transaction, polling every `_LOOK_EVERY_S`: SQLite's own busy handler backs
-        off to a tenth of a second and starves where others write all the time."""
+        """Begin a write transaction, polling every `_LOOK_EVERY_S`.
+
+        SQLite's busy handler backs off to a tenth of a second and starves among constant writers.
+        """
         until_s = time.monotonic() + self._wait_s
         while True:
             try:
@@ -279,7 +280,7 @@ class SqliteFile:
                 return
 
     def _roll_back(self, writer: sqlite3.Connection) -> None:
-        """Roll back; a connection that cannot is closed, and the next transaction opens another."""
+        """Roll back; if that fails close the connection, and the next transaction opens another."""
         try:
             if writer.in_transaction:
                 writer.execute("rollback")
@@ -319,7 +320,7 @@ class SqliteFile:
     def _migrate(self) -> None:
         known = load_migrations(self._layout.schema)
         if _version_of(self._opened_writer()) == len(known):
-            return  # without a wait for whoever is writing
+            return  # without waiting for the writer
         with self.transaction():
             writer = self._opened_writer()
             version = _version_of(writer)
@@ -352,7 +353,7 @@ class SqliteFile:
             reason = "another process holds it" if is_locked else str(error)
             raise StoreError(path=str(self.path), reason=reason) from error
         except (OSError, OverflowError, UnicodeEncodeError) as error:
-            # The last two: a number beyond 64 bits, or a text that is no Unicode.
+            # The last two: a number beyond 64 bits, or a text that is not valid Unicode.
             raise StoreError(path=str(self.path), reason=str(error)) from error
 
 
@@ -361,7 +362,7 @@ def _version_of(connection: sqlite3.Connection) -> int:
 
 
 def _statements(text: str) -> Iterator[str]:
-    """Yield a script's statements one by one, as sqlite3's `executescript` would commit first."""
+    """Yield the statements of a script: sqlite3's `executescript` would commit first."""
     statement = ""
     for line in text.splitlines(keepends=True):
         statement += line

@@ -24,8 +24,8 @@ Engine = Literal["sqlite", "postgres"]
 """Database engine of the serving state."""
 
 Queries = Path | tuple[Path, ...]
-"""Home of statements: one file, whose statements are named `verb_noun`, or folders, with names of
-the form `area/verb_noun` where `area` is the name of a file."""
+"""Location of statements: a file, whose statements are named `verb_noun`; or folders, whose
+statements are named `area/verb_noun` by the file `area.sql`."""
 
 QUERIES: Queries = tuple(
     _SQL / subject for subject in ("chain", "jobs", "reports", "tokens", "watches")

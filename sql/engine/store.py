@@ -1,6 +1,6 @@
-"""The serving state of a store: what is looked up one by one, by default in one SQLite file.
+"""Serving state of a store: the rows of single look-ups, by default in one SQLite file.
 
-Reads run at the same time from any thread; write transactions of one chain, one at a time. SQL
+Reads run concurrently from any thread; write transactions of one chain, one at a time. SQL
 statements are loaded by name. All calls block; asynchronous callers use `asyncio.to_thread`.
 """
 
@@ -24,10 +24,10 @@ from sql.engine.store_files import StoreFiles
 T = TypeVar("T", bound=msgspec.Struct)
 
 MEMORY = Path(":memory:")
-"""A store that is gone once it is closed."""
+"""Path of a store that is deleted when it is closed."""
 
 NO_CHAIN = 0
-"""In place of a chain's id: a transaction whose rows are no chain's."""
+"""In place of a chain's id: a transaction whose rows belong to no chain."""
 
 SERVING_LAYOUT = FileLayout(
     schema=SCHEMA, queries=QUERIES, synchronous="normal", commits_checkpoint=False, cache_mb=8
@@ -38,7 +38,7 @@ SERVING = DatabaseLayout(
 
 _CHECKPOINT_EVERY_S = 1.0
 _LONGEST_LOG_BYTES = 256 << 20
-"""A log that readers have kept from being reused is cut above this."""
+"""Size above which a write-ahead log that readers kept growing is truncated."""
 
 
 class Store:
@@ -50,7 +50,7 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """Return what the names of this machine's files of the store begin with."""
+        """Return the prefix of this machine's files of the store."""
         return self.address.prefix
 
     @classmethod
@@ -58,7 +58,7 @@ class Store:
         """Open the store at an address, creating it if needed, and migrate it to the newest schema.
 
         A path is that of a store in files; `:memory:` keeps nothing. `must_exist`: create nothing.
-        Raises StoreError, and MissingExtraError for one in PostgreSQL.
+        Raises StoreError, and MissingExtraError if the driver of PostgreSQL is missing.
         """
         if at == MEMORY:
             return _TemporaryStore()
@@ -71,7 +71,7 @@ class Store:
         return FileStore(address.path)
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """Return all rows of statement `area/verb_noun` as structs. Raises StoreError."""
+        """Return all rows of the statement `area/verb_noun` as structs. Raises StoreError."""
         return self._database.fetch(query, row, **params)
 
     def fetch_one(self, query: str, row: type[T], /, **params: object) -> T | None:
@@ -92,8 +92,8 @@ class Store:
         exception.
 
         `chain_id`: it writes rows of this chain only, so writers of other chains need not wait for
-        it. None: it waits for all writers before it. Raises StoreError when the commit fails, when
-        another process writes for too long, and when this thread is in a transaction already.
+        it. None: it runs alone. Raises StoreError when the commit fails, when another process
+        writes for too long, and when this thread is in a transaction already.
         """
         return self._database.transaction(chain_id=chain_id)
 
@@ -123,15 +123,15 @@ class FileStore(Store):
         super().close()
 
     def _keep_checkpointing(self) -> None:
-        """Move the write-ahead log into the file now and then, so that no commit has to."""
+        """Move the write-ahead log into the file periodically, so that no commit has to."""
         while not self._is_closing.wait(_CHECKPOINT_EVERY_S):
-            # A full disk, or a reader that stays: the next turn tries again.
+            # A full disk, or a long read: the next round tries again.
             with suppress(StoreError):
                 self.file.checkpoint(truncate_above_bytes=_LONGEST_LOG_BYTES)
 
 
 class _TemporaryStore(FileStore):
-    """A store in a folder of its own, which goes with it."""
+    """A store in a temporary folder."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="assay-")

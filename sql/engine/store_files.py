@@ -6,13 +6,13 @@ import msgspec
 
 
 class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Files beside the path that ASSAY_STORE names; that path itself is only their prefix."""
+    """Files whose names begin with the path in ASSAY_STORE; that path itself is no file."""
 
     prefix: Path
 
     @property
     def folder(self) -> Path:
-        """Return the folder of all of them."""
+        """Return the folder of the files."""
         return self.prefix.absolute().parent
 
     @property
@@ -32,46 +32,45 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lake_spill(self) -> Path:
-        """Return the folder where sorts of the lake spill; empty while nothing runs."""
+        """Return the folder where sorts of the lake spill."""
         return self._named("lake.spill")
 
     @property
     def lake_lock(self) -> Path:
-        """Return the file that writers of the lake lock."""
+        """Return the lock file of the lake's writers."""
         return self._named("lake.lock")
 
     @property
     def compaction_lock(self) -> Path:
-        """Return the file that the process which compacts the store locks."""
+        """Return the lock file of compaction."""
         return self._named("compact.lock")
 
     @property
     def compaction_spill(self) -> Path:
-        """Return the folder where the process that compacts spills."""
+        """Return the folder where sorts of compaction spill."""
         return self._named("compact.spill")
 
     def follow_lock(self, chain_id: int) -> Path:
-        """Return the file that the process which follows a chain locks."""
+        """Return the lock file of the process that follows a chain."""
         return self._named(f"follow-{chain_id}.lock")
 
     @property
     def jobs_lock(self) -> Path:
-        """Return the file that the process which runs the store's jobs locks."""
+        """Return the lock file of the process that runs the store's jobs."""
         return self._named("jobs.lock")
 
     @property
     def query_queue_lock(self) -> Path:
-        """Return the file that the process locks whose statement of an analyst is next."""
+        """Return the lock file of the first in the queue of analysts' statements."""
         return self._named("sql-next.lock")
 
     def query_lock(self, turn: int) -> Path:
-        """Return the file that a process locks while it runs an analyst's statement, of a number of
-        such files."""
+        """Return the lock file of one of the slots for analysts' statements."""
         return self._named(f"sql-{turn}.lock")
 
     @property
     def open_script(self) -> Path:
-        """Return the script with which DuckDB's own shell opens the store."""
+        """Return the script that opens the store in DuckDB's shell."""
         return self._named("open.sql")
 
     def _named(self, suffix: str) -> Path:

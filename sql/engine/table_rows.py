@@ -12,7 +12,7 @@ from core.report.rows import Row
 
 
 class BlockRow(Row, frozen=True, kw_only=True):
-    """One block of the window that may still be reorganised away (and the last final one)."""
+    """One block that may still be reorganised away, or the last final one."""
 
     chain_id: int
     number: int
@@ -29,7 +29,7 @@ class BlockRow(Row, frozen=True, kw_only=True):
 
 
 class CheckpointRow(Row, frozen=True, kw_only=True):
-    """Progress of one ingestion stream of one chain: all up to and with `number` is stored."""
+    """Progress of one ingestion stream of one chain: everything up to `number` is stored."""
 
     chain_id: int
     stream: str
@@ -52,7 +52,7 @@ class TokenRow(Row, frozen=True, kw_only=True):
     """Transfers are complete from this block on. None: none stored yet."""
     requested_at_block: int | None
     """Head of the chain at the first request: the token stays tracked when its pools are
-    reorganised away. None: nobody requested it."""
+    reorganised away. None: it was never requested."""
 
 
 class TransferRow(Row, frozen=True, kw_only=True, gc=False):
@@ -66,11 +66,11 @@ class TransferRow(Row, frozen=True, kw_only=True, gc=False):
     recipient: bytes
     amount_raw: RawAmount
     time_s: int | None = None
-    """Time of the block, Unix seconds. None: the node did not tell it."""
+    """Time of the block, Unix seconds. None: the node did not return it."""
 
 
 class SwapRow(Row, frozen=True, kw_only=True, gc=False):
-    """One swap, as its event tells it."""
+    """One swap, from its event."""
 
     block_number: int
     log_index: int
@@ -81,12 +81,12 @@ class SwapRow(Row, frozen=True, kw_only=True, gc=False):
     kinds: tuple[str, ...]
     """Kinds of pools whose swap events have this form."""
     amount0: float
-    """Amount of token0 in smallest units: positive came into the pool, negative went out."""
+    """Amount of token0 in smallest units: positive into the pool, negative out of it."""
     amount1: float
 
 
 class LiquidityLogRow(Row, frozen=True, kw_only=True, gc=False):
-    """One event that names who may hold a pool's liquidity, as its log is."""
+    """One log that names a possible holder of a pool's liquidity."""
 
     block_number: int
     log_index: int
@@ -105,19 +105,19 @@ class CreatorRow(Row, frozen=True, kw_only=True):
     chain_id: int
     token: Address
     creator: Address | None
-    """Sender of the creation transaction. None: the block does not show it, permanently."""
+    """Sender of the creation transaction. None: the block does not show it, which is final."""
     block_number: int
     tx_hash: Hash32 | None
     """None: the block does not show it."""
 
 
 class FunderRow(Row, frozen=True, kw_only=True):
-    """Who gave a creator its first coins, read from a final block."""
+    """Source of a creator's first coins, read from a final block."""
 
     chain_id: int
     account: Address
     funder: Address | None
-    """Sender of the transaction that brought them. None: the block does not show it, for good."""
+    """Sender of the transaction. None: the block does not show it, which is final."""
     block_number: int
     tx_hash: Hash32 | None
     """None: the block does not show it."""
@@ -184,7 +184,7 @@ class FindingRow(Row, frozen=True, kw_only=True):
 
     key: str
     value: str | None
-    """Text as `finding_rows` writes it. None: unknown."""
+    """Text as `report_tables` writes it. None: unknown."""
 
 
 # --- ledger (SQLite) -------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""Analyses over all processes of a fleet: which tokens are asked for, and who judges them now.
+"""Analysis runs of a fleet: the requested tokens, and the process that analyses each.
 
-A token is judged by one process at a time. Whoever judges says each second that it is still there;
-when it is not, whoever asks or waits for the token is served by another process.
+One process at a time analyses a token, and renews its run each second. When it falls silent,
+another process serves the requests and waiting callers of the token.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,87 +19,86 @@ from sql.engine.postgres.statement_text import load_numbered
 from sql.engine.postgres.write_guard import WriteGuard
 
 LEASE_S = 4.0
-"""Seconds after which a process that does not renew its runs has lost them."""
+"""Seconds after which a process without renewals loses its runs."""
 
 MOST_DEATHS = 3
-"""Processes that may end, one after the other, while they judge the same token."""
+"""Processes that may end one after the other while analysing the same token."""
 
 MOST_WAITING = 1_000
-"""Tokens that wait to be judged; beyond it a new one is rejected at once instead of queued."""
+"""Waiting tokens; beyond it a new one is rejected instead of queued."""
 
 SETTLED_KEPT_S = 3_600.0
 FAILED_KEPT_S = 7 * 86_400.0
-"""How long it is kept how the last run of a token ended."""
+"""Seconds for which the end of a token's last run is kept."""
 
 TokenRunOutcome = Literal["settled", "refused", "node_failed", "failed"]
-"""settled: a report. refused: not admitted as a token. node_failed: a node did not answer, or not
-in time. failed: a fault of ours."""
+"""settled: a report. refused: not admitted as a token. node_failed: a node did not respond in time.
+failed: an internal error."""
 
 
 class TokenRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The right of one process to judge a token."""
+    """Lease of one process on the analysis of a token."""
 
     chain_id: int
     address: Address
     run: int
     is_anew: bool
-    """True: it uses no stored results of static analysis."""
+    """True: it uses no stored results of the static analysis."""
     is_awaited: bool
-    """True: somebody in the fleet waits for it."""
+    """True: a process of the fleet waits for it."""
     is_taken_over: bool
-    """True: the process that had begun before was lost while it judged the token."""
+    """True: the previous process was lost while analysing the token."""
 
 
 class TokenRunEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended."""
+    """Outcome of an ended run."""
 
     outcome: TokenRunOutcome
     code: str | None = None
-    """Of a refusal."""
+    """Code of a refusal."""
     service: str | None = None
-    """That did not answer."""
+    """Service that did not respond."""
     reason: str | None = None
     """None: there is a report."""
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a token's runs."""
+    """State of a token's runs."""
 
     chain_id: int
     address: Address
     run: int
-    """The one under way, or the last one. 0: there was none yet."""
+    """Number of the current or last run. 0: there was none yet."""
     is_anew: bool
     is_running: bool
-    """A process judges the token."""
+    """True: a process analyses the token."""
     is_wanted: bool
-    """A report is asked for that the run under way does not answer."""
+    """True: a report is requested that the current run does not provide."""
     ended_run: int
-    """The last one that has ended. 0: none has yet."""
+    """Number of the last ended run. 0: none has ended."""
     ended_anew: bool
     outcome: TokenRunOutcome | None
     code: str | None
     service: str | None
     reason: str | None
     ended_s: float | None = None
-    """Seconds since that end. None: none has ended."""
+    """Seconds since its end. None: none has ended."""
 
 
 class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the whole fleet has to do on one chain, as of now."""
+    """Current load of the whole fleet on one chain."""
 
     chain_id: int
     waiting: int
-    """Tokens that somebody asks for and nobody judges."""
+    """Requested tokens that no process analyses."""
     longest_wait_s: float
-    """Of these. 0: there is none."""
+    """Longest wait of these. 0: there is none."""
     running: int
-    """Tokens that are being judged."""
+    """Tokens that are being analysed."""
 
 
-class AskedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What whoever asked for a report waits for: the end of a run of the token, with that number or
-    a higher one."""
+class RequestedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A requested report: it is ready when a run with this or a higher number ends."""
 
     chain_id: int
     address: Address
@@ -107,7 +106,7 @@ class AskedRun(msgspec.Struct, frozen=True, kw_only=True):
     is_anew: bool = False
 
     def is_answered_by(self, state: RunState) -> bool:
-        """Return whether the token's last run that has ended answers the question."""
+        """True if the token's last ended run provides the report."""
         return state.ended_run >= self.from_run and (state.ended_anew or not self.is_anew)
 
 
@@ -130,16 +129,16 @@ class _Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnalysisRuns:
-    """The runs of one fleet, as one process sees and takes them. Thread-safe; all calls block and
-    raise StoreError."""
+    """Access of one process to the runs of its fleet. Thread-safe; all calls block and raise
+    StoreError."""
 
     def __init__(self, statements: SingleStatements, *, holder: str) -> None:
-        """`holder`: a name that no other process has, nor will have."""
+        """Act as `holder`, a name that no other process ever has."""
         self._statements = statements
         self.holder = holder
 
-    def ask(self, chain_id: int, address: Address, *, is_anew: bool) -> AskedRun | None:
-        """Ask for a report; a run under way serves if it may. None: too many wait already."""
+    def ask(self, chain_id: int, address: Address, *, is_anew: bool) -> RequestedRun | None:
+        """Request a report; a current run serves if it may. None: too many are waiting."""
         found = self._statements.run(
             "runs/ask_run",
             _FromRun,
@@ -150,14 +149,16 @@ class AnalysisRuns:
         )
         return next(
             (
-                AskedRun(chain_id=chain_id, address=address, from_run=one.from_run, is_anew=is_anew)
+                RequestedRun(
+                    chain_id=chain_id, address=address, from_run=one.from_run, is_anew=is_anew
+                )
                 for one in found
             ),
             None,
         )
 
     def take_asked(self, chain_id: int, *, at_most: int, older_s: float = 0.0) -> list[TokenRun]:
-        """Begin the runs of tokens that were asked for longest ago and that nobody judges."""
+        """Begin runs of the longest waiting tokens that no process analyses."""
         return self._statements.run(
             "runs/take_asked",
             TokenRun,
@@ -169,7 +170,7 @@ class AnalysisRuns:
         )
 
     def begin(self, chain_id: int, address: Address, *, is_anew: bool) -> TokenRun | None:
-        """Begin a run that nobody need have asked for. None: another process judges the token."""
+        """Begin a run, requested or not. None: another process analyses the token."""
         found = self._statements.run(
             "runs/begin_run",
             TokenRun,
@@ -182,9 +183,9 @@ class AnalysisRuns:
         return found[0] if found else None
 
     def renew(self, runs: Collection[TokenRun]) -> list[TokenRun]:
-        """Keep runs of this process for another while; return those that it still has.
+        """Renew runs of this process; return those that it still has.
 
-        Only those that are named: one whose beginning was never answered ends by itself.
+        Only the named ones: a run whose start got no response expires by itself.
         """
         return self._statements.run(
             "runs/renew_runs",
@@ -195,11 +196,11 @@ class AnalysisRuns:
         )
 
     def show_pending(self, run: TokenRun, pending: bytes) -> None:
-        """Show the report so far to whoever waits; nothing where the run was lost."""
+        """Publish the partial report for waiting callers, unless the run was lost."""
         self._statements.run("runs/show_pending", _Number, **self._key(run), pending=pending)
 
     def end(self, run: TokenRun, end: TokenRunEnd) -> bool:
-        """Tell how a run ended. False: another process had taken it over."""
+        """Record the end of a run. False: another process had taken it over."""
         return bool(
             self._statements.run(
                 "runs/end_run",
@@ -213,17 +214,16 @@ class AnalysisRuns:
         )
 
     def give_back(self) -> None:
-        """Let other processes go on with the runs of this one, which ends."""
+        """Release the runs of this process when it ends."""
         self._statements.run("runs/give_back", _Number, holder=self.holder)
 
     def give_up(self) -> list[tuple[int, Address]]:
-        """End the runs that have ended process after process; return their chains and tokens."""
+        """End the runs that lost too many processes; return their chains and tokens."""
         found = self._statements.run("runs/give_up", _Given, at_most=MOST_DEATHS)
         return [(one.chain_id, one.address) for one in found]
 
     def states_of(self, tokens: Sequence[tuple[int, Address]]) -> list[RunState]:
-        """Return what is known of the runs of tokens, by chain and address; nothing of those that
-        were not judged lately."""
+        """Return the states of tokens' runs, by chain and address; none without a recent run."""
         return self._statements.run(
             "runs/list_states",
             RunState,
@@ -232,28 +232,28 @@ class AnalysisRuns:
         )
 
     def count(self, chain_ids: Collection[int]) -> list[RunCounts]:
-        """Return what there is to do on each of the chains."""
+        """Return the load on each of the chains."""
         return self._statements.run("runs/count_runs", RunCounts, chain_ids=list(chain_ids))
 
-    def pending_of(self, asked: AskedRun) -> bytes | None:
-        """Return the report so far, as it was shown. None: there is none."""
+    def pending_of(self, requested: RequestedRun) -> bytes | None:
+        """Return the published partial report. None: there is none."""
         found = self._statements.run(
             "runs/find_pending",
             _Pending,
-            chain_id=asked.chain_id,
-            address=blob(asked.address),
-            from_run=asked.from_run,
+            chain_id=requested.chain_id,
+            address=blob(requested.address),
+            from_run=requested.from_run,
         )
         return found[0].pending if found else None
 
     def delete_ended(self) -> None:
-        """Forget how runs ended that nobody can wait for any more."""
+        """Delete the ends of runs that no caller can wait for."""
         self._statements.run(
             "runs/delete_ended", _Number, settled_s=SETTLED_KEPT_S, failed_s=FAILED_KEPT_S
         )
 
     def guard_of(self, run: TokenRun) -> WriteGuard:
-        """Return the condition under which the run may write: that it was not taken over."""
+        """Return the guard of the run's writes: the run was not taken over."""
         statement = load_numbered("runs/lock_run", FLEET_QUERIES)
         params = self._key(run)
 
@@ -275,4 +275,4 @@ class AnalysisRuns:
 
 
 class LostRunError(StoreError):
-    """Another process judges the token now, so this one must not write."""
+    """Another process analyses the token now, so this one must not write."""

@@ -1,7 +1,7 @@
-"""Inquiries: what an API process without a node asks of one that has it, and the answers.
+"""Inquiries: requests of API processes without a node to processes with one, and the answers.
 
-Nobody waits longer than some seconds, so an inquiry is worked on by one process at a time, is begun
-again by another one when that process is silent, and is deleted by whoever asked.
+Callers wait a few seconds at most. One process at a time works on an inquiry, another begins again
+when that process is silent, and the requesting process deletes it.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,13 +12,13 @@ import msgspec
 from sql.engine.postgres.single_statements import SingleStatements
 
 INQUIRY_LEASE_S: Final = 4.0
-"""Seconds after which a process that does not renew its inquiries has lost them."""
+"""Seconds after which a process without renewals loses its inquiries."""
 
 MOST_INQUIRIES: Final = 256
-"""Inquiries about one chain that wait or are worked on; beyond it a new one is rejected at once."""
+"""Open inquiries about one chain; beyond it a new one is rejected."""
 
 _MOST_ENDED: Final = 2
-"""Processes that may end, one after the other, while they work on the same inquiry."""
+"""Processes that may end one after the other while working on the same inquiry."""
 
 _KEPT_S: Final = 60.0
 
@@ -30,11 +30,11 @@ class TakenInquiry(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
     question: bytes
     left_s: float
-    """For how long its asker still waits."""
+    """Remaining seconds of its caller's wait."""
 
 
 class AnsweredInquiry(msgspec.Struct, frozen=True, kw_only=True):
-    """An inquiry that has come to an end."""
+    """An inquiry that has ended."""
 
     inquiry: int
     answer: bytes
@@ -45,16 +45,16 @@ class _Number(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inquiries:
-    """The inquiries of one fleet, as one process asks and takes them. Thread-safe; all calls block
-    and raise StoreError."""
+    """Access of one process to the inquiries of its fleet. Thread-safe; all calls block and raise
+    StoreError."""
 
     def __init__(self, statements: SingleStatements, *, holder: str) -> None:
-        """`holder`: a name that no other process has, nor will have."""
+        """Act as `holder`, a name that no other process ever has."""
         self._statements = statements
         self._holder = holder
 
     def ask(self, chain_id: int, kind: str, question: bytes, *, within_s: float) -> int | None:
-        """Ask, for an answer within that time; return the number. None: too many wait already."""
+        """Add an inquiry with a time limit; return its number. None: too many are open."""
         found = self._statements.run(
             "inquiries/ask_inquiry",
             _Number,
@@ -67,8 +67,8 @@ class Inquiries:
         return found[0].inquiry if found else None
 
     def take(self, free: Mapping[int, int], *, kinds: Collection[str]) -> list[TakenInquiry]:
-        """Begin those that wait longest: of each chain, by id, as many as are `free`. `kinds`:
-        others are left, as they are of another release."""
+        """Begin the longest waiting inquiries, up to `free` of each chain id. Those of other
+        `kinds` belong to another release and are left."""
         return self._statements.run(
             "inquiries/take_inquiries",
             TakenInquiry,
@@ -81,7 +81,7 @@ class Inquiries:
         )
 
     def renew(self, inquiries: Collection[int]) -> set[int]:
-        """Keep inquiries for another while; return those that this process still has."""
+        """Renew inquiries; return those that this process still has."""
         found = self._statements.run(
             "inquiries/renew_inquiries",
             _Number,
@@ -92,7 +92,7 @@ class Inquiries:
         return {one.inquiry for one in found}
 
     def answer(self, inquiry: int, answer: bytes) -> None:
-        """Answer; nothing where another process has taken it over, or nobody waits."""
+        """Store the answer, unless another process has taken over or the caller has left."""
         self._statements.run(
             "inquiries/answer_inquiry",
             _Number,
@@ -102,19 +102,19 @@ class Inquiries:
         )
 
     def answers(self, inquiries: Collection[int]) -> list[AnsweredInquiry]:
-        """Return those that are answered."""
+        """Return the answered inquiries of these."""
         return self._statements.run(
             "inquiries/list_answers", AnsweredInquiry, inquiries=list(inquiries)
         )
 
     def give_back(self) -> None:
-        """Let other processes go on with those of this one, which ends."""
+        """Release the inquiries of this process when it ends."""
         self._statements.run("inquiries/give_back_inquiries", _Number, holder=self._holder)
 
     def delete(self, inquiry: int) -> None:
-        """Forget one: its asker waits no longer."""
+        """Delete an inquiry whose caller no longer waits."""
         self._statements.run("inquiries/delete_inquiry", _Number, inquiry=inquiry)
 
     def delete_old(self) -> None:
-        """Forget those whose asker has ended."""
+        """Delete the inquiries of callers that have ended."""
         self._statements.run("inquiries/delete_old", _Number, kept_s=_KEPT_S)

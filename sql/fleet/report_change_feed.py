@@ -1,4 +1,4 @@
-"""Which reports have changed since a process last looked, whichever process wrote them."""
+"""Feed of changed reports, written by any process of the fleet."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from core.evm.primitives import Address
 from sql.engine.postgres.single_statements import SingleStatements
 
 MOST_AT_ONCE = 2_000
-"""Changes that are read in one look; a process that is behind looks again."""
+"""Changes per read; a process that is behind reads again."""
 
 
 class ReportChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +17,7 @@ class ReportChange(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
     address: Address
     change: int
-    """Grows with each change; those of one chain are seen in order."""
+    """Ascending number; the changes of one chain become visible in order."""
 
 
 class _Newest(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,13 +33,13 @@ class ReportChanges:
         self._chain_ids = list(chain_ids)
 
     def newest(self) -> dict[int, int]:
-        """Return the number of each chain's newest change; 0 where there is none."""
+        """Return the number of each chain's newest change; 0 without one."""
         found = self._statements.run("changes/list_newest", _Newest, chain_ids=self._chain_ids)
         return {one.chain_id: one.change for one in found}
 
     def since(self, seen: dict[int, int]) -> list[ReportChange]:
-        """Return the tokens whose reports have changed since the changes `seen` of their chains,
-        the oldest first, at most MOST_AT_ONCE."""
+        """Return the changes after the numbers `seen` of their chains, oldest first, at most
+        MOST_AT_ONCE."""
         return self._statements.run(
             "changes/list_since",
             ReportChange,

@@ -1,4 +1,4 @@
-"""The jobs of the settings: checked, each mistake named by file, key and job; then stored."""
+"""Jobs of the settings: checked, with errors that name file, key and job, and stored."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,8 +30,8 @@ def job_limits(settings: JobSettings, chains: Iterable[Chain]) -> JobLimits:
 def store_configured_jobs(
     store: Store, settings: Settings, limits: JobLimits, *, now_s: float
 ) -> None:
-    """Make the stored jobs of the configuration what the settings say. Raises ConfigError with the
-    first mistake, StoreError."""
+    """Replace the stored jobs of the configuration by those of the settings. Raises ConfigError for
+    the first mistake, StoreError."""
     check_configured_jobs(settings, limits)
     try:
         write_configured_jobs(store, settings.job, now_s=now_s)

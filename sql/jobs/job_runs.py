@@ -1,7 +1,7 @@
-"""Runs of jobs in the serving state: each with its tokens, so that a run that was cut goes on.
+"""Runs of jobs in the serving state, each with its tokens, so that an interrupted run continues.
 
-A job has one run at a time. What a run has still to do is in `job_token`; a token leaves it in the
-transaction in which it is counted.
+A job has one run at a time. Its remaining tokens are in `job_token`; a token leaves it in the
+transaction that counts it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,22 +21,22 @@ from sql.jobs.job_table import Job, find_job
 
 RunOutcome = Literal["succeeded", "partly_failed", "failed", "cut"]
 """succeeded: all was done. partly_failed: some tokens could not be analysed. failed: nothing was
-done. cut: the processes that were at it ended again and again."""
+done. cut: the processes that ran it ended repeatedly."""
 
 RunCause = Literal["schedule", "request"]
 
 TokenOutcome = Literal["done", "young", "refused", "failed"]
-"""done: a new report. young: there was one already. refused: no token. failed: no answer of a node,
-or none in time."""
+"""done: a new report. young: a recent report exists. refused: not a token. failed: no response of a
+node, or none in time."""
 
 RUNS_KEPT: Final = 50
-"""Runs of one job that are kept; older ones are forgotten."""
+"""Runs of one job that are kept; older ones are deleted."""
 
 MOST_CUTS: Final = 5
-"""Ends of processes in a row without a token done, after which a run is given up."""
+"""Consecutive ends of processes without a finished token after which a run is given up."""
 
 _AT_ONCE: Final = 2_000
-"""Rows of one transaction: it holds the write lock meanwhile."""
+"""Rows of one transaction, which holds the write lock."""
 
 _MOST_ERROR_CHARS: Final = 1_000
 
@@ -47,17 +47,17 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     run_id: int
     job_id: int
     cause: RunCause
-    """schedule: it was due. request: somebody asked for it."""
+    """schedule: it was due. request: it was requested."""
     due_s: int
     started_at_s: int
     ended_at_s: int | None
-    """None: it is not over."""
+    """None: it has not ended."""
     outcome: RunOutcome | None
-    """None: it is not over."""
+    """None: it has not ended."""
     is_held: bool
-    """True: a process is at it, or was when it ended."""
+    """True: a process runs it, or ran it when it ended."""
     cuts: int
-    """How often such a process ended since a token was done last."""
+    """Number of such processes that ended since the last finished token."""
     is_selected: bool
     """True: its tokens are known."""
     tokens: int
@@ -69,13 +69,13 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     rows_exported: int
     """Rows that an export wrote."""
     overlaps: int
-    """Due times that came meanwhile, and were left out."""
+    """Due times during the run, which were skipped."""
     error: str | None
-    """What went wrong last. None: nothing."""
+    """Last error. None: there was none."""
 
 
 class TokenTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """When a token was analysed last. Unix seconds."""
+    """Time of a token's last analysis, Unix seconds."""
 
     scanned_at_s: int | None
     """None: there is no report."""
@@ -86,9 +86,9 @@ class TokenTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def begin_run(store: Store, job: Job, *, now_s: float) -> JobRun | None:
-    """Begin a run of a job that is due, and set when it is due again; missed times count as one.
+    """Begin a run of a due job, and set its next due time; missed times count as one.
 
-    None: it is not due any more, it is paused or removed, or its last run is not over. Raises
+    None: it is no longer due, it is paused or removed, or its last run has not ended. Raises
     StoreError.
     """
     with store.transaction() as tx:
@@ -117,9 +117,9 @@ def begin_run(store: Store, job: Job, *, now_s: float) -> JobRun | None:
 
 
 def take_up_run(store: Store, run_id: int, *, now_s: float) -> JobRun | None:
-    """Take up a run that no process is at any more. Only one process may take up runs at a time.
+    """Take over a run whose process has ended. Only one process may take over runs at a time.
 
-    None: it is over, its job is removed, or it is given up here, as it was cut too often. Raises
+    None: it has ended, its job is removed, or it is given up now after too many cuts. Raises
     StoreError.
     """
     with store.transaction() as tx:
@@ -137,17 +137,17 @@ def take_up_run(store: Store, run_id: int, *, now_s: float) -> JobRun | None:
 
 
 def release_run(store: Store, run_id: int) -> None:
-    """Say that no process is at a run any more, though it is not over. Raises StoreError."""
+    """Release an unfinished run for other processes. Raises StoreError."""
     _change(store, run_id, is_held=False)
 
 
 def write_tokens(
     store: Store, run_id: int, tokens: Sequence[JobToken], *, failed: int, error: str | None
 ) -> None:
-    """Write the tokens of a run, in place of those that a process wrote which was cut at it.
+    """Write the tokens of a run, in place of those from an interrupted process.
 
-    `failed`: selected tokens that cannot be analysed, which are counted as failed, and `error` why.
-    Raises StoreError.
+    `failed`: number of selected tokens that cannot be analysed; `error`: the reason. Raises
+    StoreError.
     """
     _delete_tokens(store, run_id)
     for some in _parts(tokens):
@@ -166,7 +166,7 @@ def write_tokens(
 
 
 def list_tokens(store: Readable, run_id: int, *, chain_id: int, at_most: int) -> list[JobToken]:
-    """Return tokens of one chain that a run has still to do. Raises StoreError."""
+    """Return remaining tokens of a run on one chain. Raises StoreError."""
     return store.fetch(
         "jobs/list_tokens", JobToken, run_id=run_id, chain_id=chain_id, at_most=at_most
     )
@@ -179,7 +179,7 @@ def count_tokens(
     *,
     error: str | None,
 ) -> None:
-    """Count tokens that a run is done with. `error`: of the last that failed. Raises StoreError."""
+    """Count finished tokens of a run. `error`: of the last failed one. Raises StoreError."""
     with store.transaction() as tx:
         run = tx.fetch_one("jobs/find_run", JobRun, run_id=run_id)
         if run is None:
@@ -209,10 +209,9 @@ def finish_run(
     error: str | None = None,
     rows_exported: int = 0,
 ) -> JobRun | None:
-    """End a run and forget old ones. `error`: why nothing of it could be done. None: it did what it
-    could.
+    """End a run and delete old ones. `error`: the reason if nothing could be done, else None.
 
-    Returns the run as it ended. None: its job is removed, or it is over already. Raises StoreError.
+    Returns the ended run. None: its job is removed, or it has ended already. Raises StoreError.
     """
     _delete_tokens(store, run_id)
     with store.transaction() as tx:
@@ -224,22 +223,22 @@ def finish_run(
 
 
 def list_unfinished_runs(store: Readable) -> list[JobRun]:
-    """Return the runs that are not over, of jobs that are not paused. Raises StoreError."""
+    """Return the unfinished runs of jobs that are not paused. Raises StoreError."""
     return store.fetch("jobs/list_unfinished", JobRun)
 
 
 def find_unfinished_run(store: Readable, job_id: int) -> JobRun | None:
-    """Return the run of a job that is not over. None: there is none. Raises StoreError."""
+    """Return the unfinished run of a job. None: there is none. Raises StoreError."""
     return store.fetch_one("jobs/find_unfinished", JobRun, job_id=job_id)
 
 
 def list_runs(store: Readable, job_id: int, *, at_most: int) -> list[JobRun]:
-    """Return the newest runs of a job, the newest first. Raises StoreError."""
+    """Return the newest runs of a job, newest first. Raises StoreError."""
     return store.fetch("jobs/list_runs", JobRun, job_id=job_id, at_most=at_most)
 
 
 def read_token_times(store: Readable, *, chain_id: int, address: Address) -> TokenTimes:
-    """Return when a token was analysed last. Raises StoreError."""
+    """Return the time of a token's last analysis. Raises StoreError."""
     found = store.fetch_one(
         "jobs/find_token_state", TokenTimes, chain_id=chain_id, address=blob(address)
     )
@@ -247,7 +246,7 @@ def read_token_times(store: Readable, *, chain_id: int, address: Address) -> Tok
 
 
 def put_run(tx: Transaction, run: JobRun) -> None:
-    """Write what changes of a run."""
+    """Write the mutable fields of a run."""
     tx.execute(
         "jobs/put_run",
         run_id=run.run_id,
@@ -316,8 +315,8 @@ def _parts(tokens: Sequence[JobToken]) -> Iterator[Sequence[JobToken]]:
 
 
 def running_jobs(files: StoreFiles) -> AbstractContextManager[None]:
-    """Keep other processes from running the jobs of a store; it ends with this process.
+    """Hold the lock for running the jobs of a store, until this process ends at the latest.
 
-    Raises StoreError, also when another process runs them: with that process's number.
+    Raises StoreError; if another process runs them, with that process's number.
     """
     return held_alone(files.jobs_lock, store=files.prefix, doing="runs its jobs")

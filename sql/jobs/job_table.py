@@ -1,7 +1,7 @@
-"""Jobs in the serving state: definitions, when each is due, and whether it is paused.
+"""Jobs in the serving state: definition, due time and pause.
 
-A job is made by the configuration, which alone can change or remove it, or by the API and the
-command line. Pauses are kept whatever the configuration says later.
+A job comes from the configuration, which alone can change or remove it, or from the API and the
+command line. Pauses survive changes of the configuration.
 """
 
 from collections.abc import Sequence
@@ -22,24 +22,24 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     job_id: int
     definition: JobDefinition
     is_configured: bool
-    """True: the configuration made it, and it cannot be removed otherwise."""
+    """True: the configuration defines it, and only the configuration can remove it."""
     is_paused: bool
     created_at_s: int
-    """Unix seconds that its intervals are counted from."""
+    """Start of its intervals, Unix seconds."""
     due_s: int
-    """Unix seconds of its next run; in the past while it is paused, or waits for its turn."""
+    """Time of its next run, Unix seconds; in the past while it is paused or waits."""
     is_requested: bool
-    """True: that run was asked for, and does not wait for the schedule."""
+    """True: that run was requested, and does not wait for the schedule."""
     succeeded_at_s: int | None
-    """End of the last run that did all it had to. None: there was none."""
+    """End of the last successful run. None: there was none."""
 
     @property
     def name(self) -> str:
-        """Return the name, which no other job has."""
+        """Return the unique name."""
         return self.definition.name
 
     def next_due_s(self, after_s: float) -> int:
-        """Return when its schedule has it due first after a moment, Unix seconds."""
+        """Return its first scheduled time after a time, Unix seconds."""
         due_s = schedule_of(self.definition, anchor_s=self.created_at_s).next_due_s(after_s)
         assert due_s is not None, self.name  # noqa: S101 - a job that is never due is refused
         return due_s
@@ -74,13 +74,13 @@ def find_job(store: Readable, name: str) -> Job | None:
 
 
 def list_due_jobs(store: Readable, *, now_s: float, at_most: int) -> list[Job]:
-    """Return jobs that are due and not paused, the longest due first. Raises StoreError."""
+    """Return due jobs that are not paused, the longest overdue first. Raises StoreError."""
     rows = store.fetch("jobs/list_due", _JobRow, now_s=int(now_s), at_most=at_most)
     return [_job(row) for row in rows]
 
 
 def add_job(store: Store, definition: JobDefinition, *, now_s: float) -> Job:
-    """Add a job. Raises JobStateError where the name is taken or there are too many, StoreError."""
+    """Add a job. Raises JobStateError if the name is taken or there are too many, StoreError."""
     with store.transaction() as tx:
         jobs = list_jobs(tx)
         if any(job.name == definition.name for job in jobs):
@@ -91,10 +91,10 @@ def add_job(store: Store, definition: JobDefinition, *, now_s: float) -> Job:
 
 
 def pause_job(store: Store, name: str, *, is_paused: bool, now_s: float) -> Job:
-    """Pause or resume a job; what was missed meanwhile is not made up for.
+    """Pause or resume a job; runs missed in the meantime are not made up for.
 
-    A run under way stops after the tokens at hand, and goes on once the job is resumed. Raises
-    JobStateError where there is no such job, StoreError.
+    A running run stops after its current tokens, and continues once the job is resumed. Raises
+    JobStateError if there is no such job, StoreError.
     """
     with store.transaction() as tx:
         job = _existing(tx, name)
@@ -105,10 +105,9 @@ def pause_job(store: Store, name: str, *, is_paused: bool, now_s: float) -> Job:
 
 
 def request_run(store: Store, name: str, *, now_s: float) -> Job:
-    """Have a job run now.
+    """Request an immediate run of a job.
 
-    Raises JobStateError where there is no such job, it is paused or a run of it is under way;
-    StoreError.
+    Raises JobStateError if there is no such job, if it is paused or running; StoreError.
     """
     with store.transaction() as tx:
         job = _existing(tx, name)
@@ -122,9 +121,9 @@ def request_run(store: Store, name: str, *, now_s: float) -> Job:
 
 
 def remove_job(store: Store, name: str) -> None:
-    """Remove a job with its runs; one under way ends.
+    """Remove a job with its runs; a running one ends.
 
-    Raises JobStateError where there is no such job or the configuration made it, StoreError.
+    Raises JobStateError if there is no such job or the configuration defines it, StoreError.
     """
     with store.transaction() as tx:
         job = _existing(tx, name)
@@ -136,10 +135,10 @@ def remove_job(store: Store, name: str) -> None:
 def write_configured_jobs(
     store: Store, definitions: Sequence[JobDefinition], *, now_s: float
 ) -> None:
-    """Make the jobs of the configuration what it says now: new, changed or removed.
+    """Add, change and remove jobs of the configuration according to these definitions.
 
-    One that has not changed keeps its next due time, and all keep their pauses. Raises
-    JobStateError where a job of the same name was made otherwise, StoreError.
+    An unchanged job keeps its next due time, and all keep their pauses. Raises JobStateError if
+    another job has the same name, StoreError.
     """
     with store.transaction() as tx:
         known = {job.name: job for job in list_jobs(tx)}
@@ -159,8 +158,10 @@ def write_configured_jobs(
 
 
 def _redefine(tx: Transaction, job: Job, definition: JobDefinition, *, now_s: int) -> None:
-    """Change a job. Its next run stays due at the same time unless the schedule is another; one
-    under way is not what it is to do any more."""
+    """Change a job and end its running run.
+
+    The next due time changes only with the schedule.
+    """
     tx.execute("jobs/end_unfinished", job_id=job.job_id, ended_at_s=now_s)
     is_rescheduled = _schedule(job.definition) != _schedule(definition)
     created_at_s = now_s if is_rescheduled else job.created_at_s

@@ -1,4 +1,4 @@
-"""Counts of how predictions of reports came out in real trades, by exchange, flag and age."""
+"""Counts of correct and wrong predictions in real trades, by exchange, flag and age."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,17 +14,17 @@ from sql.engine.store import Readable, Store
 DAY_S = 86_400
 _ADDRESS_BYTES = 20
 ADDED_UP = -1
-"""Stands in place of a block number where the blocks of a day are added up."""
+"""In place of a block number: the sum of a day's final blocks."""
 
 
 class AccuracyCount(msgspec.Struct, frozen=True, kw_only=True):
-    """Observations of one block, or of a day, that have the rest in common."""
+    """Observations of one block or day with the same chain, exchange, flag and age."""
 
     chain_id: int
     day_s: int
     """First second of the day, UTC."""
     block_number: int
-    """ADDED_UP: of all final blocks of the day."""
+    """ADDED_UP: all final blocks of the day."""
     dex: str
     """Empty: a transfer."""
     flag: PredictionFlag
@@ -32,13 +32,13 @@ class AccuracyCount(msgspec.Struct, frozen=True, kw_only=True):
     agreed: int
     disagreed: int
     explained: int
-    """Of the disagreements, those that a change of the token explains."""
+    """Disagreements that a change of the token explains."""
     uncounted: int
-    """What can be read in more than one way: neither agreement nor disagreement."""
+    """Ambiguous observations: neither agreement nor disagreement."""
 
 
 class AccuracySum(msgspec.Struct, frozen=True, kw_only=True):
-    """Observations of one chain, as AccuracyCount."""
+    """Observations of one chain; see AccuracyCount."""
 
     dex: str
     flag: PredictionFlag
@@ -50,7 +50,7 @@ class AccuracySum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PredictedPool(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says of trades of its token in one pool. Taxes in percent; None: not known."""
+    """Predictions of a report for trades in one pool. Taxes in percent; None: not known."""
 
     token_id: int
     token: Address
@@ -59,9 +59,9 @@ class PredictedPool(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     quote: Address
     token0: Address | None
-    """Of the pool. None: the index does not have it."""
+    """First token of the pool. None: the pool is not indexed."""
     hooks: Address | None
-    """None: it has none, or the index does not have it."""
+    """None: it has none, or the pool is not indexed."""
     dex: str
     buy: TradeOutcome | None
     buy_tax: float | None
@@ -75,7 +75,7 @@ class PredictedPool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PredictedTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says of transfers of its token."""
+    """Predictions of a report for transfers of its token."""
 
     token_id: int
     token: Address
@@ -89,8 +89,8 @@ class PredictedTransfer(msgspec.Struct, frozen=True, kw_only=True):
 def predicted_pools(
     store: Readable, *, chain_id: int, pools: Collection[bytes]
 ) -> list[PredictedPool]:
-    """Return what reports say of these pools, addresses of 20 bytes or ids of 32; of one pool two,
-    if both its tokens have a report."""
+    """Return the predictions for these pools, addresses of 20 bytes or ids of 32; two for a pool
+    whose tokens both have a report."""
     if not pools:
         return []
     listed = msgspec.json.encode([pool.hex() for pool in pools if len(pool) == _ADDRESS_BYTES])
@@ -100,15 +100,15 @@ def predicted_pools(
 
 
 def deepest_pool(store: Readable, *, token_id: int) -> PredictedPool | None:
-    """Return what the report of a token says of its deepest pool. None: there is none, or it is
-    kept by a contract of many."""
+    """Return the prediction for the deepest pool of a token. None: there is none, or its contract
+    holds many pools."""
     return store.fetch_one("accuracy/find_deepest", PredictedPool, token_id=token_id)
 
 
 def predicted_transfers(
     store: Readable, *, chain_id: int, tokens: Collection[bytes]
 ) -> list[PredictedTransfer]:
-    """Return what reports say of transfers of the tokens at these addresses, 20 bytes each."""
+    """Return the predictions for transfers of the tokens at these addresses, 20 bytes each."""
     if not tokens:
         return []
     listed = msgspec.json.encode([token.hex() for token in tokens]).decode()
@@ -123,13 +123,13 @@ def insert_counts(tx: Transaction, counts: Sequence[AccuracyCount]) -> None:
 
 
 def sum_counts(store: Readable, *, chain_id: int, from_s: int) -> list[AccuracySum]:
-    """Return what was counted on a chain since the day that `from_s`, in Unix seconds, is of."""
+    """Return the sums of a chain since the day of `from_s`, in Unix seconds."""
     day_s = from_s - from_s % DAY_S
     return store.fetch("accuracy/list_counts", AccuracySum, chain_id=chain_id, from_s=day_s)
 
 
 def add_up_counts(store: Store, *, chain_id: int, final: int) -> None:
-    """Add the counts of blocks up to `final`, which cannot be unwound, to those of their days."""
+    """Add the counts of blocks up to the final block `final` to those of their days."""
     where = {"chain_id": chain_id, "final": final}
     with store.transaction(chain_id=chain_id) as tx:
         tx.execute("accuracy/add_up", **where)
@@ -143,5 +143,5 @@ def delete_old_counts(store: Store, *, chain_id: int, before_s: float) -> None:
 
 
 def address_of(text: Address | None) -> bytes | None:
-    """Return an address as the logs have it."""
+    """Return the bytes of an address, as in logs."""
     return None if text is None else blob(text)

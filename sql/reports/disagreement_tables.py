@@ -25,19 +25,19 @@ from sql.reports.report_tables import read_report
 from sql.tokens.task_queue import NEW_WORTH, add_task
 
 MOST_KEPT: Final = 5
-"""Disagreements with one report that are kept with their evidence; more say nothing new."""
+"""Disagreements with one report that are stored with their evidence; more add no information."""
 
 _DELETED_AT_ONCE: Final = 1_000
 
 
 class StoredDisagreement(Disagreement, frozen=True, kw_only=True):
-    """A disagreement as it was written down."""
+    """A stored disagreement."""
 
     disagreement_id: int
 
 
 class ShownDisagreement(msgspec.Struct, frozen=True, kw_only=True):
-    """A disagreement for people, with fields as there."""
+    """A disagreement for display; see `Disagreement` for its fields."""
 
     disagreement_id: int
     token: Address
@@ -69,7 +69,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_disagreements(tx: Transaction, found: Sequence[Disagreement], *, now_s: int) -> None:
-    """Store disagreements, the first of each report, and make the analysis of their tokens due.
+    """Store the first disagreements with each report, and make the analysis of their tokens due.
     Raises StoreError."""
     kept: dict[int, int] = {}
     for one in found:
@@ -86,9 +86,9 @@ def write_disagreements(tx: Transaction, found: Sequence[Disagreement], *, now_s
 
 
 def settle_disagreements(tx: Transaction, token: TokenRow, report: Report) -> None:
-    """Hold a new report against the disagreements with those before it.
+    """Settle the disagreements with earlier reports by a new report.
 
-    One of a block above the report's, or of which the report says nothing, stays as it is.
+    A disagreement above the report's block, or without a prediction in the report, stays open.
     """
     head = report.token
     if not head.is_settled:
@@ -107,8 +107,8 @@ def settle_disagreements(tx: Transaction, token: TokenRow, report: Report) -> No
 
 
 def undo_disagreements_from(tx: Transaction, *, chain_id: int, number: int) -> None:
-    """Take back the disagreements of the blocks from `number` on, what reports of those blocks made
-    of others, and the counts."""
+    """Delete the disagreements and counts of the blocks from `number` on, and reopen those that
+    reports of these blocks settled."""
     where = {"chain_id": chain_id, "number": number}
     for one in tx.fetch("accuracy/list_settled_from", StoredDisagreement, **where):
         _settle(tx, one, settled_block=None, explanation=None)
@@ -117,7 +117,7 @@ def undo_disagreements_from(tx: Transaction, *, chain_id: int, number: int) -> N
 
 
 def delete_disagreements(tx: Transaction, token_id: int) -> None:
-    """Delete the disagreements of a token. Its counts stay."""
+    """Delete the disagreements about a token. Its counts stay."""
     tx.execute("accuracy/delete_of_token", token_id=token_id)
 
 

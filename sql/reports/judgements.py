@@ -1,4 +1,4 @@
-"""Verdict and checks of stored reports, for those who ask in SQL: written with each report."""
+"""Verdicts and checks of stored reports for SQL, written with each report."""
 
 from collections import Counter
 
@@ -10,14 +10,14 @@ from sql.engine.store import Store
 from sql.reports.report_bodies import decode_body
 
 _JUDGED_AT_ONCE = 25
-"""Stored reports judged in one transaction: it holds the write lock for some 35 ms."""
+"""Reports that get a verdict in one transaction: it holds the write lock for some 35 ms."""
 
 _STEP = "judge"
 _OUTCOMES = {True: "t", False: "f", None: "u"}
 
 
 class JudgementRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of `judgement`, whose comments say more."""
+    """Row of the table `judgement`, whose schema describes the columns."""
 
     token_id: int
     catalogue_id: int
@@ -55,7 +55,7 @@ class _Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def put_judgement(tx: Transaction, token_id: int, judgement: Judgement) -> None:
-    """Store verdict and checks of a token's report, in place of the former ones."""
+    """Store or replace verdict and checks of a token's report."""
     checks = judgement.checks
     counts = Counter(check.status for check in checks)
     row = JudgementRow(
@@ -83,10 +83,10 @@ def put_judgement(tx: Transaction, token_id: int, judgement: Judgement) -> None:
 
 
 def judge_stored_reports(store: Store, judge: Judge, policy: str) -> bool:
-    """Judge the next stored reports that another policy judged, or none; True if more are left.
+    """Add verdicts to the next stored reports without one of this policy; True if more are left.
 
-    Each step is one transaction, which notes how far it came: stopped anywhere, the next call goes
-    on from there. Raises StoreError.
+    Each step is one transaction that records its progress, so an interrupted run continues. Raises
+    StoreError.
     """
     step = f"{_STEP} {policy}"
     found = store.fetch_one("imports/find_progress", _Done, step=step)
@@ -100,14 +100,14 @@ def judge_stored_reports(store: Store, judge: Judge, policy: str) -> bool:
             judgement = None if report is None else judge(report)
             if judgement is not None:
                 put_judgement(tx, row.token_id, judgement)
-        # Reports that come later are judged as they are written.
+        # Later reports get their verdict when they are written.
         is_last = len(rows) < _JUDGED_AT_ONCE
         tx.execute("imports/put_progress", step=step, done=-1 if is_last else rows[-1].token_id)
     return not is_last
 
 
 def _catalogue_of(tx: Transaction, judgement: Judgement) -> int:
-    """Return the number of the checks that judged, which are stored if they are new."""
+    """Return the number of a verdict's set of checks, storing a new one."""
     where = {
         "policy": judgement.policy,
         "keys": " ".join(check.key for check in judgement.checks),

@@ -1,4 +1,4 @@
-"""A report as it is stored whole but for its code's shape: zstd of its JSON text."""
+"""Stored form of a whole report except for its code's shape: zstd of its JSON text."""
 
 import msgspec
 
@@ -10,12 +10,12 @@ _LEVEL = 1
 
 
 def encode_body(report: Report) -> bytes:
-    """Return the stored form of a report, with its rows in the order in which it is answered."""
+    """Return the stored form of a report, with its rows in the order of the API's response."""
     return zstd.compress(msgspec.json.encode(_in_order(report)), level=_LEVEL)
 
 
 def decode_body(body: bytes) -> Report | None:
-    """Return the report of its stored form. None: it has another release's format."""
+    """Return the report from its stored form. None: it has another release's format."""
     try:
         text = zstd.decompress(body)
         return msgspec.json.decode(text, type=Report)

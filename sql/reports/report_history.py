@@ -1,7 +1,7 @@
-"""The history of reports: every settled one, with what it says that the one before did not.
+"""History of reports: each settled report with its changes since the one before.
 
-A reorg takes back what reports of its blocks said; a token that ceases to be tracked takes its
-history along; age forgets the rest.
+A reorg reverts the entries of its blocks; a token that is no longer tracked loses its history; old
+entries are deleted by age.
 """
 
 import msgspec
@@ -57,8 +57,8 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> bool:
-    """Add a report; return False, adding nothing, while a part of it is still running, and where
-    its block is known to be orphaned."""
+    """Add a report. Returns False and adds nothing if a part of the report is still running, or if
+    its block is orphaned."""
     head = report.token
     where = {"chain_id": head.chain_id, "number": head.block_number}
     if not head.is_settled or tx.fetch_one(
@@ -67,7 +67,7 @@ def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Ju
         return False
     new = state_of(report, judgement)
     before = _read_state(tx, token_id)
-    # Checks of another release come in with this report, and those it has no more go.
+    # Checks that a new release adds enter the state with this report; removed ones leave it.
     changes = [] if before is None else changes_between(before, new)
     kept = new if before is None else apply_changes({**new, **_shared(before, new)}, changes)
     entry = HistoryEntry(
@@ -87,8 +87,8 @@ def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Ju
 
 
 def undo_history_from(tx: Transaction, *, chain_id: int, number: int) -> None:
-    """Take back what reports at the blocks from `number` on said: the next report of a token is
-    compared with its last one below."""
+    """Revert the entries of the blocks from `number` on: the next report of a token is compared
+    with its last one below."""
     for entry in tx.fetch("report_history/list_from", _Entry, chain_id=chain_id, number=number):
         state = _read_state(tx, entry.token_id)
         if state is None or entry.changes is None:
@@ -105,7 +105,7 @@ def delete_history(tx: Transaction, token_id: int) -> None:
 
 
 def forget_state(tx: Transaction, token_id: int) -> None:
-    """Have the next report of a token be compared with none: what came between was no report."""
+    """Delete the state that the next report of a token would be compared with."""
     tx.execute("report_history/delete_state", token_id=token_id)
 
 
@@ -123,7 +123,7 @@ def delete_old_history(store: Store, *, chain_id: int, before_s: float) -> None:
 
 
 def _merged(tx: Transaction, entry: HistoryEntry, changes: list[Change]) -> HistoryEntry:
-    """Put a report together with one of the same block and second, which it replaces."""
+    """Merge an entry with one of the same block and second, which it replaces."""
     former = tx.fetch_one(
         "report_history/find_entry",
         _Changes,

@@ -1,7 +1,7 @@
-"""Shapes of codes, one row for all tokens of a chain that share one, and which token has which.
+"""Shapes of contract code: one row per chain and shape, shared by its tokens.
 
-Written with each report. A shape that is new gets its places in the bands by which alike ones are
-found; a token whose shape stays writes nothing.
+Written with each report. A new shape gets its places in the bands that find similar shapes; a token
+whose shape is unchanged writes nothing.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
 
 KEPT_PLACES: Final = 16
-"""Places under one key whose shapes stay; as many more are taken over by later shapes."""
+"""Places under one key whose shapes stay; as many more are reused by later shapes."""
 
 _DELETED_AT_ONCE: Final = 1_000
 
@@ -32,7 +32,7 @@ class AlikeShape(msgspec.Struct, frozen=True, kw_only=True):
 
     shape_id: int
     likeness: float
-    """Share of the features that both have, of all that one of them has, as estimated."""
+    """Estimated share of common features among all features of the two."""
 
 
 class _Id(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class _Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def put_shape(tx: Transaction, *, token_id: int, chain_id: int, shape: CodeShape | None) -> None:
-    """Store the shape of a token's code, in place of a former one. None: it is not known."""
+    """Store or replace the shape of a token's code. None: it is not known."""
     if shape is None:
         delete_shape(tx, token_id)
         return
@@ -56,7 +56,7 @@ def put_shape(tx: Transaction, *, token_id: int, chain_id: int, shape: CodeShape
 
 
 def delete_shape(tx: Transaction, token_id: int) -> None:
-    """Forget the shape of a token's code. The shape itself stays, for tokens to come."""
+    """Delete the link of a token to its shape. The shape stays for later tokens."""
     tx.execute("shapes/delete_token", token_id=token_id)
 
 
@@ -70,9 +70,9 @@ def find_shape_of(store: Readable, *, token_id: int) -> StoredShape | None:
 def list_alike(
     store: Readable, shape: StoredShape, *, chain_id: int, at_least: float
 ) -> list[AlikeShape]:
-    """Return other shapes of the chain that are at least so alike, the most alike first.
+    """Return other shapes of the chain with at least this likeness, the most alike first.
 
-    Those that displaced others, or were displaced, in all the bands that they share are missing.
+    Shapes that share only bands in which one displaced the other are missing.
     """
     found = store.fetch(
         "shapes/list_alike",

@@ -19,8 +19,8 @@ class Creatorless(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_creatorless(store: Readable, *, token_id: int) -> Creatorless | None:
-    """Return the token's report, as far as it is amended. None: it has a creator, or there is no
-    report."""
+    """Return the parts of the token's report that a creator is added to. None: it has a creator, or
+    there is no report."""
     return store.fetch_one("creators/find_creatorless", Creatorless, token_id=token_id)
 
 

@@ -1,4 +1,4 @@
-"""Funders of creators: who gave an account its first coins, each looked up once."""
+"""Funders of creators: the sources of their first coins, each looked up once."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ MOST_ACCOUNTS: Final = 200
 
 
 class CreatedToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A token with the creator that its report names."""
+    """A token with the creator in its report."""
 
     chain_id: int
     address: Address
@@ -28,20 +28,19 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_created(store: Readable, *, token_id: int) -> CreatedToken | None:
-    """Return a token with its creator. None: its report names none, or there is no report."""
+    """Return a token with its creator. None: there is no report, or it has no creator."""
     return store.fetch_one("funders/find_creator", CreatedToken, token_id=token_id)
 
 
 def read_funder(store: Readable, *, chain_id: int, account: Address) -> FunderRow | None:
-    """Return what is known of an account's first coins. None: it was not looked up yet."""
+    """Return the source of an account's first coins. None: it was not looked up yet."""
     return store.fetch_one(
         "funders/find_funder", FunderRow, chain_id=chain_id, account=blob(account)
     )
 
 
 def count_funded(store: Readable, *, chain_id: int, funder: Address) -> int:
-    """Return how many creators got their first coins from this account, at most one above
-    MOST_ACCOUNTS."""
+    """Count the creators that this account funded, up to one above MOST_ACCOUNTS."""
     found = store.fetch_one(
         "funders/count_funded",
         _Count,
@@ -53,25 +52,25 @@ def count_funded(store: Readable, *, chain_id: int, funder: Address) -> int:
 
 
 def plan_funder(tx: Transaction, *, token: TokenRow, creator: Address, now_s: int) -> None:
-    """Have the funder of a token's creator looked up, unless it was."""
+    """Plan a look-up of the creator's funder, unless it has been looked up."""
     if read_funder(tx, chain_id=token.chain_id, account=creator) is None:
         add_task(tx, "funder", token=token, worth=now_s, due_s=now_s)
 
 
 def write_funder(store: Store, row: FunderRow, token: TokenRow) -> None:
-    """Store what was found out for a token; it need not be looked up again. Raises StoreError."""
+    """Store a funder, and drop the look-up. Raises StoreError."""
     with store.transaction(chain_id=row.chain_id) as tx:
         tx.insert("funder", [row], on_conflict="replace")
         drop_task(tx, "funder", token_id=token.token_id)
 
 
 def drop_funder_task(store: Store, token: TokenRow) -> None:
-    """Look for no funder of the token's creator. Raises StoreError."""
+    """Drop the look-up of the creator's funder. Raises StoreError."""
     with store.transaction(chain_id=token.chain_id) as tx:
         drop_task(tx, "funder", token_id=token.token_id)
 
 
 def put_off_funder_task(store: Store, token: TokenRow, *, until_s: int) -> None:
-    """Look for the funder of the token's creator at that time, Unix seconds. Raises StoreError."""
+    """Postpone the look-up of the creator's funder to a Unix time. Raises StoreError."""
     with store.transaction(chain_id=token.chain_id) as tx:
         put_task(tx, "funder", token=token, worth=0, due_s=until_s)

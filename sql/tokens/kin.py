@@ -1,7 +1,7 @@
-"""Kin of an analysed token on its chain: tokens of the same or nearly the same code, of the same
-creator, of creators with the same funder, and of look-alike names.
+"""Related tokens on the chain of an analysed token.
 
-Read from the indexes that are written with each report: bounded seeks, whatever their number is.
+By same or similar code, by creator, by the creator's funder, and by look-alike names. Read with a
+bounded number of seeks from indexes that are written with each report.
 """
 
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ MOST_COUNTED = 200
 """Kin read of each list; more are not counted."""
 
 LEAST_LIKENESS: Final = 0.85
-"""Codes with less in common do not count as similar. `tests/harness/kin/shape_scores.py` measures
-precision and recall."""
+"""Least likeness of similar code. `tests/harness/kin/shape_scores.py` measures precision and
+recall."""
 
 _MOST_SHAPES: Final = 40
 """Similar shapes whose tokens are read, the most alike first."""
 
 
 class Kin(msgspec.Struct, frozen=True, kw_only=True):
-    """One kin, as its last report has it."""
+    """One related token, from its last report."""
 
     address: Address
     name: str
@@ -37,44 +37,44 @@ class Kin(msgspec.Struct, frozen=True, kw_only=True):
     scanned_at_s: int
     """Unix seconds."""
     verdict: str | None
-    """None: the report was not judged."""
+    """None: the report has no verdict."""
     can_sell: bool | None
     """None: not known."""
     liquidity_usd: float | None
-    """Of all its pools. None: no pool was found, or what one holds is not known."""
+    """Liquidity of all its pools. None: no pool was found, or one has unknown liquidity."""
 
 
 class SimilarKin(msgspec.Struct, frozen=True, kw_only=True):
-    """One kin by similar code."""
+    """One token with similar code."""
 
     kin: Kin
     likeness: float
-    """Estimated share of what the two codes do that both do, 0 to 1."""
+    """Estimated share of behaviour that the two codes have in common, 0 to 1."""
 
 
 class CodeKin(msgspec.Struct, frozen=True, kw_only=True):
-    """Kin by code."""
+    """Tokens with the same or similar code."""
 
     shape: bytes
-    """Digest of the graphs of the token's code."""
+    """Digest of the token's code graphs."""
     same: Sequence[Kin]
-    """Code of the same digest, last tracked first."""
+    """Tokens with the same digest, last tracked first."""
     similar: Sequence[SimilarKin]
     """The most alike first."""
 
 
 class FunderKin(msgspec.Struct, frozen=True, kw_only=True):
-    """Kin by who gave the creator its first coins."""
+    """Tokens whose creators have the same funder."""
 
     funder: Address
     accounts: int
-    """Creators that it gave theirs, at most one above 200: an exchange pays out to many."""
+    """Creators that it funded, up to one above 200: an exchange pays out to many."""
     tokens: Sequence[Kin]
     """Tokens of other creators, last funded first."""
 
 
 class KinLists(msgspec.Struct, frozen=True, kw_only=True):
-    """Kin of one token, each list with at most one above MOST_COUNTED."""
+    """Related tokens of one token, each list with up to one above MOST_COUNTED."""
 
     creator: Address | None
     """None: not known."""
@@ -85,7 +85,7 @@ class KinLists(msgspec.Struct, frozen=True, kw_only=True):
     code: CodeKin | None
     """None: the shape of its code is not known."""
     look_alikes: Sequence[Kin]
-    """Those with the most money in their pools first."""
+    """Tokens with look-alike names, the largest liquidity first."""
 
 
 class _Token(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ class _Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_kin(store: Readable, *, chain_id: int, address: Address) -> KinLists | None:
-    """Return the kin of a token. None: the token has no report. Raises StoreError."""
+    """Return the related tokens of a token. None: it has no report. Raises StoreError."""
     token = store.fetch_one("kin/find_token", _Token, chain_id=chain_id, address=blob(address))
     if token is None:
         return None

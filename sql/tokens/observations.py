@@ -1,7 +1,7 @@
-"""What was seen on the chain about watched tokens, and the analyses that it makes due.
+"""On-chain observations about watched tokens, and the analyses that they make due.
 
-Observations of a block and the tasks they lead to are written together, so that a crash between
-them loses nothing. A reorg takes observations back with their blocks.
+Observations of a block and their tasks are written in one transaction, so a crash loses neither. A
+reorg removes observations together with their blocks.
 """
 
 import math
@@ -21,13 +21,13 @@ from sql.engine.table_rows import TokenRow
 from sql.tokens.task_queue import NEW_WORTH, add_task, drop_task, put_task
 
 CHANGED_WORTH = 2 * NEW_WORTH
-"""Worth of a watched token that changed: above all that nobody watches."""
+"""Worth of a watched token that changed: above all unwatched ones."""
 
 _DELETED_AT_ONCE = 1_000
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing seen in one block about one watched token."""
+    """One observation in one block about one watched token."""
 
     chain_id: int
     block_number: int
@@ -37,43 +37,46 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     tx_hash: Hash32 | None = None
     """None: no single transaction is known."""
     sender: Address | None = None
-    """Who signed the transaction. None: not known."""
+    """Signer of the transaction. None: not known."""
     what: str
-    """call: selector. parameter_event, ownership_event: name of the event, or its topic 0.
+    """Subject of the observation, by kind.
+
+    call: selector. parameter_event, ownership_event: name of the event, or its topic 0.
     pool_created, liquidity, other_tax: the pool. state: contract and slot. failed_trade: buy, sell
-    or unknown. deadline: block or timestamp, and when. gap: first and last of those blocks."""
+    or unknown. deadline: block or timestamp, and its value. gap: first and last of those blocks.
+    """
     detail: str | None = None
-    """Values before and after, a reason, arguments. None: nothing to tell."""
+    """Values before and after, a reason, or arguments. None: there are none."""
 
 
 class StoredObservation(Observation, frozen=True, kw_only=True):
-    """An observation as it was written down."""
+    """A stored observation."""
 
     observation_id: int
-    """Ascends in the order of writing; never given out again."""
+    """Ascends in the order of writing; never reused."""
 
 
 class ObservationPace(msgspec.Struct, frozen=True, kw_only=True):
-    """How soon observations lead to an analysis."""
+    """Delay between observations and their analysis."""
 
     every_blocks: int
-    """A token that changes in every block is analysed once in so many."""
+    """Blocks between two analyses of a token that changes in every block."""
     block_time_s: float
-    """Nominal; a longer wait than what passes between blocks is never right."""
+    """Nominal time between blocks; a longer wait is never right."""
 
     def between(self, earlier: BlockRef | None, later: BlockRef) -> "ObservationPace":
-        """Return the pace at which blocks really come, if they come faster than they should. None:
-        no earlier block is known."""
+        """Return the pace of real blocks, if they are faster than nominal. `earlier` is None if no
+        earlier block is known."""
         if earlier is None or later.number <= earlier.number:
             return self
         real_s = max(0, later.time_s - earlier.time_s) / (later.number - earlier.number)
         return msgspec.structs.replace(self, block_time_s=min(self.block_time_s, real_s))
 
     def delay_s(self, block_number: int, *, report_block: int | None) -> int:
-        """Return the seconds from a block to the analysis of what was seen in it.
+        """Return the seconds from an observation's block to its analysis.
 
-        None where the last report is `every_blocks` old, or there is none. Otherwise a block, in
-        which the change may go on, but no more than what those blocks have left.
+        0 if the last report is `every_blocks` old, or there is none. Otherwise one block, in which
+        the change may continue, but not beyond `every_blocks` after the report.
         """
         if report_block is None:
             return 0
@@ -82,7 +85,7 @@ class ObservationPace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pace_of(chain: Chain, settings: IndexerSettings) -> ObservationPace:
-    """Return how soon observations on a chain lead to an analysis."""
+    """Return the delay between observations on a chain and their analysis."""
     return ObservationPace(
         every_blocks=settings.changed_every_blocks, block_time_s=chain.block_time_s
     )
@@ -119,8 +122,10 @@ def write_observations(
 
 
 def write_gap(tx: Transaction, *, chain_id: int, first: int, last: BlockRef, now_s: float) -> int:
-    """Note that the blocks `first` to `last` were not read one by one: the analysis of watched
-    tokens whose report is older is due. Returns how many that are."""
+    """Record that the blocks `first` to `last` were not read one by one.
+
+    Makes the analysis of watched tokens with an older report due; returns their number.
+    """
     missed = tx.fetch(
         "observations/insert_gap",
         _Token,
@@ -143,9 +148,9 @@ def make_due(tx: Transaction, token_id: int, *, due_s: int) -> None:
 
 
 def settle_changes(tx: Transaction, token: TokenRow, head: ReportRow) -> None:
-    """Take a new report into account: what was seen up to its block is dealt with.
+    """Settle the observations up to a new report's block.
 
-    Nothing is while a part of it is running, or if its block is known to be orphaned.
+    Settles nothing if a part of the report is still running, or if its block is orphaned.
     """
     token_id = token.token_id
     tx.execute("watched/raise_revision", token_id=token_id)
@@ -158,19 +163,21 @@ def settle_changes(tx: Transaction, token: TokenRow, head: ReportRow) -> None:
     seen = newest.block_number if newest else None
     if seen is None or seen <= head.block_number:
         drop_task(tx, "changed", token_id=token_id)
-    else:  # one that was begun earlier has ended later than a newer one
+    else:  # an earlier analysis has ended after a newer one
         add_task(tx, "changed", token=token, worth=CHANGED_WORTH, due_s=head.scanned_at_s)
 
 
 def undo_observations_from(tx: Transaction, *, chain_id: int, number: int) -> None:
-    """Take back what was seen in the blocks from `number` on; watched tokens whose report is of one
-    of them are analysed anew."""
+    """Delete the observations from block `number` on.
+
+    Makes the analysis of watched tokens with a report of these blocks due.
+    """
     tx.execute("observations/delete_from", chain_id=chain_id, number=number)
     tx.execute("tasks/put_changed_from", chain_id=chain_id, number=number, worth=CHANGED_WORTH)
 
 
 def delete_observations(tx: Transaction, token_id: int) -> None:
-    """Delete what was seen of a token, and the analysis that it made due."""
+    """Delete the observations about a token, and the analysis that they made due."""
     tx.execute("observations/delete_of_token", token_id=token_id)
     tx.execute("watched/delete_reserves", token_id=token_id)
     drop_task(tx, "changed", token_id=token_id)
@@ -179,10 +186,10 @@ def delete_observations(tx: Transaction, token_id: int) -> None:
 def causes_of(
     store: Readable, token_id: int, *, above: int, up_to: int, at_most: int = 100
 ) -> list[StoredObservation]:
-    """Return what was seen of a token in the blocks after `above`, up to and with `up_to`: newest
-    first, the newest `at_most`.
+    """Return the newest observations about a token in the blocks above `above` up to `up_to`,
+    newest first.
 
-    With the blocks of two reports one after the other these are the causes of the second.
+    Between the blocks of two consecutive reports these are the causes of the second.
     """
     return store.fetch(
         "observations/list_causes",
@@ -195,15 +202,17 @@ def causes_of(
 
 
 def earliest_after(store: Readable, token_id: int, *, above: int) -> int | None:
-    """Return the time of the first block after `above` in which something was seen of a token, in
-    Unix seconds. None: nothing was."""
+    """Return the time of the first observation about a token in a block above `above`, in Unix
+    seconds. None: there is none."""
     row = store.fetch_one("observations/find_earliest_after", _Time, token_id=token_id, above=above)
     return None if row is None else row.time_s
 
 
 def delete_old_observations(store: Store, *, chain_id: int, before_s: float) -> None:
-    """Delete observations of blocks before a time in Unix seconds, in small steps, and what is kept
-    of tokens that nobody watches any more. Raises StoreError."""
+    """Delete observations before a Unix time, in small steps.
+
+    Also deletes the state of tokens that are no longer watched. Raises StoreError.
+    """
     with store.transaction() as tx:
         tx.execute("watched/delete_unwatched")
     deleted = _DELETED_AT_ONCE
@@ -218,7 +227,7 @@ def delete_old_observations(store: Store, *, chain_id: int, before_s: float) -> 
 
 
 def has_block(store: Readable, *, chain_id: int, block: BlockRef) -> bool:
-    """True if a block is one of those that are followed and may still be unwound."""
+    """True if a block is stored and may still be unwound."""
     row = store.fetch_one(
         "watched/find_block", _Number, chain_id=chain_id, number=block.number, hash=blob(block.hash)
     )

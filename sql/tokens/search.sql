@@ -26,12 +26,12 @@ insert into search_term (chain_id, tier, term, token_id) values (?, ?, ?, ?)
 on conflict do nothing
 
 -- name: list_namesakes
--- One row per token of $tier with one of the terms $asked, a JSON array of [chain id, term]; of each
+-- One row per token of $tier with one of the terms $terms, a JSON array of [chain id, term]; of each
 -- term the first $at_most tokens.
 select
     report.chain_id, report.address, report.name, report.symbol, report.block_hash,
     report.scanned_at_s, search_entry.usd
-from json_each($asked)
+from json_each($terms)
 join search_term on search_term.chain_id = json_extract(json_each.value, '$[0]')
     and search_term.tier = $tier
     and search_term.term = json_extract(json_each.value, '$[1]')
@@ -51,20 +51,20 @@ order by json_each.key, search_term.token_id
 select
     report.chain_id, report.address, report.name, report.symbol, report.block_hash,
     report.scanned_at_s, search_entry.usd
-from jsonb_array_elements($asked::jsonb) with ordinality as asked (name, place)
+from jsonb_array_elements($terms::jsonb) with ordinality as requested (name, place)
 cross join lateral (
     select search_term.token_id
     from search_term
     where
-        search_term.chain_id = (asked.name ->> 0)::bigint
+        search_term.chain_id = (requested.name ->> 0)::bigint
         and search_term.tier = $tier
-        and search_term.term = asked.name ->> 1
+        and search_term.term = requested.name ->> 1
     order by search_term.token_id
     limit $at_most
 ) as nearest
 join search_entry on search_entry.token_id = nearest.token_id
 join report on report.token_id = nearest.token_id
-order by asked.place, nearest.token_id
+order by requested.place, nearest.token_id
 
 -- name: list_newest
 -- One row per token with a report, the last that came to be tracked first.

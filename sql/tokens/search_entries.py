@@ -1,8 +1,8 @@
-"""Entries of analysed tokens for searches, kept with their reports.
+"""Search entries of analysed tokens, written with their reports.
 
 A term is the skeleton of a symbol, or of a name from one of its words on: a search for the
-beginning of either finds the token. Terms lie by tier of liquidity, so that the first few of any
-search are the ones with the most money, whatever the number of tokens is.
+beginning of either finds the token. Terms are indexed by tier of liquidity, so the first results of
+any search have the most liquidity, however many tokens there are.
 """
 
 import math
@@ -17,10 +17,10 @@ MOST_TERM_CHARS = 40
 """Longer terms are cut, when stored and when looked up."""
 
 HIGHEST_TIER = 12
-"""Trillions of USD; more is counted as that."""
+"""Trillions of USD and above."""
 
 _MOST_WORDS = 6
-"""Words of a name from which it is found."""
+"""Words of a name that a term begins with."""
 
 _ENTERED_AT_ONCE = 500
 """Stored reports entered in one transaction: it holds the write lock for some 20 ms."""
@@ -52,10 +52,10 @@ class _Done(msgspec.Struct, frozen=True, kw_only=True):
 def put_search_entry(
     tx: Transaction, *, token_id: int, chain_id: int, name: str, symbol: str, usd: float
 ) -> None:
-    """Enter a token for searches, in place of its former entry.
+    """Store or replace a token's search entry.
 
-    `usd`: what its pools hold beside the token itself. Terms that stay as they were are not
-    written again: reports are replaced far more often than names.
+    `usd`: value of the other side of its pools. Unchanged terms are not written again: reports are
+    replaced far more often than names.
     """
     usd = usd if math.isfinite(usd) else 0.0
     tier, terms = search_rows(name, symbol, usd)
@@ -94,10 +94,10 @@ def delete_search_entry(tx: Transaction, token_id: int) -> None:
 
 
 def enter_stored_reports(store: Store) -> bool:
-    """Enter the next reports that were stored before there were searches; True if more are left.
+    """Add search entries for the next reports of an old release; True if more are left.
 
-    Each step is one transaction, which notes how far it came: stopped anywhere, the next call goes
-    on from there. Raises StoreError.
+    Each step is one transaction that records its progress, so an interrupted run continues. Raises
+    StoreError.
     """
     until, done = _progress(store, _UNTIL), _progress(store, _STEP)
     if done >= until:
@@ -107,7 +107,7 @@ def enter_stored_reports(store: Store) -> bool:
             "search/list_unentered", _Unentered, done=done, until=until, at_most=_ENTERED_AT_ONCE
         )
         for row in rows:
-            if not row.is_entered:  # else its report has been replaced meanwhile
+            if not row.is_entered:  # else its report has been replaced in the meantime
                 put_search_entry(
                     tx,
                     token_id=row.token_id,
@@ -134,7 +134,7 @@ def _delete_terms(tx: Transaction, token_id: int, entry: _Entry) -> None:
 
 
 def tier_of(usd: float) -> int:
-    """Return the digits of an amount of USD before the point: 0 below one."""
+    """Return the number of integer digits of an amount in USD: 0 below one."""
     return 0 if usd < 1 else min(HIGHEST_TIER, int(math.log10(usd)) + 1)
 
 

@@ -1,8 +1,7 @@
-"""Queue of what is to be done for tokens: analyses, look-ups of creators and of who funded them,
-back-fills of histories.
+"""Queue of background tasks: analyses, look-ups of creators and funders, back-fills of histories.
 
-A task has a worth and a time. Taking tasks costs the same however many wait: an index holds those
-that are due by worth, another those that are not by time.
+A task has a worth and a time. Taking tasks costs the same however many wait: one index has the due
+tasks by worth, another the later ones by time.
 """
 
 from typing import Literal
@@ -14,14 +13,14 @@ from sql.engine.store import Readable, Store
 from sql.engine.table_rows import TokenRow
 
 TaskKind = Literal["refresh", "changed", "creator", "funder", "history"]
-"""refresh: analyse anew. changed: likewise, as something was seen of a watched token. creator: find
-the creation transaction. funder: find who funded the creator. history: fetch older transfers."""
+"""refresh: analyse again. changed: the same, after an observation about a watched token. creator:
+find the creation transaction. funder: find the creator's funder. history: fetch older transfers."""
 
 NEW_WORTH = 1_000_000
-"""Worth of a token that was never analysed: above all that were."""
+"""Worth of a token that was never analysed: above all analysed ones."""
 
 _MOST_WOKEN = 1_000
-"""Tasks that may come due in one turn: it holds the write lock meanwhile."""
+"""Tasks that become due in one transaction, which holds the write lock."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +40,7 @@ class _Taken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def put_task(tx: Transaction, kind: TaskKind, *, token: TokenRow, worth: int, due_s: int) -> None:
-    """Set worth and time of a task, adding it where there is none. Unix seconds."""
+    """Set worth and time of a task, adding it if there is none. Unix seconds."""
     _write(tx, "tasks/put_task", kind, token=token, worth=worth, due_s=due_s)
 
 
@@ -56,8 +55,7 @@ def drop_task(tx: Transaction, kind: TaskKind, *, token_id: int) -> None:
 
 
 def has_due(store: Readable, kind: TaskKind, *, chain_id: int, now_s: int) -> bool:
-    """True if there is a task to take. Writes nothing, so that it may be asked often. Raises
-    StoreError."""
+    """True if there is a task to take. Read-only, so it is cheap to poll. Raises StoreError."""
     found = store.fetch_one("tasks/find_due", _Due, kind=kind, chain_id=chain_id, now_s=now_s)
     return found is not None and found.has_any
 
@@ -65,9 +63,9 @@ def has_due(store: Readable, kind: TaskKind, *, chain_id: int, now_s: int) -> bo
 def take_tasks(
     store: Store, kind: TaskKind, *, chain_id: int, now_s: int, again_s: int, at_most: int
 ) -> list[Task]:
-    """Return the tasks that are due and worth most, and put them off to `again_s`.
+    """Return the due tasks of the highest worth, and postpone them to `again_s`.
 
-    Whoever has done one sets its next time or drops it. Raises StoreError.
+    The worker sets the next time of a finished task, or drops it. Raises StoreError.
     """
     with store.transaction(chain_id=chain_id) as tx:
         tx.execute(
@@ -103,14 +101,14 @@ def _write(
 
 
 COUNTED_AT_MOST = 10_000
-"""Tasks of one kind and chain that are looked at: a longer queue must not cost more to count."""
+"""Tasks of one kind and chain that are counted: a longer queue must not cost more."""
 
 
 class DueCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks of one kind that are due, by how long they have been."""
+    """Due tasks of one kind, by the time since they became due."""
 
     new: int = 0
-    """Of tokens that had none before; since when is not stored."""
+    """Tasks of tokens that had none before; their due time is not stored."""
     minute: int = 0
     """Up to a minute."""
     hour: int = 0

@@ -1,4 +1,4 @@
-"""Search of analysed tokens by name or symbol: a few seeks a chain, whatever their number is."""
+"""Search of analysed tokens by name or symbol, in a few seeks per chain."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -14,20 +14,20 @@ from sql.tokens.search_entries import HIGHEST_TIER, MOST_TERM_CHARS, tier_of
 
 _AFTER_EVERY_CHAR = "\U0010ffff"
 _BEFORE_EVERY_CHAR = "\x01"
-"""Of those a term may have: PostgreSQL's texts have no NUL."""
+"""The lowest character of a term: PostgreSQL's texts have no NUL."""
 
 _READ_OF_ONE_TIER = 50
-"""Tokens read of one chain, tier and term: of more than these, all within a factor of ten, those
-first in the order of terms are seen."""
+"""Tokens read of one chain, tier and term; of more, all within a factor of ten in liquidity, the
+first in the order of terms are read."""
 
 Match = Literal["symbol", "like_symbol", "name", "begins_symbol", "begins_name"]
-"""How a token matches, best first. like_symbol: by its skeleton only."""
+"""Kind of a match, best first. like_symbol: by its skeleton only."""
 
 MATCHES: tuple[Match, ...] = ("symbol", "like_symbol", "name", "begins_symbol", "begins_name")
 
 
 class FoundToken(msgspec.Struct, frozen=True, kw_only=True):
-    """One analysed token, as its last report names it."""
+    """One analysed token, with the names of its last report."""
 
     chain_id: int
     address: Address
@@ -37,25 +37,25 @@ class FoundToken(msgspec.Struct, frozen=True, kw_only=True):
     scanned_at_s: int
     """Unix seconds."""
     usd: float
-    """What its pools hold beside the token itself."""
+    """Value of the other side of its pools."""
 
     @property
     def tier(self) -> int:
-        """Return the digits of the money before the point."""
+        """Return the number of integer digits of the value."""
         return tier_of(self.usd)
 
 
 Namesakes: TypeAlias = dict[tuple[int, str], FoundToken]
-"""By chain id and skeleton of a symbol, the token with the most money that has such a symbol."""
+"""Token with the most liquidity among those with a symbol, by chain id and symbol's skeleton."""
 
 
 def find_tokens(
     store: Readable, text: str, *, chain_ids: Sequence[int], at_most: int
 ) -> list[FoundToken]:
-    """Return the tokens whose symbol or name begins with the text or with what looks like it.
+    """Return the tokens whose symbol or name begins with the text or a look-alike of it.
 
-    Those that match best come first, of equal matches those with the most money. None for a text
-    without a letter, digit or symbol. Raises StoreError.
+    The best matches come first, equal ones by liquidity. Returns no tokens for a text without a
+    letter, digit or symbol. Raises StoreError.
     """
     keys = _keys(text)
     found: dict[tuple[int, Address], FoundToken] = {}
@@ -77,7 +77,7 @@ def find_tokens(
 def find_by_address(
     store: Readable, address: Address, *, chain_ids: Sequence[int]
 ) -> list[FoundToken]:
-    """Return the analysed tokens at an address, at most one a chain. Raises StoreError."""
+    """Return the analysed tokens at an address, at most one per chain. Raises StoreError."""
     found = (
         store.fetch_one(
             "search/find_by_address", FoundToken, chain_id=chain_id, address=blob(address)
@@ -88,7 +88,7 @@ def find_by_address(
 
 
 def match_of(token: FoundToken, text: str) -> Match:
-    """Return how a token that was found matches the text."""
+    """Return the kind of match between a found token and the text."""
     key = skeleton(text)
     symbol = skeleton(token.symbol)
     if folded(token.symbol) == folded(text):
@@ -101,10 +101,10 @@ def match_of(token: FoundToken, text: str) -> Match:
 
 
 def find_richest_namesakes(store: Readable, names: Iterable[tuple[int, str]]) -> Namesakes:
-    """Return, by chain id and skeleton of a symbol, the token with the most money among those of
-    the chain whose symbol looks like it; one that has no such token is left out.
+    """Return the token with the most liquidity for each chain id and look-alike of a symbol.
 
-    `names`: chain ids with symbols. One statement a tier, however many names. Raises StoreError.
+    `names`: chain ids with symbols; those without a token are left out. Runs one statement per
+    tier. Raises StoreError.
     """
     open_names = {(chain_id, skeleton(symbol)) for chain_id, symbol in names}
     open_names = {name for name in open_names if name[1]}
@@ -125,33 +125,33 @@ def find_richest_namesakes(store: Readable, names: Iterable[tuple[int, str]]) ->
 def _list_namesakes(
     store: Readable, names: Iterable[tuple[int, str]], tier: int
 ) -> list[FoundToken]:
-    asked = sorted({(chain_id, key[:MOST_TERM_CHARS]) for chain_id, key in names})
+    terms = sorted({(chain_id, key[:MOST_TERM_CHARS]) for chain_id, key in names})
     return store.fetch(
         "search/list_namesakes",
         FoundToken,
-        asked=msgspec.json.encode(asked).decode(),
+        terms=msgspec.json.encode(terms).decode(),
         tier=tier,
         at_most=_READ_OF_ONE_TIER,
     )
 
 
 def list_newest(store: Readable, *, at_most: int) -> list[FoundToken]:
-    """Return the tokens that came to be tracked last and have been analysed. Raises StoreError."""
+    """Return the analysed tokens that were tracked last. Raises StoreError."""
     return store.fetch("search/list_newest", FoundToken, at_most=at_most)
 
 
 def list_richest(store: Readable, *, above_usd: float, at_most: int) -> list[FoundToken]:
-    """Return the tokens with the most money in their pools. Raises StoreError."""
+    """Return the tokens with the most liquidity. Raises StoreError."""
     return store.fetch("search/list_richest", FoundToken, above_usd=above_usd, at_most=at_most)
 
 
 def folded(text: str) -> str:
-    """Return the text as people compare it who look at nothing but letter case."""
+    """Return the text for comparison without regard to case."""
     return unicodedata.normalize("NFC", text.strip()).casefold()
 
 
 def _keys(text: str) -> list[str]:
-    """Return the terms to look up: the text's words, and the same in one."""
+    """Return the terms to look up: the text's words, separated and joined."""
     words = skeleton_words(text)
     texts = (" ".join(words), "".join(words))
     return list(dict.fromkeys(key[:MOST_TERM_CHARS] for key in texts if key))

@@ -1,4 +1,4 @@
-"""Tracked tokens: which are followed, why, and from which block their transfers are stored."""
+"""Tracked tokens, with the reason and the first block of their stored transfers."""
 
 import binascii
 from collections.abc import Mapping
@@ -14,41 +14,43 @@ from sql.engine.table_rows import TokenRow
 from sql.tokens.task_queue import NEW_WORTH
 
 _PLACES_READ = 20_000
-"""Tokens read at once: they take about 4 MB meanwhile."""
+"""Tokens per read: about 4 MB."""
 
 Because = Literal["pool", "launch", "request"]
 
 
 class PackedPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """What decoding needs of tracked tokens, without an object for each: there are millions."""
+    """Packed data of tracked tokens for decoding: objects would be too many."""
 
     addresses: bytes
-    """20 bytes of each token."""
+    """20 bytes per token."""
     numbers: bytes
-    """Id and first block of each, 8 bytes each, big-endian."""
+    """Id and first block of each token, 8 bytes each, big-endian."""
 
 
 class TokenChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One token that ceased to be tracked, its pool or launch reorganised away, or that was seen in
-    an earlier block than before."""
+    """One change of a tracked token.
+
+    Its pool or launch was reorganised away, or it was seen in an earlier block than before.
+    """
 
     change: int
-    """Number of the change: later ones are higher."""
+    """Number of the change, ascending."""
     token_id: int
     address: Address | None
-    """None: it is not tracked any more."""
+    """None: it is no longer tracked."""
     first_seen_block: int | None
-    """As it is now. None: it is not tracked any more."""
+    """Current value. None: it is no longer tracked."""
 
 
 def track_seen(
     tx: Transaction, *, chain_id: int, seen: Mapping[Address, int], because: Because
 ) -> None:
-    """Track these tokens from now on; for tracked ones the earliest block is kept.
+    """Track these tokens from now on; tracked ones keep the earliest block.
 
-    `seen`: the block where each was first seen: that of pool or launch, or the head at a request. A
-    request is stored, so that the token stays when its pools are reorganised away. A token with a
-    pool or a launch is due for analysis at once.
+    `seen`: first block of each: that of its pool or launch, or the head at a request. A request is
+    stored, so that the token stays when its pools are reorganised away. A token with a pool or a
+    launch is due for analysis immediately.
     """
     is_request = because == "request"
     places = [(bound_blob(address), block_number) for address, block_number in seen.items()]
@@ -68,7 +70,7 @@ def track_seen(
 def track_tokens(
     tx: Transaction, *, chain_id: int, seen: Mapping[Address, int], because: Because
 ) -> list[TokenRow]:
-    """Track tokens as `track_seen` does, and return them as they are stored now."""
+    """Track tokens like `track_seen`, and return their rows."""
     track_seen(tx, chain_id=chain_id, seen=seen, because=because)
     found = [read_token(tx, chain_id=chain_id, address=address) for address in seen]
     return [token for token in found if token is not None]
@@ -83,10 +85,11 @@ def set_transfers_from(tx: Transaction, *, token_id: int, block_number: int) -> 
 
 
 def complete_transfers(tx: Transaction, *, chain_id: int, first: int) -> None:
-    """Record from where on the follow stream stores all transfers of the tokens that it meets for
-    the first time, or once more after a reorg.
+    """Record the first complete block of new tokens of the follow stream.
 
-    `first` is the first block of the span that is being stored. Called once its tokens are tracked.
+    Those that are new again after a reorg are included.
+
+    `first` is the first block of the stored span. Call it after tracking the span's tokens.
     """
     tx.execute("tokens/recomplete_transfers", chain_id=chain_id, first=first)
     tx.execute("tokens/complete_transfers", chain_id=chain_id, first=first)
@@ -98,8 +101,8 @@ def tracked(store: Readable, *, chain_id: int) -> list[TokenRow]:
 
 
 def pack_places(store: Readable, *, chain_id: int, above: int) -> PackedPlaces:
-    """Return the next tracked tokens of a chain with an id above `above`, by id; with nothing in
-    it, there are no more."""
+    """Return the next tracked tokens of a chain with an id above `above`, by id; empty at the
+    end."""
     ((addresses, numbers),) = store.fetch_tuples(
         "tokens/list_places", chain_id=chain_id, above=above, at_most=_PLACES_READ
     )
@@ -107,14 +110,14 @@ def pack_places(store: Readable, *, chain_id: int, above: int) -> PackedPlaces:
 
 
 def newest_token_id(store: Readable, *, chain_id: int) -> int:
-    """Return an id at or above which a chain's tokens have been committed, and above which those
-    that come will be; 0 if there is none yet."""
+    """Return an id that is not below any committed token of a chain, and below all later ones; 0 if
+    there is none yet."""
     ((newest,),) = store.fetch_tuples("tokens/find_newest", chain_id=chain_id)
     return int(newest)
 
 
 def list_changes(store: Readable, *, chain_id: int, after: int = 0) -> list[TokenChange]:
-    """Return what happened to known tokens after the change `after`, in order."""
+    """Return the changes of tracked tokens after the change `after`, in order."""
     return store.fetch("tokens/list_changes", TokenChange, chain_id=chain_id, after=after)
 
 

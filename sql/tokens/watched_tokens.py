@@ -1,4 +1,4 @@
-"""Watched tokens, with what their reports say that new blocks are compared with."""
+"""Watched tokens, with the parts of their reports that new blocks are compared with."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,11 +11,11 @@ from sql.engine.database import Transaction
 from sql.engine.store import Readable
 
 MOST_POOLS: Final = 8
-"""Deepest pools of a token that are looked at: those in which analyses trade, and a few more."""
+"""Deepest pools of a token that are watched: those that analyses trade in, and a few more."""
 
 
 class WatchedToken(msgspec.Struct, frozen=True, kw_only=True):
-    """One watched token. None: there is no report, or it does not know."""
+    """One watched token. None: there is no report, or the value is unknown."""
 
     token_id: int
     address: Address
@@ -35,9 +35,9 @@ class WatchedPool(msgspec.Struct, frozen=True, kw_only=True):
     dex: str
     quote: Address
     token0: Address | None
-    """Of the pool. None: the index does not have it."""
+    """First token of the pool. None: the pool is not indexed."""
     hooks: Address | None
-    """None: it has none, or the index does not have it."""
+    """None: it has none, or the pool is not indexed."""
     buy: TradeOutcome | None
     buy_tax: float | None
     sell: TradeOutcome | None
@@ -45,14 +45,14 @@ class WatchedPool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reserve(msgspec.Struct, frozen=True, kw_only=True):
-    """What one pool held, where a single number says so."""
+    """Reserve of one pool, if a single number describes it."""
 
     pool: Address
-    """Where all pools are in one contract, that contract."""
+    """The pool, or the contract that holds all pools."""
     pool_id: Hash32 | None
     quote: Address
-    held: Hash32
-    """As a word: the pool's balance of the quote; of a Uniswap V4 pool, its liquidity in range."""
+    word: Hash32 = msgspec.field(name="held")
+    """The pool's balance of the quote, as a word; for Uniswap V4 its liquidity in range."""
 
 
 class _Reserves(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +64,7 @@ class _Revision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_revision(store: Readable) -> int:
-    """Return a number that is another one once the watched tokens, or their reports, have
-    changed."""
+    """Return a number that changes with the watched tokens and their reports."""
     found = store.fetch_one("watched/find_revision", _Revision)
     return 0 if found is None else found.revision
 
@@ -83,7 +82,7 @@ def list_watched_pools(store: Readable, *, chain_id: int) -> list[WatchedPool]:
 def read_reserves(
     store: Readable, token_id: int, *, report_block: int
 ) -> tuple[Reserve, ...] | None:
-    """Return what pools held at the block of a token's report. None: it was not read yet."""
+    """Return the pools' reserves at the block of a token's report. None: not read yet."""
     where = {"token_id": token_id, "report_block": report_block}
     found = store.fetch_one("watched/find_reserves", _Reserves, **where)
     if found is None:
@@ -94,7 +93,7 @@ def read_reserves(
 def write_reserves(
     tx: Transaction, token_id: int, *, report_block: int, reserves: Sequence[Reserve]
 ) -> None:
-    """Store what pools held at the block of a token's report."""
+    """Store the pools' reserves at the block of a token's report."""
     tx.execute(
         "watched/put_reserves",
         token_id=token_id,

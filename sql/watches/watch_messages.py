@@ -1,4 +1,4 @@
-"""Messages of watches on their way: what is to be sent, what became of it, and what is past."""
+"""Messages of watches: the queue, the outcomes of deliveries, and past messages."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ _DELETED_AT_ONCE = 500
 
 
 class WebhookTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a watch has its messages sent."""
+    """Webhook of a watch."""
 
     watch_id: int
     url: str
@@ -20,19 +20,19 @@ class WebhookTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _MessageFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is told of a message beside its event."""
+    """A message without its event."""
 
     id: int
-    """Grows with every message, over all watches."""
+    """Ascends over the messages of all watches."""
     watch_id: int
     watch_name: str
     kinds: tuple[str, ...]
-    """Kinds of change that the watch wants to hear of."""
+    """Kinds of change that the watch selects."""
     kind: str
     """change, baseline or test."""
     created_at_s: int
     missed: int
-    """Messages before this one that the full queue did not take."""
+    """Messages before this one that were dropped because the queue was full."""
     chain_id: int | None
     address: Address | None
     block_number: int | None
@@ -44,11 +44,11 @@ class WatchMessage(_MessageFacts, frozen=True, kw_only=True):
     """One message to one watch."""
 
     event: WatchEvent | None
-    """None: a test, which is of no token."""
+    """None: a test, which has no token."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """One message to one watch, and how it was delivered."""
+    """One message to one watch, and the outcome of its delivery."""
 
     id: int
     kind: str
@@ -58,25 +58,25 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     tried_at_s: int | None
     delivered_at_s: int | None
-    """None: the webhook has not taken it, or there is none."""
+    """None: the webhook has not accepted it, or there is none."""
     error: str | None
-    """Of the last attempt. None: it was good, or there was none."""
+    """Error of the last attempt. None: it succeeded, or there was none."""
 
 
 class DeliveryFailures(msgspec.Struct, frozen=True, kw_only=True):
-    """Failed attempts in a row of one watch."""
+    """Consecutive failed attempts of one watch."""
 
     failures: int
     failed_first_at_s: int
 
 
 class MessageNumber(msgspec.Struct, frozen=True, kw_only=True):
-    """That there is a message to a watch."""
+    """Number of a message, with its watch."""
 
     id: int
     watch_id: int
     key_id: int | None
-    """Key that the watch belongs to. None: the operator's."""
+    """Key that owns the watch. None: the operator's."""
 
 
 class _Due(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,13 +108,13 @@ class _FirstDue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_due(store: Readable, *, now_s: float, at_most: int) -> list[WebhookTarget]:
-    """Return the webhooks that have a message to take, the longest overdue first."""
+    """Return the webhooks with a due message, the longest overdue first."""
     rows = store.fetch("messages/list_due", _Due, now_s=now_s, at_most=at_most)
     return [WebhookTarget(watch_id=row.id, url=row.url, secret=Secret(row.secret)) for row in rows]
 
 
 def find_next(store: Readable, watch_id: int) -> WatchMessage | None:
-    """Return the oldest message that a webhook has not taken. None: there is none, or the watch is
+    """Return the oldest undelivered message of a webhook. None: there is none, or the watch is
     paused, given up or deleted."""
     found = store.fetch_one("messages/find_next", _Message, watch_id=watch_id)
     return None if found is None else _message(found)
@@ -135,7 +135,7 @@ def list_last(store: Readable, watch_id: int, *, at_most: int) -> list[WatchMess
 
 
 def list_deliveries(store: Readable, watch_id: int, *, at_most: int) -> list[Delivery]:
-    """Return how the last messages to a watch were delivered, newest first."""
+    """Return the deliveries of the last messages to a watch, newest first."""
     return store.fetch("messages/list_deliveries", Delivery, watch_id=watch_id, at_most=at_most)
 
 
@@ -145,36 +145,36 @@ def newest_message(store: Readable) -> int:
 
 
 def list_new(store: Readable, *, after: int, at_most: int) -> list[MessageNumber]:
-    """Return which messages there are above a number, oldest first."""
+    """Return the numbers of the messages above a number, oldest first."""
     return store.fetch("messages/list_new", MessageNumber, after=after, at_most=at_most)
 
 
 def note_delivered(store: Store, message: WatchMessage, *, now_s: float) -> None:
-    """Record that the webhook has taken a message. A second record of the same changes nothing."""
+    """Record that the webhook has accepted a message. A second call changes nothing."""
     with store.transaction() as tx:
         if tx.execute("messages/end_message", message_id=message.id, now_s=int(now_s)):
             tx.execute("messages/note_delivery", watch_id=message.watch_id, now_s=now_s)
 
 
 def note_failed(tx: Transaction, message: WatchMessage, error: str, *, now_s: float) -> None:
-    """Record that the webhook has not taken a message, and why."""
+    """Record a failed attempt to deliver a message, with its error."""
     tx.execute("messages/note_error", message_id=message.id, now_s=int(now_s), error=error)
 
 
 def count_failure(tx: Transaction, watch_id: int, *, now_s: float) -> DeliveryFailures | None:
-    """Count a failed attempt; return those in a row. None: the watch is deleted."""
+    """Count a failed attempt; return the consecutive ones. None: the watch is deleted."""
     found = tx.fetch("messages/put_off", DeliveryFailures, watch_id=watch_id, now_s=int(now_s))
     return found[0] if found else None
 
 
 def set_due(tx: Transaction, watch_id: int, *, due_s: float | None, now_s: float) -> None:
-    """Set when a watch's webhook is tried again. None: not before somebody resumes the watch."""
+    """Set the time of the next attempt. None: not before the watch is resumed."""
     tx.execute("messages/set_due", watch_id=watch_id, due_s=due_s, now_s=int(now_s))
 
 
 def delete_old_messages(store: Store, *, before_s: float) -> None:
-    """Delete messages made before a time in Unix seconds that are not to be sent any more, in small
-    steps. Raises StoreError."""
+    """Delete messages made before a Unix time that are no longer to be sent, in small steps. Raises
+    StoreError."""
     rows: list[_Old] | None = None
     while rows is None or len(rows) == _DELETED_AT_ONCE:
         with store.transaction() as tx:
@@ -189,12 +189,12 @@ def delete_old_messages(store: Store, *, before_s: float) -> None:
 
 
 def oldest_undelivered_s(store: Readable) -> int | None:
-    """Return when the oldest message was made that a webhook has not taken. None: there is none."""
+    """Return the creation time of the oldest undelivered message. None: there is none."""
     return store.fetch("messages/find_oldest", _Oldest)[0].created_at_s
 
 
 def first_due_s(store: Readable) -> float | None:
-    """Return when the longest overdue attempt was to be made. None: none is to be made."""
+    """Return the due time of the longest overdue attempt. None: none is planned."""
     return store.fetch("messages/find_first_due", _FirstDue)[0].due_s
 
 

@@ -1,4 +1,4 @@
-"""Watches: who is told of changes of which tokens, and by which kinds of change."""
+"""Watches: subscriptions to changes of tokens, by kind of change."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,21 +16,21 @@ _FOLLOW = "follow"
 
 
 class NewWatch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a watch is made of."""
+    """Settings of a new watch."""
 
     key_id: int | None
-    """Key of the ledger that it belongs to. None: the operator's, made at the command line."""
+    """Key of the ledger that owns it. None: the operator's, created at the command line."""
     name: str
     kinds: tuple[str, ...]
-    """Kinds of change that are told; see `watch_changes`."""
+    """Selected kinds of change; see `core.report.notifications`."""
     url: str | None
-    """Of the webhook. None: there is none, messages are read."""
+    """URL of the webhook. None: there is none, messages are read."""
     secret: Secret | None
-    """Key of the webhook's signatures. None exactly where there is no webhook."""
+    """Key of the webhook's signatures. None exactly if there is no webhook."""
 
 
 class Watch(msgspec.Struct, frozen=True, kw_only=True):
-    """One watch as it stands."""
+    """One watch with its current state."""
 
     id: int
     key_id: int | None
@@ -40,19 +40,19 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True):
     is_paused: bool
     created_at_s: int
     pending: int
-    """Messages that the webhook has not taken yet."""
+    """Messages that the webhook has not accepted yet."""
     missed: int
-    """Messages that the full queue did not take, since the last one that it took."""
+    """Messages dropped by the full queue since the last queued one."""
     failures: int
-    """Failed attempts in a row."""
+    """Consecutive failed attempts."""
     failing_since_s: int | None
-    """When attempts were given up, after a day of failed ones. None: they go on."""
+    """Time when delivery was given up, after a day of failures. None: it continues."""
     forgotten: int
     """Messages up to this number have been deleted by age."""
 
 
 class WatchCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one key watches."""
+    """Number of watches and watched tokens of one key."""
 
     watches: int
     tokens: int
@@ -60,7 +60,7 @@ class WatchCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchStates(msgspec.Struct, frozen=True, kw_only=True):
-    """Watches by what becomes of their messages."""
+    """Numbers of watches by state of their delivery."""
 
     paused: int
     failing: int
@@ -74,7 +74,7 @@ class TokenOfWatch(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
     address: Address
     is_awaiting: bool
-    """True: no report has settled since it is watched, so there is nothing to compare with yet."""
+    """True until its first settled report since it is watched, the baseline of later ones."""
 
 
 class _Number(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ class _Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def create_watch(tx: Transaction, new: NewWatch, *, now_s: float) -> int:
-    """Make a watch without tokens; return its number."""
+    """Create a watch without tokens; return its number."""
     made = tx.fetch(
         "watches/insert_watch",
         _Number,
@@ -109,12 +109,12 @@ def create_watch(tx: Transaction, new: NewWatch, *, now_s: float) -> int:
 
 
 def find_watch(store: Readable, watch_id: int) -> Watch | None:
-    """Return a watch. None: there is none of this number."""
+    """Return a watch. None: there is none with this number."""
     return store.fetch_one("watches/find_watch", Watch, watch_id=watch_id)
 
 
 def list_watches_of(store: Readable, key_ids: Iterable[int]) -> list[Watch]:
-    """Return the watches of these keys, those of a key in the order of their making."""
+    """Return the watches of these keys, those of a key in the order of creation."""
     return [
         watch
         for key_id in key_ids
@@ -123,33 +123,35 @@ def list_watches_of(store: Readable, key_ids: Iterable[int]) -> list[Watch]:
 
 
 def list_watches(store: Readable, *, after: int, at_most: int) -> list[Watch]:
-    """Return watches of all keys above a number, in the order of their making."""
+    """Return the watches of all keys above a number, in the order of creation."""
     return store.fetch("watches/list_after", Watch, after=after, at_most=at_most)
 
 
 def count_watched(store: Readable, key_id: int) -> WatchCounts:
-    """Return what a key watches, paused or not."""
+    """Count the watches and watched tokens of a key, paused ones included."""
     return store.fetch("watches/count_of_key", WatchCounts, key_id=key_id)[0]
 
 
 def count_states(store: Readable) -> WatchStates:
-    """Return the watches of the store, by state."""
+    """Count the watches of the store by state."""
     return store.fetch("watches/count_states", WatchStates)[0]
 
 
 def pause_watch(tx: Transaction, watch_id: int) -> None:
-    """Tell a watch nothing and send it nothing until it is resumed. What changes meanwhile is not
-    told to it; messages that wait stay."""
+    """Stop the notifications and deliveries of a watch until it is resumed.
+
+    Changes in the meantime are not queued; queued messages stay.
+    """
     tx.execute("watches/pause_watch", watch_id=watch_id)
 
 
 def resume_watch(tx: Transaction, watch_id: int, *, now_s: float) -> None:
-    """Go on with a watch that was paused, or that failed for so long that it was given up."""
+    """Resume a watch that was paused, or given up after failures."""
     tx.execute("watches/resume_watch", watch_id=watch_id, now_s=now_s)
 
 
 def remove_watch(tx: Transaction, watch_id: int) -> None:
-    """Delete a watch with everything that belongs to it alone."""
+    """Delete a watch with everything that only it needs."""
     tokens = [one.token_id for one in list_tokens(tx, watch_id)]
     events = [
         one.event_id
@@ -166,10 +168,10 @@ def remove_watch(tx: Transaction, watch_id: int) -> None:
 def add_tokens(
     tx: Transaction, watch_id: int, *, chain_id: int, addresses: Sequence[Address], now_s: float
 ) -> None:
-    """Add tokens of one chain to a watch; those it has stay as they are.
+    """Add tokens of one chain to a watch; those it has are unchanged.
 
-    Each is tracked from now on as one that was asked for, and due for an analysis at once: what it
-    finds is what later reports are compared with.
+    Each is tracked from now on as requested, and due for an analysis immediately: its report is the
+    baseline of later ones.
     """
     followed = read_checkpoint(tx, chain_id=chain_id, stream=_FOLLOW)
     number = 0 if followed is None else followed.number
@@ -183,7 +185,7 @@ def add_tokens(
 def remove_tokens(
     tx: Transaction, watch_id: int, *, chain_id: int, addresses: Sequence[Address]
 ) -> int:
-    """Take tokens of one chain from a watch; return how many it had."""
+    """Remove tokens of one chain from a watch; return how many it had."""
     removed = 0
     for address in addresses:
         token = read_token(tx, chain_id=chain_id, address=address)
@@ -196,7 +198,7 @@ def remove_tokens(
 
 
 def count_tokens(store: Readable, watch_id: int) -> int:
-    """Return how many tokens a watch has."""
+    """Count the tokens of a watch."""
     return store.fetch("watches/count_tokens", _Tokens, watch_id=watch_id)[0].tokens
 
 
@@ -210,10 +212,10 @@ def list_tokens(
 
 
 def keys_with_watches(store: Readable) -> list[int]:
-    """Return the keys whose watches are told something."""
+    """Return the keys that have watches."""
     return [row.key_id for row in store.fetch("watches/list_keys", _Key)]
 
 
 def pause_watches_of(tx: Transaction, key_id: int) -> int:
-    """Pause all watches of a key; return how many there are."""
+    """Pause all watches of a key; return their number."""
     return tx.execute("watches/pause_of_key", key_id=key_id)

@@ -24,9 +24,9 @@ from sql.lake.lake_upkeep import (
     list_files,
     merge_small_files,
 )
+from sql.lake.mover import close_batch, copy_facts, move_closed
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.serving_files import Event, Onlooker, many_events, write_batch
-from sql.lake.mover import close_batch, copy_facts, move_closed
 
 PIECES = 10
 DAY_S = 86_400

@@ -79,7 +79,7 @@ def pool_reads(report: Report, chain: Chain) -> tuple[tuple[Reserve, BulkRead], 
     found: list[tuple[Reserve, BulkRead]] = []
     managers = {dex.factory: dex for dex in chain.dexes}
     for row in (report.pools or ())[:MOST_POOLS]:
-        reserve = Reserve(pool=row.pool, pool_id=row.pool_id, quote=row.quote, held=to_hash32(0))
+        reserve = Reserve(pool=row.pool, pool_id=row.pool_id, quote=row.quote, word=to_hash32(0))
         if row.pool_id is not None and not is_pair_id(row.pool, row.pool_id):
             dex = managers.get(row.pool)
             if dex is not None and venue_of(dex).entries is not None:
@@ -94,7 +94,7 @@ def compared_pools(
     report: Report, chain: Chain, reserves: Sequence[Reserve]
 ) -> tuple[Compared, ...]:
     """Return the reads of pools with what was held at the report's block, where that is known."""
-    held = {(each.pool, each.pool_id, each.quote): each.held for each in reserves}
+    held = {(each.pool, each.pool_id, each.quote): each.word for each in reserves}
     return tuple(
         Compared(
             read=read,

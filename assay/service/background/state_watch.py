@@ -282,7 +282,7 @@ class StateWatch:
             self._node, [read for _, read in wanted], block=report.token.block_hash
         )
         reserves = tuple(
-            msgspec.structs.replace(reserve, held=Hash32("0x" + answer.hex()))
+            msgspec.structs.replace(reserve, word=Hash32("0x" + answer.hex()))
             for (reserve, _), answer in zip(wanted, answers, strict=True)
             if answer is not None
         )

@@ -13,7 +13,7 @@ from config.settings_model import AnalysisSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report
-from sql.fleet.analysis_runs import AnalysisRuns, AskedRun, RunState
+from sql.fleet.analysis_runs import AnalysisRuns, RequestedRun, RunState
 from sql.reports.report_bodies import decode_body
 
 _REFUSAL_KEPT_S = 30.0
@@ -112,7 +112,7 @@ class AskedAnalysis:
             reason = f"the store does not answer within {_READ_WITHIN_S:g} s"
             raise UpstreamError(service="analysis", reason=reason) from None
 
-    async def _end_in_time(self, asked: AskedRun) -> RunState | None:
+    async def _end_in_time(self, asked: RequestedRun) -> RunState | None:
         def is_over(state: RunState | None) -> bool:
             return state is not None and asked.is_answered_by(state)
 
@@ -133,7 +133,7 @@ class AskedAnalysis:
             raise UpstreamError(service="analysis", reason="the new report was deleted at once")
         return report
 
-    async def _so_far(self, asked: AskedRun, stored: Report | None) -> Report:
+    async def _so_far(self, asked: RequestedRun, stored: Report | None) -> Report:
         pending = await asyncio.to_thread(self._runs.pending_of, asked)
         # None also where another release wrote it.
         report = None if pending is None else decode_body(pending)

@@ -1,1 +1,1 @@
-"""Back-ups of a store in PostgreSQL, and stores made of them."""
+"""Back-ups of a store in PostgreSQL, and restoring from them."""

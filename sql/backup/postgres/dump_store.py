@@ -1,8 +1,8 @@
 """Back-up of a store in PostgreSQL that is in use: database and Parquet files of one moment.
 
 One snapshot of the database has serving state, ledger and catalogue of that moment, and pg_dump
-reads it while others write. Files that the catalogue then names are never written again, and only
-compaction deletes any, so compaction alone waits.
+reads it while other processes write. The files in the catalogue never change, and only compaction
+deletes any, so compaction alone waits.
 """
 
 from collections.abc import Iterator
@@ -29,10 +29,10 @@ from sql.lake.postgres.lake_catalogue import find_catalogue
 from sql.lake.postgres.lake_in_postgres import DatabasePlace
 
 _LEASES = "lease"
-"""Are of processes, which a store made of the back-up has others of."""
+"""Table of leases: their processes do not exist for a restored store."""
 
 _DELETED_LATER = "ducklake_files_scheduled_for_deletion"
-"""Names files that no state has any more, so a back-up is without them."""
+"""Table of files that no snapshot refers to, which a back-up leaves out."""
 
 
 def dump_store(
@@ -43,10 +43,10 @@ def dump_store(
     progress: Progress = lambda *_: None,
     within_s: float = COMPACTION_WITHIN_S,
 ) -> Manifest:
-    """Copy a store to a new folder; the folder is there once the back-up is complete.
+    """Copy a store to a new folder; the folder appears once the back-up is complete.
 
-    `within_s`: how long to wait for a compaction under way. Raises StoreError, also where pg_dump
-    is not installed or older than the server.
+    `within_s`: seconds to wait for a running compaction. Raises StoreError, also if pg_dump is not
+    installed or older than the server.
     """
     url, place = address.url.value, DatabasePlace(address)
     if not place.has_serving():
@@ -92,7 +92,7 @@ def _dump(url: str, snapshot: Snapshot, database: DumpedDatabase, target: Path) 
         url,
         [
             *("--format=custom", "--compress=1", "--no-owner", "--no-privileges"),
-            # Not behind a migration, with all that would then wait behind this.
+            # Not behind a migration: all later statements would wait behind this one.
             *("--lock-wait-timeout=10s", f"--snapshot={snapshot.exported}", f"--file={target}"),
             *options,
         ],
@@ -100,7 +100,7 @@ def _dump(url: str, snapshot: Snapshot, database: DumpedDatabase, target: Path) 
 
 
 def _of_schema(schema: str, *, but: str) -> list[str]:
-    """Return the options for a schema, without the rows of one table."""
+    """Return the options to dump a schema without the rows of one table."""
     name = quoted_pattern(schema)
     return [f"--schema={name}", f"--exclude-table-data={name}.{quoted_pattern(but)}"]
 

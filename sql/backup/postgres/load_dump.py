@@ -1,4 +1,4 @@
-"""Puts the back-up of a store in PostgreSQL back, into an empty database."""
+"""Restoring of a store in PostgreSQL, into an empty database."""
 
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -18,11 +18,11 @@ def load_dump(
     *,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Manifest:
-    """Make a store of a back-up; `progress`: bytes done and in all.
+    """Create a store from a back-up; `progress` receives copied and total bytes.
 
-    Nothing is overwritten: the database has to be without a store, and the place of the lake
-    without files of another. The database is filled last, in one transaction, so one that ended
-    before is no store, and the same call goes on. Raises StoreError.
+    Overwrites nothing: the database must have no store, and the lake's place no files of another.
+    The database is filled last, in one transaction, so an interrupted call leaves no store and can
+    be repeated. Raises StoreError.
     """
     manifest = read_manifest(folder)
     if manifest.database is None:
@@ -82,7 +82,7 @@ def _restore(url: str, catalogue: LakeCatalogue, database: DumpedDatabase, dump:
         url,
         [
             *("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"),
-            # Without the schemas themselves, which are there.
+            # Without the schemas themselves, which exist.
             *(f"--schema={name}" for name in schemas),
             str(dump),
         ],

@@ -1,4 +1,4 @@
-"""pg_dump and pg_restore, which belong to PostgreSQL and not to this package."""
+"""Runs of pg_dump and pg_restore, which come with PostgreSQL."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ _MASK: Final = "***"
 
 
 def check_program(program: str, url: str) -> str:
-    """Check that a program is installed that understands the server; return the server's version.
+    """Check that an installed program supports the server; return the server's version.
 
     Raises StoreError.
     """
@@ -47,9 +47,9 @@ def check_program(program: str, url: str) -> str:
 
 
 def run_program(program: str, url: str, options: Sequence[str]) -> None:
-    """Run a program on a database to its end; the password is on no command line.
+    """Run a program on a database to its end, with the password outside the command line.
 
-    A server that is silent for half a minute ends it. Raises StoreError.
+    It is ended when the server is silent for half a minute. Raises StoreError.
     """
     password = conninfo_to_dict(url).get("password")
     try:
@@ -75,7 +75,7 @@ def run_program(program: str, url: str, options: Sequence[str]) -> None:
 
 
 def quoted_pattern(name: str) -> str:
-    """Return a name such that a program takes it for that name alone, and for no pattern."""
+    """Return a name quoted so that the programs do not take it for a pattern."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 

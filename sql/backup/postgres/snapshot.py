@@ -1,4 +1,4 @@
-"""One state of a database that several connections see, and what a lake is in it."""
+"""Database snapshot that several connections share, with a lake's files in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,36 +34,36 @@ _FILES: Final = """
 
 
 class LakeFile(msgspec.Struct, frozen=True):
-    """A Parquet file that a catalogue names."""
+    """A Parquet file in a catalogue."""
 
     name: str
-    """Below the lake's place."""
+    """Path below the lake's place."""
     size: int
     """Bytes."""
 
 
 class Snapshot:
-    """A state of the database, kept while the transaction is open that has it."""
+    """A state of the database, kept while its transaction is open."""
 
     def __init__(self, connection: PostgresConnection, exported: str) -> None:
         self._connection = connection
         self.exported = exported
-        """Its name for other connections."""
+        """Name for other connections."""
 
     def list_files(self, lake_schema: str) -> list[LakeFile]:
-        """Return the files of all states of a lake that may still be read."""
+        """Return the files of all readable snapshots of a lake."""
         query = SQL(_FILES).format(lake=Identifier(lake_schema))
         return [LakeFile(*row) for row in self._connection.execute(query).fetchall()]
 
     def has_table(self, name: str) -> bool:
-        """Return whether a table is on the connection's search path."""
+        """True if a table is on the connection's search path."""
         found = self._connection.execute("select to_regclass(%s) is not null", (name,)).fetchone()
         return found == (True,)
 
 
 @contextmanager
 def kept_snapshot(url: str) -> Iterator[Snapshot]:
-    """Keep the present state of a database until the end of the block. Raises StoreError."""
+    """Pin the current state of a database until the end of the block. Raises StoreError."""
     name = shown_url(url)
     with (
         translated(name, doing="back up"),

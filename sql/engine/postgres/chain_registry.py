@@ -1,4 +1,4 @@
-"""Which chains a fleet has a node for: processes with one say so, and those without one read it."""
+"""Registry of the chains that a fleet has nodes for, written by the processes with a node."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,15 +8,15 @@ import msgspec
 from sql.engine.postgres.single_statements import SingleStatements
 
 KEPT_S: Final = 7 * 86_400.0
-"""A chain that no process has had a node of for so long is not the fleet's any more."""
+"""Seconds after which a chain without a node leaves the registry."""
 
 
 class FleetChain(msgspec.Struct, frozen=True, kw_only=True):
-    """A chain that some process has a node for, or had a short while ago."""
+    """A chain that a process of the fleet has a node for, or had recently."""
 
     chain_id: int
     native_usd: float | None
-    """US dollars of the native coin, by an analysis. None: not known, or too old."""
+    """Price of the native coin in USD, from an analysis. None: not known, or too old."""
 
 
 class ChainRegistry:
@@ -26,8 +26,8 @@ class ChainRegistry:
         self._statements = statements
 
     def renew(self, role: str, prices: Mapping[int, float | None]) -> None:
-        """Say that this process has a node of each of the chains `prices`, by id, with US dollars
-        of its native coin. None: not known here."""
+        """Register this process's chains by id, with the price of the native coin in USD. None: not
+        known here."""
         self._statements.run(
             "chains/renew_chains",
             FleetChain,

@@ -1,5 +1,4 @@
-"""Time limits of connections, so that no statement waits for ever: the server's, and our own for a
-server that does not answer at all."""
+"""Time limits of connections: the server's, and the client's for an unresponsive server."""
 
 import contextlib
 import os
@@ -17,23 +16,22 @@ PostgresConnection = Connection[tuple[Any, ...]]
 
 
 class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long may be waited for what, in seconds, and how many connections there may be."""
+    """Time limits in seconds, and the limit of connections."""
 
     connect_s: float = 5.0
     statement_s: float = 30.0
-    """For the answer to one statement; the server ends it then."""
+    """Limit of one statement, enforced by the server."""
     silence_s: float = 10.0
-    """Beyond that, for the server to say so; then the connection is given up."""
+    """Further wait for the server's response; then the connection is closed."""
     turn_s: float = 6.0
-    """For another transaction to end."""
+    """Wait for another transaction to end."""
     idle_s: float = 60.0
-    """Between two statements of a transaction; the server then rolls it back."""
+    """Pause between two statements of a transaction; the server then rolls it back."""
     connections: int = 16
 
 
 AWAITED_LIMITS = ConnectionLimits(connect_s=2.0, statement_s=4.0, silence_s=2.0, turn_s=4.0)
-"""Of what a caller waits for before anything is done: each statement is short, and who gets no
-answer is to be told soon."""
+"""Limits of statements that a caller waits for: all are short, and an outage must show quickly."""
 
 
 class OverdueError(psycopg.OperationalError):
@@ -41,10 +39,10 @@ class OverdueError(psycopg.OperationalError):
 
 
 class StatementWatch:
-    """Ends connections on which a statement is overdue, from a thread of its own.
+    """Thread that ends connections with an overdue statement.
 
-    A server behind a broken link neither answers nor ends the connection: without this, whoever
-    waits for it would wait until the kernel gives up, or for ever where a proxy keeps the link up.
+    A server behind a broken link neither responds nor closes the connection: the client would wait
+    until the kernel gives up, or for ever if a proxy keeps the link up.
     """
 
     def __init__(self, limits: ConnectionLimits) -> None:
@@ -58,9 +56,9 @@ class StatementWatch:
 
     @contextlib.contextmanager
     def over(self, connection: PostgresConnection) -> Iterator[None]:
-        """Watch over the statements of a block, which count as one. Raises OverdueError.
+        """Watch the statements of a block, which count as one. Raises OverdueError.
 
-        Inside such a block another changes nothing.
+        A nested block has no effect.
         """
         if connection in self._running:
             yield
@@ -80,7 +78,7 @@ class StatementWatch:
                 self._overdue.discard(connection)
 
     def close(self) -> None:
-        """End the thread, as soon as no statement runs. A second call does nothing."""
+        """End the thread once no statement runs. A second call does nothing."""
         self._is_closing.set()
         if not self._running:
             self._thread.join()
@@ -103,8 +101,8 @@ class StatementWatch:
 
 
 def _shut(connection: PostgresConnection) -> None:
-    """End both directions of the link: whoever waits on it is told at once."""
-    # A connection that has ended meanwhile has no socket any more.
+    """Shut down both directions of the socket, which wakes the waiting thread."""
+    # A connection that has ended in the meantime has no socket.
     with (
         contextlib.suppress(OSError, psycopg.OperationalError),
         socket.socket(fileno=os.dup(connection.fileno())) as link,

@@ -1,4 +1,4 @@
-"""Connections to one PostgreSQL database: opened when needed, and kept for whoever comes next."""
+"""Connection pool of one PostgreSQL database."""
 
 import contextlib
 import threading
@@ -23,15 +23,17 @@ _STATEMENTS_KEPT = 512
 
 
 class _TextDumper(StrDumperUnknown):
-    """A text takes the type of what it is compared with or stored in, and has no NUL: PostgreSQL's
-    texts cannot, where a token's name can. The report itself is kept as bytes."""
+    """Dumper of texts as untyped literals without NUL.
+
+    A token's name can contain NUL, a text in PostgreSQL cannot. Reports are stored as bytes.
+    """
 
     def dump(self, obj: str) -> bytes:
         return obj.encode().replace(b"\0", b"")
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Return whether an error says that the server, or the way to it, has ended the connection."""
+    """True if an error means that the server or the network has ended the connection."""
     if isinstance(error, OverdueError):
         return False
     has_gone = isinstance(error, errors.AdminShutdown | errors.CrashShutdown)
@@ -39,12 +41,13 @@ def is_lost(error: psycopg.Error) -> bool:
 
 
 class ConnectionPool:
-    """Thread-safe. A connection is lent to one thread at a time, the last used one first."""
+    """Pool of connections. Thread-safe; the connection used last is lent first."""
 
     def __init__(
         self, url: str, *, name: str, limits: ConnectionLimits, session: str = "assay"
     ) -> None:
-        """`name`: how errors call the database. `session`: how the server calls connections."""
+        """Create an empty pool. `name`: of the database in errors. `session`: application name of
+        the connections."""
         self._url = url
         self._session = session
         self._name = name
@@ -56,8 +59,8 @@ class ConnectionPool:
         self.watch = StatementWatch(limits)
 
     def close(self) -> None:
-        """Close the connections that are not in use; the others are closed when they are given
-        back. A second call does nothing."""
+        """Close idle connections now and the others when they are returned. A second call does
+        nothing."""
         with self._lock:
             self._is_closed = True
         self.drop_idle()
@@ -67,15 +70,15 @@ class ConnectionPool:
     def lent(self, *, begin: str = "") -> Iterator[PostgresConnection]:
         """Yield a connection on which the statement `begin` has run.
 
-        Kept connections that the server has ended meanwhile are replaced, where `begin` shows it.
-        Raises StoreError, and what psycopg raises.
+        An idle connection that the server has ended is replaced if `begin` fails on it. Raises
+        StoreError, and the errors of psycopg.
         """
         with self.begun(begin) as (connection, _):
             yield connection
 
     @contextlib.contextmanager
     def begun(self, begin: str) -> Iterator[tuple[PostgresConnection, str | None]]:
-        """Yield a connection as `lent`, and the value that the last statement of `begin` found."""
+        """Yield a connection like `lent`, and the result of the last statement of `begin`."""
         if not self._free.acquire(timeout=self._limits.turn_s):
             reason = f"all {self._limits.connections} connections are in use"
             raise StoreError(path=self._name, reason=reason)
@@ -89,14 +92,14 @@ class ConnectionPool:
             self._free.release()
 
     def drop_idle(self) -> None:
-        """Close the connections that are not in use: the server has gone, and they with it."""
+        """Close the idle connections after the server has gone."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
     def _take_back(self, connection: PostgresConnection) -> None:
-        """Keep a connection for the next, unless something is still open on it."""
+        """Return a connection to the pool, or close it if something is still open on it."""
         is_whole = connection.info.transaction_status == TransactionStatus.IDLE
         with self._lock:
             if is_whole and not self._is_closed:
@@ -105,7 +108,7 @@ class ConnectionPool:
         connection.close()
 
     def _begun(self, begin: str) -> tuple[PostgresConnection, str | None]:
-        """Return a connection on which `begin` has run, an idle one if that still answers."""
+        """Return a connection on which `begin` has run, an idle one if it still responds."""
         while (connection := self._take_idle()) is not None:
             try:
                 found = self._run(connection, begin)

@@ -1,4 +1,4 @@
-"""A PostgreSQL database as the holder of a lease writes it: for as long as the lease is its own."""
+"""PostgreSQL database that is written under a lease, while this process holds it."""
 
 from psycopg.raw_cursor import RawCursor
 
@@ -9,16 +9,19 @@ from sql.engine.postgres.leases import CHECK, LeaseTerm
 from sql.engine.postgres.postgres_database import PostgresDatabase
 
 FENCED_LIMITS = ConnectionLimits(idle_s=1.0, connections=8)
-"""A holder that stops in the midst of a transaction must not keep its locks."""
+"""Limits of a lease holder: one that stops within a transaction must not keep its locks."""
 
 
 class LostLeaseError(StoreError):
-    """Another process has taken over."""
+    """Another process has taken over the lease."""
 
 
 class FencedDatabase(PostgresDatabase):
-    """Thread-safe. Reads are as ever; a write transaction begins with a check of the lease, and
-    nobody takes over before it ends. It raises LostLeaseError once somebody has."""
+    """Database whose write transactions check a lease first. Thread-safe.
+
+    No other process takes the lease before the transaction ends. A transaction raises
+    LostLeaseError once another process has taken it.
+    """
 
     def __init__(
         self,
@@ -28,7 +31,8 @@ class FencedDatabase(PostgresDatabase):
         *,
         limits: ConnectionLimits = FENCED_LIMITS,
     ) -> None:
-        """Connect in sessions that a take-over ends. Raises StoreError."""
+        """Connect in sessions that are ended when another process takes the lease. Raises
+        StoreError."""
         self._term = term
         super().__init__(url, layout, limits=limits, session=term.session)
 

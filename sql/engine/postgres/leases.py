@@ -1,12 +1,11 @@
 """Leases: work that one process of a fleet does at a time, taken over when its holder is silent.
 
-A row holds the name of the work, its holder, and a token that rises with each holder. Times are
-those of the server's clock. Whoever writes under a lease has its token checked in the same
-transaction (`fenced_database.py` beside this file), so a holder that was paused writes nothing
-once another has taken over.
+A row has the name of the work, its holder, and a token that rises with each holder. Times are those
+of the server's clock. A transaction under a lease checks the token (`fenced_database.py`), so a
+holder that was paused writes nothing once another process has taken over.
 
-That check is a `for key share` lock: a take-over, `for update`, waits for it, and a renewal, which
-changes no key, does not. So a long transaction of the holder does not cost it the lease.
+The check is a `for key share` lock: a take-over, `for update`, waits for it, and a renewal, which
+changes no key, does not. So a long transaction does not cost the holder its lease.
 """
 
 import os
@@ -28,15 +27,15 @@ from sql.engine.postgres.postgres_database import translated
 from sql.engine.postgres.postgres_url import shown_url
 
 LEASE_S: Final = 3.0
-"""How long a holder may be silent."""
+"""Seconds that a holder may be silent."""
 
 CHECK: Final = "select 1 from lease where name = $1 and token = $2 for key share"
-"""Finds a row while the token is the newest, and keeps it so until the transaction ends."""
+"""Finds a row if the token is the newest, and locks it until the transaction ends."""
 
 _LIMITS = ConnectionLimits(
     connect_s=2.0, statement_s=1.0, silence_s=0.5, turn_s=0.8, idle_s=1.0, connections=1
 )
-"""Shorter than a lease: what takes longer is tried again, not waited for."""
+"""Shorter than a lease: a slow statement is retried, not awaited."""
 
 _WRITE = "begin isolation level read committed, read write"
 _ADD = "insert into lease (name, token) values ($1, 0) on conflict do nothing"
@@ -58,11 +57,11 @@ _END_SESSIONS = """
 
 _LONGEST_HOST = 20
 _LONGEST_SESSION = 63
-"""What PostgreSQL keeps of the name of a session."""
+"""Bytes that PostgreSQL keeps of an application name."""
 
 
 class LeaseTerm(msgspec.Struct, frozen=True, kw_only=True):
-    """A lease as one holder has it, from the take-over to the next one."""
+    """The term of one holder of a lease."""
 
     name: str
     holder: str
@@ -70,7 +69,7 @@ class LeaseTerm(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def session(self) -> str:
-        """Return how connections are called that write under it."""
+        """Return the application name of connections that write under it."""
         return _session_of(self.name, self.holder)
 
 
@@ -78,7 +77,8 @@ class Leases:
     """The leases of a database. One thread at a time."""
 
     def __init__(self, url: str, *, lease_s: float = LEASE_S) -> None:
-        """`lease_s`: how long a holder may be silent. Raises StoreError for what is no URL."""
+        """Prepare without connecting. `lease_s`: seconds that a holder may be silent. Raises
+        StoreError for an invalid URL."""
         self.lease_s = lease_s
         self._name = shown_url(url)
         self._pool = ConnectionPool(url, name=self._name, limits=_LIMITS)
@@ -88,11 +88,10 @@ class Leases:
         self._pool.close()
 
     def take(self, name: str) -> LeaseTerm | None:
-        """Take a lease that nobody holds. None: somebody does.
+        """Take a free lease. None: another process holds it.
 
-        What the last holder still has open under it is ended first: it may hold locks although it
-        has stopped, which no time limit of the server covers in the midst of a batch. Raises
-        StoreError.
+        Sessions of the last holder are ended first: one that has stopped may still hold locks,
+        which no time limit of the server covers within a batch. Raises StoreError.
         """
         with (
             translated(self._name, doing=f"take {name}"),
@@ -109,11 +108,11 @@ class Leases:
             return self._take_free(connection, name)
 
     def renew(self, term: LeaseTerm) -> bool:
-        """Hold a lease for longer. False: another has taken it. Raises StoreError."""
+        """Extend a lease. False: another process has taken it. Raises StoreError."""
         return self._change(term, _RENEW, (term.name, self.lease_s, term.token)) == 1
 
     def give_up(self, term: LeaseTerm) -> None:
-        """Let another take a lease at once; its token stays the newest until then. Raises
+        """Release a lease; its token stays the newest until it is taken again. Raises
         StoreError."""
         self._change(term, _GIVE_UP, (term.name, term.token))
 
@@ -128,7 +127,7 @@ class Leases:
             taken = cursor.execute(_TAKE, (name, self.lease_s, holder)).fetchone()
             cursor.execute("commit")
         finally:
-            # Of a connection that is lost nothing is left to end.
+            # A lost connection has nothing left to end.
             if not connection.closed:
                 connection.rollback()
         return None if taken is None else LeaseTerm(name=name, holder=holder, token=int(taken[0]))
@@ -150,7 +149,7 @@ class Leases:
 
 
 def _new_holder() -> str:
-    """Return a name for this process that no other term has, and that people can find it by."""
+    """Return a unique holder name that identifies this process to people."""
     host = socket.gethostname()[-_LONGEST_HOST:]
     return f"{host}-{os.getpid()}-{secrets.token_hex(3)}"
 
@@ -167,11 +166,11 @@ _LOOK_EVERY_S: Final = 0.1
 def held_lease(
     url: str, name: str, *, doing: str, within_s: float, lease_s: float = _LEASE_S
 ) -> Iterator[LeaseTerm]:
-    """Hold a lease; another takes over once this process is silent for `lease_s`.
+    """Hold a lease; another process takes over once this one is silent for `lease_s`.
 
-    `doing` completes "another process" in the error. `within_s`: how long to wait for that process.
-    Where the lease is lost meanwhile the block goes on: what it writes has to name the token.
-    Raises StoreError, also when another process still holds it then.
+    `doing` completes "another process" in the error. `within_s`: seconds to wait for that process.
+    The block goes on when the lease is lost: its writes have to check the token. Raises StoreError,
+    also when another process still holds the lease.
     """
     with closing(Leases(url, lease_s=lease_s)) as leases:
         term = _taken(leases, url, name, doing=doing, within_s=within_s)
@@ -185,7 +184,7 @@ def held_lease(
         finally:
             ended.set()
             keeper.join()
-            # It ends by itself, too.
+            # It expires by itself, too.
             with suppress(StoreError):
                 leases.give_up(term)
 
@@ -201,7 +200,7 @@ def _taken(leases: Leases, url: str, name: str, *, doing: str, within_s: float) 
 
 def _keep(leases: Leases, term: LeaseTerm, ended: threading.Event) -> None:
     while not ended.wait(leases.lease_s / 3):
-        # A server that is gone may be back before somebody else has taken over.
+        # A server that is gone may be back before another process takes over.
         with suppress(StoreError):
             if not leases.renew(term):
                 return

@@ -1,4 +1,4 @@
-"""Schema of a PostgreSQL database: numbered migrations, each once, whoever comes first."""
+"""Numbered migrations of a PostgreSQL database, each applied once by the first process."""
 
 from psycopg.sql import SQL, Composed, Identifier
 
@@ -8,10 +8,10 @@ from sql.engine.postgres.connection_limits import PostgresConnection
 from sql.engine.statements import load_migrations
 
 MOVE_NOTE = "store_move"
-"""Table that is there while a store is being moved into the database."""
+"""Table that exists while a store is being moved into the database."""
 
 _LOCK = "select pg_advisory_xact_lock(hashtext('assay migration'))"
-"""Ends with the transaction, so it is not left behind by a pooler in between."""
+"""Ends with the transaction, so an external pooler cannot leave it behind."""
 
 _VERSIONS = "create table if not exists {} (version bigint primary key)"
 _IS_THERE = "select to_regclass({}) is not null"
@@ -38,9 +38,9 @@ def migrate(
 ) -> None:
     """Bring the database to the newest schema, in one transaction.
 
-    `name`: how errors call the database. Raises StoreError for one that is not in UTF-8 or that a
-    newer release wrote, where `must_exist` for one without tables, for one that a store is being
-    moved into unless that may be, and what psycopg raises.
+    `name`: of the database in errors. Raises StoreError if it is not in UTF-8, if a newer release
+    wrote it, if it has no tables and `must_exist`, and if a store is being moved into it unless
+    `may_be_moving`. Raises the errors of psycopg.
     """
     versions = Identifier(layout.versions)
     version_query = SQL(_VERSION).format(versions)
@@ -53,7 +53,7 @@ def migrate(
     known = load_migrations(layout.schema)
     is_there = _value(connection, SQL(_IS_THERE).format(layout.versions))
     if is_there and _value(connection, version_query) == len(known):
-        return  # without a wait for whoever is writing
+        return  # without waiting for the writer
     if must_exist and not is_there:
         raise StoreError(path=name, reason="there is no such store")
     with connection.transaction():

@@ -1,9 +1,9 @@
 """The serving state in a PostgreSQL database: statements, snapshots and transactions.
 
-Write transactions of one chain take turns, by a lock on the chain's row in `chain_writer`; those of
-different chains run at the same time, and one that names no chain runs alone. What a transaction
-has read of its chain therefore stays true until it ends, as in SQLite, and as the lock is the first
-that each takes, they cannot wait for each other in a circle.
+Write transactions of one chain run one at a time, by a lock on the chain's row in `chain_writer`;
+those of different chains run concurrently, and one without a chain runs alone. So the rows that a
+transaction has read of its chain stay unchanged until it ends, as in SQLite, and as this lock is
+the first of each transaction, there are no deadlocks.
 """
 
 import contextlib
@@ -35,15 +35,15 @@ T = TypeVar("T", bound=msgspec.Struct)
 _SNAPSHOT = "begin isolation level repeatable read, read only"
 _OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _WRITE = "begin isolation level read committed, read write; select pg_current_xact_id()::text"
-"""Finds the number by which the server knows later what became of the transaction."""
+"""Returns the number under which the server knows the transaction's outcome later."""
 
 _OUTCOME = "select pg_xact_status(%s::text::xid8)"
 _END = (
     "select pg_terminate_backend(pid) from pg_stat_activity"
     " where backend_xid = %s::text::xid8::xid and datname = current_database()"
 )
-"""Ends the session of a transaction whose connection is lost: a commit that is still on its way
-must not arrive after its writer was told that it failed."""
+"""Ends the session of a transaction whose connection is lost: a commit that is still in transit
+must not arrive after its failure was reported."""
 
 _ASK_EVERY_S = 0.05
 _LOCK_CHAIN = "select 1 from chain_writer where chain_id = $1 for update"
@@ -64,7 +64,7 @@ class PostgresReader(Reader):
     def fetch_each(
         self, query: str, rows: Sequence[Sequence[object]], /
     ) -> list[list[tuple[Any, ...]]]:
-        """Run a statement once for each row; return what each found. Raises StoreError."""
+        """Run a statement once per row; return the rows that each run found. Raises StoreError."""
         if not rows:
             return []
         statement = load_numbered(query, self._queries).text
@@ -77,7 +77,7 @@ class PostgresReader(Reader):
     def stream(
         self, query: str, /, *, at_once: int, **params: object
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows as they are stored, in pieces of so many: inside a snapshot only. Raises
+        """Yield the rows as they are stored, in chunks of `at_once`; only inside a snapshot. Raises
         StoreError."""
         statement = load_numbered(query, self._queries)
         with (
@@ -98,7 +98,7 @@ class PostgresReader(Reader):
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         cursor = self._execute(query, params)
         with self._named(query), self._pool.watch.over(self._connection):
-            rows = cursor.fetchall()  # in a pipeline the answer is awaited here
+            rows = cursor.fetchall()  # in a pipeline the response is awaited here
         return [column.name for column in cursor.description or ()], rows
 
     def _execute(self, query: str, params: Mapping[str, object]) -> RawCursor[tuple[Any, ...]]:
@@ -126,12 +126,12 @@ class PostgresTransaction(PostgresReader, Transaction):
         queries: Queries,
         keys: Mapping[str, Sequence[str]],
     ) -> None:
-        """`keys`: the columns of each table's primary key."""
+        """Wrap a connection. `keys`: the columns of each table's primary key."""
         super().__init__(connection, pool, name=name, queries=queries)
         self._keys = keys
 
     def execute(self, query: str, /, **params: object) -> int:
-        """Run a statement for its effect; return the number of rows changed. Raises StoreError."""
+        """Run a statement that writes; return the number of rows changed. Raises StoreError."""
         return self._execute(query, params).rowcount
 
     def insert(
@@ -143,7 +143,7 @@ class PostgresTransaction(PostgresReader, Transaction):
         on_conflict: OnConflict = "abort",
         **added: object,
     ) -> int:
-        """Insert structs of one type, as `Transaction` says. Raises StoreError."""
+        """Insert structs of one type; see `Transaction.insert`. Raises StoreError."""
         if not rows:
             return 0
         names = (*added, *type(rows[0]).__struct_fields__)
@@ -156,13 +156,12 @@ class PostgresTransaction(PostgresReader, Transaction):
         return self._execute_many(f"insert {table}", statement, rows_to_insert(rows, added))
 
     def execute_many(self, query: str, rows: Iterable[Sequence[object]], /) -> int:
-        """Run a statement once for each row; return the number of rows changed. Raises
-        StoreError."""
+        """Run a statement once per row; return the number of rows changed. Raises StoreError."""
         return self._execute_many(query, load_numbered(query, self._queries).text, rows)
 
     @contextlib.contextmanager
     def pipelined(self) -> Iterator[None]:
-        """Send the writes of a block in a row, as `Transaction` says. Raises StoreError."""
+        """Send the writes of a block in a row; see `Transaction.pipelined`. Raises StoreError."""
         with (
             self._named("pipeline"),
             self._pool.watch.over(self._connection),
@@ -203,9 +202,9 @@ class PostgresDatabase:
     ) -> None:
         """Connect, and migrate to the newest schema.
 
-        `must_exist`: create nothing. `may_be_moving`: also while a store is moved into it.
-        `session`: how the server calls the connections. Raises StoreError, which never has the
-        URL's password.
+        `must_exist`: create nothing. `may_be_moving`: accept a database that a store is being moved
+        into. `session`: application name of the connections. Raises StoreError, which never
+        contains the URL's password.
         """
         self.name = shown_url(url)
         self._queries = layout.queries
@@ -233,7 +232,7 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close all connections that are not in use. A second call does nothing.
 
-        A read or a transaction under way keeps its own until it ends.
+        A running read or transaction keeps its connection until it ends.
         """
         self._pool.close()
 
@@ -248,9 +247,9 @@ class PostgresDatabase:
     def stream(
         self, query: str, /, *, at_once: int, **params: object
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a statement that only reads as they are stored, in pieces of so many.
+        """Yield the rows of a read-only statement as they are stored, in chunks of `at_once`.
 
-        All of them see the same state. Raises StoreError.
+        All chunks see the same state. Raises StoreError.
         """
         with self.snapshot() as reader:
             yield from reader.stream(query, at_once=at_once, **params)
@@ -272,8 +271,8 @@ class PostgresDatabase:
         """Yield a write transaction: committed at the end of the block, rolled back on any
         exception.
 
-        `chain_id`: it writes rows of this chain only. Raises StoreError, also when others write for
-        longer than the wait, and when this thread is in a transaction already.
+        `chain_id`: it writes rows of this chain only. Raises StoreError, also when other writers
+        take too long, and when this thread is in a transaction already.
         """
         if getattr(self._own, "is_writing", False):
             raise StoreError(path=self.name, reason="this thread is writing already")
@@ -294,7 +293,7 @@ class PostgresDatabase:
                 self._roll_back(connection)
 
     def _read(self, read: Callable[[Reader], list[Any]]) -> list[Any]:
-        """Read once more where the server has ended a kept connection: nothing was changed."""
+        """Read, and retry once if the server has ended an idle connection."""
         for is_last in (False, True):
             try:
                 with (
@@ -323,8 +322,8 @@ class PostgresDatabase:
                 cursor.execute(_LOCK_CHAIN, (chain_id,))
 
     def _commit(self, connection: PostgresConnection, number: str | None) -> None:
-        """Commit. Where the answer does not come, ask on another connection what became of it: a
-        caller that is told of a failure may do all again."""
+        """Commit. Without a response, query the outcome on another connection: a caller repeats a
+        failed transaction."""
         try:
             with self._pool.watch.over(connection):
                 connection.execute("commit")
@@ -347,7 +346,7 @@ class PostgresDatabase:
 
     def _outcome(self, number: str | None) -> str | None:
         """Return `committed` or `aborted`, and end the transaction if it is still open. None: the
-        server cannot be asked, or does not know."""
+        server does not respond, or does not know."""
         until_s = time.monotonic() + self._turn_s
         self._pool.drop_idle()
         while time.monotonic() < until_s:
@@ -360,19 +359,19 @@ class PostgresDatabase:
         return None
 
     def _roll_back(self, connection: PostgresConnection) -> None:
-        """End what is still open; a connection that cannot is not used again."""
+        """Roll back; a connection that cannot is not used again."""
         if connection.info.transaction_status in _OPEN:
             with contextlib.suppress(psycopg.Error), self._pool.watch.over(connection):
                 connection.execute("rollback")
 
 
 class LostConnectionError(StoreError):
-    """The server, or the way to it, ended the connection."""
+    """The server or the network ended the connection."""
 
 
 @contextlib.contextmanager
 def translated(name: str, *, doing: str) -> Iterator[None]:
-    """Raise what psycopg raises as a StoreError about the database, with what was being done."""
+    """Translate errors of psycopg to StoreError, with the database and the action."""
     try:
         yield
     except psycopg.Error as error:
@@ -389,5 +388,5 @@ def _words_of(error: psycopg.Error) -> str:
 
 
 def _values(statement: NumberedStatement, params: Mapping[str, object]) -> list[object]:
-    """Return the parameters in order; a text of one engine may need fewer than the other's."""
+    """Return the parameters in order; one engine's text may need fewer than the other's."""
     return [params[name] for name in statement.names]

@@ -1,5 +1,7 @@
-"""Statements that are each a transaction of its own, and take no chain's turn: they write rows that
-no other transaction reads to decide what to write."""
+"""Single-statement transactions that take no chain's lock.
+
+No other transaction bases its writes on the rows that they write.
+"""
 
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +25,7 @@ FLEET_QUERIES: Queries = (_HERE, _HERE.parents[1] / "fleet")
 COORDINATION_LIMITS = ConnectionLimits(
     connect_s=2.0, statement_s=3.0, silence_s=2.0, turn_s=2.0, idle_s=3.0, connections=8
 )
-"""Whoever coordinates must know soon that it cannot."""
+"""Limits of coordination, whose failure must show quickly."""
 
 _WRITE = "begin isolation level read committed, read write"
 
@@ -32,7 +34,7 @@ class SingleStatements:
     """Runner of single statements on one database. Thread-safe."""
 
     def __init__(self, url: str, *, limits: ConnectionLimits = COORDINATION_LIMITS) -> None:
-        """`url` of a database that has been migrated. Raises StoreError for one that is none."""
+        """Use the migrated database at `url`. Raises StoreError for an invalid URL."""
         self.name = shown_url(url)
         self._pool = ConnectionPool(url, name=self.name, limits=limits)
 
@@ -41,8 +43,8 @@ class SingleStatements:
         self._pool.close()
 
     def run(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """Run a statement and commit; return its rows as structs. Raises StoreError; then it may
-        have been committed all the same."""
+        """Run a statement and commit; return its rows as structs. Raises StoreError, also if the
+        outcome of the commit is unknown."""
         statement = load_numbered(query, FLEET_QUERIES)
         values = [params[name] for name in statement.names]
         with (

@@ -1,4 +1,4 @@
-"""Statements with named or plain parameters, as PostgreSQL numbers them."""
+"""Conversion of named and positional parameters to PostgreSQL's numbered ones."""
 
 import re
 from functools import cache
@@ -10,7 +10,7 @@ from sql.engine.statements import Queries, load_postgres_statement
 _NAMED = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 _PLAIN = re.compile(r"\?(\d*)")
 _ORDERED_JOIN = re.compile(r"\bcross join (\w+(?: (?:as )?\w+)?)(?=\s+on\b)")
-"""SQLite's way to fix the order of a join, which PostgreSQL chooses by itself."""
+"""SQLite's syntax to fix the order of a join, which PostgreSQL's planner chooses."""
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
@@ -19,7 +19,7 @@ class NumberedStatement(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     names: tuple[str, ...]
-    """Of the parameters in order; none where they had no names."""
+    """Names of the parameters in order; empty if they had none."""
 
 
 @cache
@@ -31,7 +31,7 @@ def load_numbered(query: str, queries: Queries) -> NumberedStatement:
 def number_parameters(text: str) -> NumberedStatement:
     """Return a statement without its comments, each `$name`, `:name`, `?` or `?2` as a number.
 
-    A name has one number however often it occurs. Texts in quotes must hold none of these.
+    Repeated names share a number. Texts in quotes must not contain any of these forms.
     """
     code = _ORDERED_JOIN.sub(r"join \1", _COMMENT.sub("", text))
     names = tuple(dict.fromkeys(_NAMED.findall(code)))

@@ -1,7 +1,7 @@
-"""A condition that every write transaction of a block checks first, on its own connection.
+"""Guard that every write transaction of a block runs first, on the transaction's connection.
 
-Whoever writes under a lease that may have passed to another process checks it so: the condition
-locks the row of the lease, and thus holds until the transaction ends.
+The guard of a lease locks the lease's row, so the lease cannot pass to another process before the
+transaction ends.
 """
 
 import contextlib
@@ -11,15 +11,14 @@ from contextvars import ContextVar
 from sql.engine.postgres.connection_limits import PostgresConnection
 
 WriteGuard = Callable[[PostgresConnection], None]
-"""Raises StoreError where nothing may be written any more."""
+"""Raises StoreError if nothing may be written any more."""
 
 _GUARD: ContextVar[WriteGuard | None] = ContextVar("write_guard", default=None)
 
 
 @contextlib.contextmanager
 def guarded_by(guard: WriteGuard) -> Iterator[None]:
-    """Have every write transaction of the block checked, also those in threads of
-    `asyncio.to_thread`."""
+    """Guard every write transaction of the block, also those in threads of `asyncio.to_thread`."""
     token = _GUARD.set(guard)
     try:
         yield
@@ -28,7 +27,7 @@ def guarded_by(guard: WriteGuard) -> Iterator[None]:
 
 
 def check_guard(connection: PostgresConnection) -> None:
-    """Check what the transaction on this connection is guarded by, if it is. Raises StoreError."""
+    """Run the guard of the transaction on this connection, if it has one. Raises StoreError."""
     guard = _GUARD.get()
     if guard is not None:
         guard(connection)

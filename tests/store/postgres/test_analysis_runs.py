@@ -20,7 +20,7 @@ from sql.fleet import analysis_runs
 from sql.fleet.analysis_runs import (
     MOST_DEATHS,
     AnalysisRuns,
-    AskedRun,
+    RequestedRun,
     RunState,
     TokenRun,
     TokenRunEnd,
@@ -68,7 +68,7 @@ def deployment(empty_databases: EmptyDatabases) -> Iterator[Deployment]:
             yield found
 
 
-def ask(runs: AnalysisRuns, number: int = 1, *, is_anew: bool = False) -> AskedRun:
+def ask(runs: AnalysisRuns, number: int = 1, *, is_anew: bool = False) -> RequestedRun:
     found = runs.ask(CHAIN, token(number), is_anew=is_anew)
     assert found is not None
     return found
