@@ -1,1 +1,1 @@
-"""Who holds the liquidity of pools: LP tokens and positions, their holders, and locks."""
+"""Liquidity holders of pools: LP tokens and positions, their holders, and locks."""

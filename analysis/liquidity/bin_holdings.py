@@ -1,7 +1,7 @@
-"""Bin holdings: who holds what part of a pool whose liquidity lies in bins of one price each.
+"""Holdings of a pool whose liquidity lies in bins of one price each. Pure.
 
-A bin's liquidity is divided into shares, and shares are held by bin: whoever redeems some gets that
-part of both of the bin's reserves. Pure: no I/O. Source: joe-v2 LBPair, infinity-core BinPool.
+A bin's liquidity is divided into shares, and shares are held by bin: they are redeemed for that
+part of both of the bin's reserves. Source: joe-v2 LBPair, infinity-core BinPool.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ ShareKey = tuple[Address, int]
 """Holder, and number of the bin."""
 
 _WHOLE: Final = 1 - 1e-9
-"""Part of the liquidity from which on all of it counts as found: a bin keeps a thousand shares."""
+"""Share of the liquidity from which all of it counts as found: a bin keeps a thousand shares."""
 
 
 class BinReserves(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,11 +28,11 @@ class BinReserves(msgspec.Struct, frozen=True, kw_only=True):
     """Smallest units of the pool's first token."""
     y: int
     shares: int
-    """All that there are."""
+    """Total number of shares."""
 
 
 class BinValue(msgspec.Struct, frozen=True, kw_only=True):
-    """How the bins of one pool are valued."""
+    """Valuation of the bins of one pool."""
 
     price: float
     """Quote per token, in smallest units."""
@@ -46,7 +46,7 @@ class BinValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bin_value_of(state: PoolState) -> BinValue | None:
-    """Return how the pool's bins are valued. None: its price is not known."""
+    """Return the valuation of the pool's bins. None: its price is not known."""
     if not state.price or state.price == inf:
         return None
     reserves = state.quote_reserve_raw + state.token_reserve_raw * state.price
@@ -55,19 +55,21 @@ def bin_value_of(state: PoolState) -> BinValue | None:
 
 def gather_bins(
     bins: Mapping[int, BinReserves],
-    held: Sequence[tuple[Address, Part]],
+    parts: Sequence[tuple[Address, Part]],
     value: BinValue,
     *,
     token_is_x: bool,
     gap: str = "",
     pool_key: bytes = b"",
 ) -> PoolHoldings:
-    """Return the holdings of parts of these bins. `gap`: why some may be missing; empty: no reason
-    is known beforehand. `pool_key`: as of LiquidityHolding."""
+    """Return the holdings of parts of these bins.
+
+    `gap`: reason why some may be missing. `pool_key`: see LiquidityHolding.
+    """
     worth = {at: value.of(one.x, one.y, token_is_x=token_is_x) for at, one in bins.items()}
     owned = [
         (holder, worth[at] * part.amount / bins[at].shares, part)
-        for holder, part in held
+        for holder, part in parts
         if (at := part.bin_id) is not None and at in bins and bins[at].shares
     ]
     total = max(value.reserves, sum(worth.values()))

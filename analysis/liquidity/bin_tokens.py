@@ -1,4 +1,4 @@
-"""Bin tokens: shares of bins as tokens, many kinds in one contract: their transfers and balances.
+"""Shares of bins as tokens, many kinds in one contract: their transfers and balances.
 
 Source: joe-v2 ILBToken; infinity-periphery IBinFungibleToken, which has the same event and getter.
 """
@@ -29,7 +29,7 @@ _TOPICS: Final = 4
 
 
 class BinTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares that changed hands; minted ones come from the zero address, redeemed ones go there."""
+    """A transfer of shares. Minted ones come from the zero address, redeemed ones go there."""
 
     sender: Address
     receiver: Address
@@ -72,32 +72,34 @@ def _word(data: bytes, place: int) -> int | None:
 
 
 class BinBalances:
-    """Reads of the shares that accounts hold, a call an account."""
+    """Reads of the shares of accounts, one call per account."""
 
     def __init__(self, tokens: Address, token_id: Callable[[int], int]) -> None:
-        """`tokens`: the contract that keeps them. `token_id`: of the shares of a bin."""
+        """`tokens`: contract of the shares. `token_id`: id of the shares of a bin."""
         self._tokens, self._token_id = tokens, token_id
-        self._asked: list[tuple[Address, tuple[int, ...], ReadBatch, Handle[Reply]]] = []
+        self._reads: list[tuple[Address, tuple[int, ...], ReadBatch, Handle[Reply]]] = []
 
     def ask(self, batch: ReadBatch, holder: Address, bins: Iterable[int]) -> None:
-        """Add the read of what a holder has of these bins."""
+        """Add the read of a holder's shares of these bins."""
         numbers = tuple(bins)
         ids = [self._token_id(one) for one in numbers]
         signature = "balanceOfBatch(address[],uint256[])"
         handle = batch.call(self._tokens, signature, [holder] * len(ids), ids)
-        self._asked.append((holder, numbers, batch, handle))
+        self._reads.append((holder, numbers, batch, handle))
 
     def named(self) -> Sequence[Address]:
-        """Return the accounts that were asked about."""
-        return [holder for holder, *_ in self._asked]
+        """Return the accounts whose shares are read."""
+        return [holder for holder, *_ in self._reads]
 
     def read(self) -> dict[tuple[Address, int], int]:
-        """Decode the shares by holder and bin; what does not answer has none. Raises
-        UpstreamError."""
+        """Decode the shares by holder and bin. A call without an answer counts as none.
+
+        Raises UpstreamError.
+        """
         found: dict[tuple[Address, int], int] = {}
-        for holder, bins, batch, handle in self._asked:
+        for holder, bins, batch, handle in self._reads:
             reply = batch[handle]
             arrays = None if isinstance(reply, NoAnswer) else decode_arrays(reply, at=(0,))
             if arrays is not None and len(arrays[0]) == len(bins):
-                found |= {(holder, at): held for at, held in zip(bins, arrays[0], strict=True)}
-        return {key: held for key, held in found.items() if held}
+                found |= {(holder, at): count for at, count in zip(bins, arrays[0], strict=True)}
+        return {key: shares for key, shares in found.items() if shares}

@@ -1,7 +1,7 @@
-"""Book bins: who holds the bins of a pair of Liquidity Book.
+"""Holders of the bins of a Liquidity Book pair.
 
-Shares of bins are tokens of the pair, whose TransferBatch events name every holder. Balances, and
-what the bins hold, are then read from the pair, which a known factory deployed. Source: joe-v2
+Shares of bins are tokens of the pair, whose TransferBatch events name every holder. Balances and
+the bins' reserves are then read from the pair, which a known factory deployed. Source: joe-v2
 ILBPair, ILBToken.
 """
 
@@ -66,11 +66,11 @@ class BookBins:
         if not self._history.is_whole:
             self._gap = HISTORY_REFUSED
         left = _shares_by_events(self._history.read())
-        # Shares of all bins are counted in the worth of the pair's second token.
+        # Shares of all bins are valued in the pair's second token.
         of_bin, of_holder = defaultdict[int, int](int), defaultdict[Address, int](int)
-        for (holder, at), held in left.items():
-            of_bin[at] += held
-            of_holder[holder] += held
+        for (holder, at), shares in left.items():
+            of_bin[at] += shares
+            of_holder[holder] += shares
         bins = sorted(of_bin, key=lambda at: -of_bin[at])[:MOST_BINS]
         holders = sorted(of_holder, key=lambda holder: (-of_holder[holder], holder))
         if len(holders) > MOST_HOLDERS or len(of_bin) > len(bins):
@@ -78,13 +78,13 @@ class BookBins:
         pair = self._pool.pool
         for at in bins:
             reserves = batch.call(pair, "getBin(uint24)", at)
-            shares = batch.call(pair, "totalSupply(uint256)", at, returns=decode_uint)
-            self._bins[at] = batch, reserves, shares
+            supply = batch.call(pair, "totalSupply(uint256)", at, returns=decode_uint)
+            self._bins[at] = batch, reserves, supply
         for holder in holders[:MOST_HOLDERS]:
             self._balances.ask(batch, holder, [at for at in bins if (holder, at) in left])
 
     def named(self) -> Sequence[Address]:
-        """Return whose balances are read."""
+        """Return the accounts whose balances are read."""
         return self._balances.named()
 
     def read(self) -> PoolHoldings:
@@ -98,8 +98,8 @@ class BookBins:
         return gather_bins(
             bins,
             [
-                (holder, Part(amount=held, token_id=at, bin_id=at))
-                for (holder, at), held in self._balances.read().items()
+                (holder, Part(amount=owned, token_id=at, bin_id=at))
+                for (holder, at), owned in self._balances.read().items()
             ],
             self._value,
             token_is_x=first[token_x] == self._pool.token,
@@ -115,14 +115,14 @@ def _decode_bin(reserves: Reply, shares: int | None) -> BinReserves | None:
 
 
 def _shares_by_events(logs: tuple[Log, ...]) -> dict[ShareKey, int]:
-    """Return what transfers leave each account with, where that is anything."""
+    """Return the shares that transfers leave each account, where positive."""
     left = defaultdict[ShareKey, int](int)
     for transfer in filter(None, map(decode_transfer, logs)):
         for at, amount in transfer.moved:
             left[transfer.sender, at] -= amount
             left[transfer.receiver, at] += amount
     return {
-        (holder, at): held
-        for (holder, at), held in left.items()
-        if held > 0 and holder != ZERO_ADDRESS and at < BIN_NUMBERS
+        (holder, at): shares
+        for (holder, at), shares in left.items()
+        if shares > 0 and holder != ZERO_ADDRESS and at < BIN_NUMBERS
     }

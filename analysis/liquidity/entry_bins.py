@@ -1,11 +1,11 @@
-"""Entry bins: who holds the bins of a pool of PancakeSwap Infinity.
+"""Holders of the bins of a PancakeSwap Infinity pool.
 
 The manager's Mint events name the contract that holds shares of bins, and a salt. The exchange's
-position manager makes tokens of its shares, whose ids are hashes of pool and bin, and mints them in
-the same block; who received them may pass them on. So its events in those blocks name the first
-holders, transfers away from these the next ones, and balances say what each has now. What was
-passed on again is unaccounted. Source: infinity-core IBinPoolManager; infinity-periphery
-BinPositionManager, BinFungibleToken, BinTokenLibrary.
+position manager turns its shares into tokens, whose ids are hashes of pool and bin, and mints them
+in the same block; receivers may transfer them. Its events in those blocks name the first holders,
+transfers from these the next ones, and balances are read now. Shares that were transferred again
+are unaccounted. Source: infinity-core IBinPoolManager; infinity-periphery BinPositionManager,
+BinFungibleToken, BinTokenLibrary.
 """
 
 from collections import defaultdict
@@ -53,7 +53,7 @@ MOST_BLOCKS: Final = 40
 """Blocks that are searched for first holders, those of the largest mints first."""
 
 MOST_OTHERS: Final = 60
-"""Shares of contracts other than the position manager that are read."""
+"""Most shares of other contracts than the position manager that are read."""
 
 _MINT: Final = topic_of("Mint(bytes32,address,uint256[],bytes32,bytes32[],bytes32,bytes32)")
 _KEY_WORDS: Final = 6
@@ -65,7 +65,7 @@ class _Mint(msgspec.Struct, frozen=True, kw_only=True):
     minter: Address
     salt: bytes
     amounts: tuple[tuple[int, int, int], ...]
-    """Number of the bin, and the amounts of the first and second token."""
+    """Bin number, and the amounts of the first and second token."""
     block: int
 
 
@@ -104,8 +104,10 @@ class EntryBins:
         self._key = batch, key
 
     def _ask_bins(self, batch: ReadBatch) -> None:
-        """Add what the largest bins hold, the position manager's events in the blocks of its
-        mints, and the shares of other contracts. Raises UpstreamError."""
+        """Add the reserves of the largest bins, and the shares of other contracts.
+
+        Also adds the position manager's events in the blocks of its mints. Raises UpstreamError.
+        """
         if not self._history.is_whole:
             self._gap = HISTORY_REFUSED
         token_is_x = self._pool.token_is_0
@@ -132,8 +134,10 @@ class EntryBins:
             self._gap = "small mints are not read"
         for minter, salt, at in list(others)[:MOST_OTHERS]:
             signature = "getPosition(bytes32,address,uint24,bytes32)"
-            asked = self._id, minter, at, salt
-            read_share = batch.call(self._pool.dex.factory, signature, *asked, returns=decode_uint)
+            arguments = self._id, minter, at, salt
+            read_share = batch.call(
+                self._pool.dex.factory, signature, *arguments, returns=decode_uint
+            )
             self._others[minter, salt, at] = batch, read_share
         topics = [TRANSFER_BATCH, None, "0x" + "0" * (2 * WORD)]
         self._minted = (
@@ -148,7 +152,7 @@ class EntryBins:
         )
 
     def _ask_balances(self, batch: ReadBatch) -> None:
-        """Add what the first holders have, and their transfers to others. Raises UpstreamError."""
+        """Add the balances of the first holders, and their transfers. Raises UpstreamError."""
         before, handles = self._minted
         minted = [before[handle] for handle in handles]
         if None in minted:
@@ -167,7 +171,7 @@ class EntryBins:
         )
 
     def _ask_receivers(self, batch: ReadBatch) -> None:
-        """Add what those have to whom shares were passed on. Raises UpstreamError."""
+        """Add the balances of receivers of transferred shares. Raises UpstreamError."""
         if self._passed is None:
             return
         if not self._passed.is_whole:
@@ -177,7 +181,7 @@ class EntryBins:
         self._ask_named(batch, {holder: bins for holder, bins in fresh.items() if bins})
 
     def named(self) -> Sequence[Address]:
-        """Return whose balances are read."""
+        """Return the accounts whose balances are read."""
         return self._balances.named()
 
     def read(self) -> PoolHoldings:
@@ -189,13 +193,13 @@ class EntryBins:
             if (found := _decode_bin(batch[read])) is not None
         }
         tokens = [
-            (holder, Part(amount=held, token_id=self._token_id(at), bin_id=at))
-            for (holder, at), held in self._balances.read().items()
+            (holder, Part(amount=shares, token_id=self._token_id(at), bin_id=at))
+            for (holder, at), shares in self._balances.read().items()
         ]
         others = [
-            (minter, Part(amount=held, bin_id=at))
+            (minter, Part(amount=shares, bin_id=at))
             for (minter, _, at), (batch, read_share) in self._others.items()
-            if (held := batch[read_share])
+            if (shares := batch[read_share])
         ]
         reply = first[key]
         return gather_bins(
@@ -214,8 +218,10 @@ class EntryBins:
             self._balances.ask(batch, holder, sorted(named[holder]))
 
     def _receivers(self, logs: Sequence[Log], *, minted: bool) -> dict[Address, set[int]]:
-        """Return who received shares of this pool's bins, in the order of the logs, and of
-        which. `minted`: new ones; else such as others had."""
+        """Return receivers of this pool's shares, in log order, with their bins.
+
+        `minted`: True for new shares, False for transferred ones.
+        """
         bin_of = {self._token_id(at): at for at in self._bins}
         found: dict[Address, set[int]] = {}
         for log in logs:

@@ -1,10 +1,10 @@
-"""Entry positions: who holds the positions of a pool of Uniswap V4 or PancakeSwap Infinity (CL).
+"""Holders of the positions of a Uniswap V4 or PancakeSwap Infinity (CL) pool.
 
 The manager's ModifyLiquidity events name the contract that holds each position and its salt. The
-exchange's position manager uses the token id as salt, and says who owns the token; of any other
-contract only the contract itself is known. Where a node gives the first events alone, the manager's
-positions among them are read as they are now. Source: v4-core IPoolManager, v4-periphery
-PositionManager; infinity-core ICLPoolManager, infinity-periphery CLPositionManager.
+exchange's position manager uses the token id as salt and returns the token's owner; of any other
+contract only the contract itself is known. Where a node returns only the first events, the
+manager's positions among them are read in their present state. Source: v4-core IPoolManager,
+v4-periphery PositionManager; infinity-core ICLPoolManager, infinity-periphery CLPositionManager.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class _Token(msgspec.Struct, frozen=True, kw_only=True):
     batch: ReadBatch
     owner: Handle[Address | None]
     liquidity: Handle[int | None] | None
-    """None: events tell it."""
+    """None: it follows from the events."""
 
 
 class EntryPositions:
@@ -51,7 +51,7 @@ class EntryPositions:
         self._span, self._pool, self._value = span, span.pool, value
         self._history: PoolHistory[Log]
         self._positions: dict[_Key, int] = {}
-        """Liquidity of each position, as far as the events were searched."""
+        """Liquidity of each position, by the events that were found."""
         self._tokens: dict[_Key, _Token] = {}
 
     def rounds(self) -> tuple[AskRound, ...]:
@@ -75,7 +75,7 @@ class EntryPositions:
             owner = batch.call(manager, "ownerOf(uint256)", token_id, returns=decode_address)
             liquidity = None
             if not self._history.is_whole:
-                # Later events, which the node does not give, may have taken some.
+                # Later events, which the node does not return, may have removed some.
                 liquidity = batch.call(
                     manager, "getPositionLiquidity(uint256)", token_id, returns=decode_uint
                 )
@@ -92,17 +92,17 @@ class EntryPositions:
         if not self._history.is_whole:
             return self._read_part()
         owned, unread = [], 0
-        for key, held in self._positions.items():
-            part, holder = Part(amount=held), key[0]
+        for key, liquidity in self._positions.items():
+            part, holder = Part(amount=liquidity), key[0]
             if holder == self._pool.dex.position_manager:
                 token = self._tokens.get(key)
                 found = None if token is None else token.batch[token.owner]
                 if found is None:
                     unread += 1
                     continue
-                part, holder = Part(amount=held, token_id=key[3]), found
+                part, holder = Part(amount=liquidity, token_id=key[3]), found
             owned.append((holder, self._weight(key), part))
-        every = [_position(key, held) for key, held in self._positions.items()]
+        every = [_position(key, liquidity) for key, liquidity in self._positions.items()]
         total, gap = self._value.of(every), ""
         if unread:
             gap = f"the owners of {unread} positions are not read"
@@ -111,15 +111,15 @@ class EntryPositions:
         return gather(owned, total=total, gap=gap)
 
     def _read_part(self) -> PoolHoldings:
-        """Return what the manager's positions have now of which the first events tell."""
+        """Return the present liquidity of the manager's positions in the first events."""
         owned, every = [], []
         for key, token in self._tokens.items():
             owner = token.batch[token.owner]
-            held = 0 if token.liquidity is None else token.batch[token.liquidity] or 0
-            if owner is not None and held:
-                position = _position(key, held)
+            liquidity = 0 if token.liquidity is None else token.batch[token.liquidity] or 0
+            if owner is not None and liquidity:
+                position = _position(key, liquidity)
                 every.append(position)
-                part = Part(amount=held, token_id=key[3])
+                part = Part(amount=liquidity, token_id=key[3])
                 owned.append((owner, self._value.of([position]), part))
         return gather(owned, total=self._value.least_total(every), gap=HISTORY_REFUSED)
 
@@ -128,7 +128,7 @@ class EntryPositions:
 
 
 def _sum_changes(logs: Sequence[Log]) -> dict[_Key, int]:
-    """Return what events of the manager, which are its own, leave of each position."""
+    """Return the liquidity that the manager's events leave in each position."""
     found: dict[_Key, int] = {}
     for log in logs:
         lower, upper, delta, salt = (
@@ -137,11 +137,11 @@ def _sum_changes(logs: Sequence[Log]) -> dict[_Key, int]:
         )
         key = Address("0x" + log.topics[2][-40:]), _signed(lower), _signed(upper), salt
         found[key] = found.get(key, 0) + _signed(delta)
-    return {key: held for key, held in found.items() if held > 0}
+    return {key: liquidity for key, liquidity in found.items() if liquidity > 0}
 
 
-def _position(key: _Key, held: int) -> Position:
-    return Position(lower=key[1], upper=key[2], liquidity=held)
+def _position(key: _Key, liquidity: int) -> Position:
+    return Position(lower=key[1], upper=key[2], liquidity=liquidity)
 
 
 def _signed(word: int) -> int:

@@ -1,4 +1,4 @@
-"""Finds who holds the liquidity of several pools at one block, in six round trips at most for
+"""Finds the liquidity holders of several pools at one block, in at most six round trips for
 all."""
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool, and who holds its liquidity."""
+    """A pool with the holders of its liquidity."""
 
     candidate: Candidate
     holdings: PoolHoldings
@@ -43,7 +43,7 @@ class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenParties(msgspec.Struct, frozen=True, kw_only=True):
-    """Who made and who controls the token."""
+    """Creator and owner of a token. None: not known."""
 
     creator: Address | None
     owner: Address | None
@@ -60,8 +60,10 @@ async def find_ownership(
     capabilities: NodeCapabilities,
     index: FactsIndex,
 ) -> list[OwnedPool]:
-    """Return the pools in their order. `created`: block of a pool's creation, by Candidate.key,
-    where it is known. Raises UpstreamError."""
+    """Return the pools in their order. Raises UpstreamError.
+
+    `created`: block of a pool's creation, by Candidate.key, where it is known.
+    """
     indexed = await _indexed(chain, [pool.key for pool, _ in pools], block, index)
     spans = [
         PoolSpan(
@@ -75,32 +77,34 @@ async def find_ownership(
     readers = [
         _reader(chain, span, state, parties) for span, (_, state) in zip(spans, pools, strict=True)
     ]
-    who = [LiquidityHolderReads(chain) for _ in readers]
-    asked = [(reader, its) for reader, its in zip(readers, who, strict=True) if reader is not None]
+    holder_reads = [LiquidityHolderReads(chain) for _ in readers]
     await _ask(
-        [[_with_codes(ask, reader, its) for ask in reader.rounds()] for reader, its in asked],
+        [
+            [_with_codes(ask, reader, its) for ask in reader.rounds()]
+            for reader, its in zip(readers, holder_reads, strict=True)
+            if reader is not None
+        ],
         block,
         node,
         capabilities,
     )
-    held = [_NOT_READ if reader is None else reader.read() for reader in readers]
+    holdings = [_NOT_READ if reader is None else reader.read() for reader in readers]
     more = [
         rounds
-        for span, found, its in zip(spans, held, who, strict=True)
+        for span, found, its in zip(spans, holdings, holder_reads, strict=True)
         for rounds in its.ask_more(span, found)
     ]
     await _ask(more, block, node, capabilities)
     return [
         _owned(chain, pool, found, parties, its, now_s=block.time_s)
-        for (pool, _), found, its in zip(pools, held, who, strict=True)
+        for (pool, _), found, its in zip(pools, holdings, holder_reads, strict=True)
     ]
 
 
 async def _indexed(
     chain: Chain, pools: Sequence[str], block: BlockRef, index: FactsIndex
 ) -> Mapping[str, PoolEvents]:
-    """Return the indexed events of the pools. A store that fails costs queries to the node, not the
-    analysis, whose other answers are known by then."""
+    """Return the indexed events of the pools. Empty if the store fails: the node is queried then."""
     try:
         return await index.pool_events(chain, pools, block)
     except StoreError as error:
@@ -109,7 +113,7 @@ async def _indexed(
 
 
 def _with_codes(ask: AskRound, reader: HoldingReads, its: LiquidityHolderReads) -> AskRound:
-    """Return a round that asks for the code of whom it has named, too."""
+    """Return the round with the code of the accounts that it names."""
 
     def both(batch: ReadBatch) -> None:
         ask(batch)
@@ -124,7 +128,7 @@ async def _ask(
     node: Node,
     capabilities: NodeCapabilities,
 ) -> None:
-    """Send the rounds of several readers, those of each in turn."""
+    """Send the rounds of several readers in parallel, the rounds of each in turn."""
     for asks in zip_longest(*rounds):
         batch = ReadBatch(block.hash)
         for ask in asks:

@@ -1,6 +1,6 @@
-"""Reads of what the holders of one pool's liquidity are: their code, and the records of lockers.
+"""Reads of the liquidity holders of one pool: their code, and the records of lockers.
 
-Code is asked for as soon as somebody is named, so that it takes no round trip of its own.
+Code is requested as soon as a holder is named, so that it takes no extra round trip.
 """
 
 from collections.abc import Sequence
@@ -37,14 +37,13 @@ class LiquidityHolderReads:
         self._locks: dict[Address, LockReads] = {}
 
     def ask_codes(self, batch: ReadBatch, named: Sequence[Address | AnswerAddress]) -> None:
-        """Add the code of those that are named and were not asked about."""
+        """Add the code of the named holders, once for each."""
         for holder in named:
             if len(self._codes) < MOST_CODES and holder not in (*self._codes, *BURN_ADDRESSES):
                 self._codes[holder] = batch, batch.code(holder, first_bytes=DELEGATION_BYTES)
 
     def ask_more(self, span: PoolSpan, found: PoolHoldings) -> Sequence[Sequence[AskRound]]:
-        """Return the rounds of each of the reads that what was found needs: the code of holders
-        that nothing named before, and the locks of each known locker."""
+        """Return further rounds: code of holders not named before, and locks of known lockers."""
         for holding in found.holdings:
             reads = lock_reads(self._records.get(holding.holder), span, holding)
             if reads is not None:
@@ -56,7 +55,7 @@ class LiquidityHolderReads:
     def _ask_rest(self, batch: ReadBatch, holders: Sequence[Address]) -> None:
         known = set(self._by_holder())
         self.ask_codes(batch, [holder for holder in holders if holder not in known])
-        # What is not read counts as a contract: it is then not said that it can be withdrawn.
+        # Unread holders count as contracts, so that their share is not reported as withdrawable.
         self._unread = frozenset(holders) - known - self._codes.keys() - BURN_ADDRESSES
 
     def contracts(self) -> frozenset[Address]:
@@ -76,7 +75,7 @@ class LiquidityHolderReads:
         }
 
     def _by_holder(self) -> dict[Address, tuple[ReadBatch, Handle[bytes]]]:
-        """Return the reads of code by whose it is; an answer that named nobody has none."""
+        """Return the reads of code by holder. Answers that named no holder are left out."""
         resolved = (
             (batch.resolve(holder), (batch, handle))
             for holder, (batch, handle) in self._codes.items()
@@ -87,8 +86,7 @@ class LiquidityHolderReads:
 def lock_reads(
     records: LockRecords | None, span: PoolSpan, holding: LiquidityHolding
 ) -> LockReads | None:
-    """Return the reads of what a locker holds of a pool. None: when that becomes free is not
-    read."""
+    """Return the reads of a locker's locks of a pool. None: its records cannot be read."""
     locker, pool = holding.holder, span.pool
     match records, venue_of(pool.dex).liquidity_form(pool.dex):
         case "uncx_v2", "lp_tokens":

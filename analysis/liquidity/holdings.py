@@ -1,5 +1,6 @@
-"""Holdings: the parts of one pool's liquidity, by who holds them, before anything is said of the
-holders. The base of the readers of each pool family.
+"""Holdings of one pool by holder, before holders are classified.
+
+Base types of the readers of each pool family.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +25,11 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     bin_id: int | None = None
     """Number of the bin whose shares these are. None: the pool has no bins."""
     weight: float = 0.0
-    """What it adds to LiquidityHolding.weight, which `gather` fills in."""
+    """Share of LiquidityHolding.weight. `gather` sets it."""
 
 
 class LiquidityHolding(msgspec.Struct, frozen=True, kw_only=True):
-    """What one address holds of one pool's liquidity."""
+    """Holding of one address in one pool."""
 
     holder: Address
     weight: float
@@ -36,8 +37,8 @@ class LiquidityHolding(msgspec.Struct, frozen=True, kw_only=True):
     quote token at the pool's price."""
     parts: tuple[Part, ...]
     pool_key: bytes = b""
-    """The words of the pool's key, where a withdrawal has to name them. Empty: it has not, or they
-    are not known."""
+    """Words of the pool's key, where a withdrawal has to name them. Empty: not needed or not known.
+    """
 
 
 class PoolHoldings(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,24 +53,25 @@ class PoolHoldings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 AskRound = Callable[[ReadBatch], None]
-"""Adds the reads of one round. Raises UpstreamError for answers of an earlier one."""
+"""Function that adds the reads of one round. Raises UpstreamError for answers of an earlier one."""
 
 
 class HoldingReads(Protocol):
-    """Reads of one pool's holdings, in rounds: what one adds may depend on the answers of those
-    before it."""
+    """Reads of one pool's holdings, in rounds. A round may depend on the answers of earlier ones."""
 
     def rounds(self) -> Sequence[AskRound]:
-        """Return the rounds: who is named by the pool's history, then what those hold."""
+        """Return the rounds: the pool's history, then the balances of its holders."""
         ...
 
     def named(self) -> Sequence[Address | AnswerAddress]:
-        """Return who may turn out to be a holder, those with most first, as the rounds so far name
-        them; an answer of the latest round's batch may name one."""
+        """Return the possible holders that the rounds have named so far, largest first.
+
+        An answer of the latest round's batch may name one.
+        """
         ...
 
     def read(self) -> PoolHoldings:
-        """Decode what the rounds brought. Raises UpstreamError."""
+        """Decode the answers of the rounds. Raises UpstreamError."""
         ...
 
 

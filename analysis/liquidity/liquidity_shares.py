@@ -1,9 +1,7 @@
-"""Liquidity shares: what part of a pool is burnt, locked, free to be withdrawn, or unknown.
+"""Shares of a pool's liquidity: burnt, locked, withdrawable, or unknown. Pure.
 
-Pure: no I/O.
-
-Burnt and locked are said only of burn addresses and of lockers whose records name the lock. What
-any other contract holds may be withdrawn by somebody, so it is unknown.
+Burnt applies only to burn addresses, locked only to lockers whose records name the lock. The
+holding of any other contract may be withdrawable, so it is unknown.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +15,7 @@ from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address
 
 LiquidityHolderKind = Literal["burn", "locker", "creator", "owner", "pool", "contract", "account"]
-"""`pool`: LP tokens that lie in the pair itself, which whoever comes first can redeem."""
+"""`pool`: LP tokens in the pair itself, which anybody can redeem."""
 
 MOST_NAMED = 10
 """Holders and locks that are listed, largest or soonest first."""
@@ -26,16 +24,16 @@ MOST_WITHDRAWERS = 5
 
 
 class Parties(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the holders of one pool's liquidity."""
+    """Known facts about the liquidity holders of one pool."""
 
     pool: Address
     creator: Address | None
     owner: Address | None
-    """Of the token."""
+    """Owner of the token."""
     lockers: Mapping[Address, str]
     """Names of the known lockers, by contract."""
     locks: Mapping[Address, Sequence[Lock]]
-    """By locker, soonest first. A locker that is missing has records that are not read."""
+    """Locks by locker, soonest first. A missing locker has records that are not read."""
     contracts: Collection[Address]
     """Holders with code."""
 
@@ -47,26 +45,26 @@ class LockedShare(msgspec.Struct, frozen=True, kw_only=True):
     until_s: int
     locker: Address
     owner: Address | None
-    """Who can withdraw it then. None: nobody, ever."""
+    """Account that can withdraw it then. None: no account, ever."""
 
 
 class HolderShare(msgspec.Struct, frozen=True, kw_only=True):
-    """What one address holds."""
+    """Share of one address."""
 
     holder: Address
     kind: LiquidityHolderKind
     name: str
-    """Of a known locker. Empty: none."""
+    """Name of a known locker. Empty: none."""
     share: float
     """Part of the pool's liquidity, 0 to 1."""
     locked_share: float
-    """Of it, what is burnt, or locked until a later time, 0 to 1 of the pool."""
+    """Part that is burnt or still locked, 0 to 1 of the pool."""
     withdrawable_share: float | None
-    """What can be withdrawn now. None: not known, as with contracts."""
+    """Part that can be withdrawn now. None: not known, as with contracts."""
 
 
 class Withdrawer(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who can withdraw liquidity now."""
+    """An account that can withdraw liquidity now."""
 
     account: Address | None
     """None: anybody."""
@@ -80,29 +78,29 @@ class LiquidityShares(msgspec.Struct, frozen=True, kw_only=True):
     burnt_share: float = 0.0
     locked_share: float = 0.0
     withdrawable_share: float = 0.0
-    """Can be withdrawn now by somebody who is named, or by anybody."""
+    """Share that a named account, or anybody, can withdraw now."""
     unknown_share: float = 0.0
-    """Held by contracts of which it is not known whether somebody can withdraw."""
+    """Share of contracts that may allow withdrawals or not."""
     unaccounted_share: float = 0.0
-    """Its holders were not found."""
+    """Share without known holders."""
     gap: str = ""
-    """Why some is unaccounted. Empty: none is."""
+    """Reason for an unaccounted share. Empty: there is none."""
     holders: tuple[HolderShare, ...] = ()
     """Largest first."""
     locks: tuple[LockedShare, ...] = ()
-    """Not free yet, soonest first."""
+    """Active locks, soonest first."""
     withdrawers: tuple[Withdrawer, ...] = ()
     """Largest first, at most five."""
 
 
-def classify_shares(held: PoolHoldings, parties: Parties, *, now_s: int) -> LiquidityShares:
-    """Return the shares at a time."""
-    if held.total <= 0:
-        return LiquidityShares(gap=held.gap or "the pool has no liquidity")
-    tally = _Tally(parties, held.total, now_s=now_s)
-    for holding in held.holdings:
+def classify_shares(found: PoolHoldings, parties: Parties, *, now_s: int) -> LiquidityShares:
+    """Return the shares at a time, Unix seconds."""
+    if found.total <= 0:
+        return LiquidityShares(gap=found.gap or "the pool has no liquidity")
+    tally = _Tally(parties, found.total, now_s=now_s)
+    for holding in found.holdings:
         tally.add(holding)
-    return tally.result(gap=held.gap)
+    return tally.result(gap=found.gap)
 
 
 class _Tally:
@@ -119,12 +117,12 @@ class _Tally:
 
     def add(self, holding: LiquidityHolding) -> None:
         kind, share = self._kind(holding.holder), holding.weight / self._total
-        held, free = 0.0, None
+        locked, free = 0.0, None
         if kind == "burn":
-            held, free = share, 0.0
+            locked, free = share, 0.0
             self._burnt += share
         elif kind == "locker":
-            held, free = self._add_locker(holding, share)
+            locked, free = self._add_locker(holding, share)
         elif kind == "pool" or holding.holder not in self._parties.contracts:
             free = share
             self._take(None if kind == "pool" else holding.holder, share)
@@ -134,7 +132,7 @@ class _Tally:
                 kind=kind,
                 name=self._parties.lockers.get(holding.holder, ""),
                 share=share,
-                locked_share=held,
+                locked_share=locked,
                 withdrawable_share=free,
             )
         )
@@ -174,10 +172,9 @@ class _Tally:
         return next((kind for kind, fits in kinds if fits), "account")
 
     def _add_locker(self, holding: LiquidityHolding, share: float) -> tuple[float, float | None]:
-        """Return what is locked, and what is free: of the records no more than the balance. None:
-        part of it is in no record."""
+        """Return the locked and the free part, at most the balance. None: a part is in no record."""
         left, locked, free = holding.weight, 0.0, 0.0
-        # Locks that end last are believed last: records beyond the balance lock nothing.
+        # Locks that end last count last: records beyond the balance lock nothing.
         for lock in self._parties.locks.get(holding.holder, ()):
             weight = min(lock.weight, left)
             left -= weight

@@ -1,7 +1,6 @@
-"""Locks: until when a known locker keeps what it holds of a pool's liquidity.
+"""Locks of a pool's liquidity in known lockers.
 
-A locker is a contract that the chain's facts name. What its records say is believed up to what it
-holds.
+A locker is a contract that the chain's facts name. Its records count up to its balance.
 """
 
 from collections.abc import Sequence
@@ -13,28 +12,30 @@ from analysis.liquidity.holdings import AskRound
 from core.evm.primitives import Address
 
 NEVER_S: Final = 2**40
-"""Latest time that is told: later ones are taken for it."""
+"""Latest time that is reported, in Unix seconds: later ones are cut to it."""
 
 
 class Lock(msgspec.Struct, frozen=True, kw_only=True):
     """One lock."""
 
     owner: Address | None
-    """Who can withdraw it then. None: nobody, ever."""
+    """Account that can withdraw it then. None: no account, ever."""
     weight: float
-    """LP tokens in smallest units, or what the position is worth, as LiquidityHolding.weight."""
+    """LP tokens in smallest units, or the value of a position, as LiquidityHolding.weight."""
     until_s: int
     """Unix seconds from which any part of it can be withdrawn."""
 
 
 class LockReads(Protocol):
-    """Reads of the locks of what one locker holds of one pool."""
+    """Reads of the locks of one pool in one locker."""
 
     def rounds(self) -> Sequence[AskRound]:
         """Return the rounds."""
         ...
 
     def read(self) -> tuple[Lock, ...]:
-        """Decode the locks, in any order; none where the locker answers nothing that is one. Raises
-        UpstreamError."""
+        """Decode the locks, in any order. Answers that are no lock are left out.
+
+        Raises UpstreamError.
+        """
         ...

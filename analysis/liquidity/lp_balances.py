@@ -1,9 +1,8 @@
-"""LP balances: who holds the LP tokens of a pair (Uniswap V2, Solidly and their forks).
+"""Holders of the LP tokens of a pair (Uniswap V2, Solidly and their forks).
 
-Holders are named by the pair's own Transfer events, and by what is known beforehand: burn
-addresses, lockers, the creator. Balances and supply are then read from the pair, which a known
-factory deployed, so what no event named is missing from the sum and is said to be. Source: v2-core
-UniswapV2ERC20.
+Holders come from the pair's Transfer events, besides burn addresses, lockers and the creator.
+Balances and supply are then read from the pair, which a known factory deployed, so balances without
+an event are missing from the sum, and are reported as a gap. Source: v2-core UniswapV2ERC20.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from core.evm.abi import topic_of
 from core.evm.primitives import Address
 
 MOST_HOLDERS: Final = 60
-"""Balances that are read beside those of the addresses known beforehand."""
+"""Most balances that are read besides those of known addresses."""
 
 _TRANSFER: Final = topic_of("Transfer(address,address,uint256)")
 _TOPICS: Final = 3
@@ -61,8 +60,7 @@ class LpBalances:
         self._ask_balances(batch, self._known)
 
     def _ask_holders(self, batch: ReadBatch) -> None:
-        """Add the balances of those whom the transfers leave with the most. Raises
-        UpstreamError."""
+        """Add the balances of the largest holders by transfers. Raises UpstreamError."""
         left = _balances_by_events(self._history.read(), self._pool.pool)
         self._named = sorted(
             (holder for holder, amount in left.items() if amount > 0),
@@ -73,7 +71,7 @@ class LpBalances:
         self._ask_balances(batch, unknown[:MOST_HOLDERS])
 
     def named(self) -> Sequence[Address]:
-        """Return whom transfers leave with something."""
+        """Return the holders by transfers, largest first."""
         return self._named
 
     def read(self) -> PoolHoldings:
@@ -88,8 +86,11 @@ class LpBalances:
                 "not every holder is known" if self._history.is_whole else HISTORY_REFUSED
             )
         return gather(
-            [(holder, float(held), Part(amount=held)) for holder, held in balances.items()],
-            # A pair of another make may return balances beyond its supply.
+            [
+                (holder, float(balance), Part(amount=balance))
+                for holder, balance in balances.items()
+            ],
+            # A pair of another kind may return balances beyond its supply.
             total=float(max(supply, sum(balances.values()))),
             gap=gap,
         )
@@ -101,7 +102,7 @@ class LpBalances:
 
 
 def _balances_by_events(logs: Sequence[Log], pool: Address) -> dict[Address, int]:
-    """Return what transfers leave each account with; negative where they do not add up."""
+    """Return balances by transfers; negative where they do not add up."""
     left: dict[Address, int] = {}
     for log in logs:
         if log.address != pool or len(log.topics) != _TOPICS:

@@ -1,9 +1,9 @@
-"""Minted positions: who holds the positions of a pool of Uniswap V3, Algebra, Slipstream or a fork.
+"""Holders of the positions of a Uniswap V3, Algebra or Slipstream pool, or of a fork.
 
-The pool's Mint events name the holder of each position: the exchange's position manager, or a
-contract of its own. Which token of the manager a mint belongs to is in the same block, as the
-manager's IncreaseLiquidity event; what the token holds and who owns it is then read from the
-manager. The sum is compared with the pool's own liquidity in range. Source: v3-core
+The pool's Mint events name the holder of each position: the exchange's position manager, or another
+contract. The manager's IncreaseLiquidity event in the same block names the token of a mint, whose
+liquidity and owner are then read from the manager. The sum is compared with the pool's liquidity in
+range. Source: v3-core
 IUniswapV3PoolEvents, v3-periphery INonfungiblePositionManager, and Algebra's.
 """
 
@@ -122,7 +122,7 @@ class MintedPositions:
             )
 
     def _ask_owners(self, batch: ReadBatch) -> None:
-        """Add what each token holds, and its owner. Raises UpstreamError."""
+        """Add the liquidity and the owner of each token. Raises UpstreamError."""
         before, handles = self._increases
         increases = [before[handle] for handle in handles]
         if None in increases:
@@ -176,18 +176,20 @@ class MintedPositions:
     def _read_others(self) -> Sequence[tuple[Address, Position, int | None]]:
         batch, _ = self._increases
         return [
-            (owner, Position(lower=lower, upper=upper, liquidity=held), None)
+            (owner, Position(lower=lower, upper=upper, liquidity=liquidity), None)
             for (owner, lower, upper), handle in self._others.items()
-            if (held := batch[handle])
+            if (liquidity := batch[handle])
         ]
 
 
 def _decode_position(
     reply: Reply, pool: Candidate, ranges: set[tuple[int, int]]
 ) -> Position | None:
-    """Return the position of a token, wherever the fork puts it: its tokens stand side by side,
-    then what keys the pool, and behind two ticks, which a mint named, its liquidity. None: it is of
-    another pool."""
+    """Return the position of a token, at any place in the fork's reply. None: of another pool.
+
+    The two tokens are adjacent, followed by the pool's key. The liquidity follows two ticks that a
+    mint named.
+    """
     if isinstance(reply, NoAnswer):
         return None
     words = words_of(reply)

@@ -1,7 +1,7 @@
-"""Pool age: whether pools are shown to have existed a while ago.
+"""Pools that existed some time ago, by their events.
 
-An event of the pool in blocks before that time shows it, and nodes keep events longer than states.
-A pool without any in those blocks may be as old, which is then not known.
+Nodes keep events longer than states. A pool without events in the searched blocks may be as old;
+its age is then unknown.
 """
 
 from collections.abc import Sequence
@@ -16,19 +16,21 @@ from analysis.reads.read_batch import ReadBatch
 from core.evm.primitives import BlockRef
 
 _SEARCHED: Final = 2_000
-"""Blocks before that time that are searched: most nodes allow so many in one query."""
+"""Blocks before that time that are searched. Most nodes allow this number in one query."""
 
 
 async def find_older(
     pools: Sequence[Candidate], age_s: float, *, block: BlockRef, block_time_s: float, node: Node
 ) -> frozenset[str]:
-    """Return the keys of the pools that had an event more than `age_s` seconds before a block, by
-    the chain's nominal block time. Raises UpstreamError."""
+    """Return the keys of pools with an event more than `age_s` seconds before a block.
+
+    Uses the chain's nominal block time. Raises UpstreamError.
+    """
     last = block.number - ceil(age_s / block_time_s)
     if last < 0 or not pools:
         return frozenset()
     batch = ReadBatch(block.hash)
-    asked = [
+    queries = [
         (
             pool.key,
             batch.request(
@@ -44,4 +46,4 @@ async def find_older(
         for pool in pools
     ]
     await batch.send(node)
-    return frozenset(key for key, handle in asked if batch[handle])
+    return frozenset(key for key, handle in queries if batch[handle])

@@ -1,7 +1,8 @@
-"""Pool history: the events of a pool, or of another contract, since the pool began, or of its first
-blocks where a node refuses to search them all.
+"""Events of a pool, or of another contract, since the pool's creation.
 
-What the index has of a pool's own events is not asked for again."""
+Where a node refuses to search all blocks, only the first ones are searched. Indexed events of the
+pool are not requested again.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
@@ -17,8 +18,9 @@ from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer
 
 FIRST_BLOCKS: Final = (500, 5)
-"""Blocks from a pool's creation on that are searched alone too, each so many: nodes that refuse
-more allow one of them, and most liquidity of a young pool came in them."""
+"""Numbers of blocks from a pool's creation that are also searched separately.
+
+Nodes that refuse more allow one of them, and most liquidity of a young pool was added in them."""
 
 T = TypeVar("T")
 
@@ -33,7 +35,7 @@ class PoolHistory(Generic[T]):
         *,
         indexed: tuple[T, ...] = (),
     ) -> None:
-        """`queries`: for all blocks that are not indexed, then for fewer and fewer."""
+        """`queries`: for all blocks that are not indexed, then for ever fewer."""
         self._batch = batch
         self._queries = queries
         self._indexed = indexed
@@ -54,7 +56,7 @@ class PoolSpan(msgspec.Struct, frozen=True, kw_only=True):
 
     pool: Candidate
     from_block: int | None
-    """Block of its creation. None: not known, so the exchange's first, or 0."""
+    """Block of its creation. None: not known; the exchange's first block, or 0, is used."""
     to_block: int
     indexed: PoolEvents | None = None
     """The pool's events, up to that block or a little below. None: not indexed."""
@@ -67,8 +69,10 @@ class PoolSpan(msgspec.Struct, frozen=True, kw_only=True):
         address: Address | None = None,
         returns: Callable[[RpcAnswer], tuple[T, ...] | None],
     ) -> PoolHistory[T]:
-        """Add the queries for events. `address`: whose; None: the pool's. `returns`: decoder; None:
-        the node refused."""
+        """Add the queries for events. `address`: their contract; None: the pool.
+
+        `returns`: decoder, whose None means that the node refused.
+        """
         if address is None and self.indexed is not None:
             return self._ask_rest(batch, topics, self.indexed, returns)
         created, last = self.from_block, self.to_block
@@ -90,7 +94,7 @@ class PoolSpan(msgspec.Struct, frozen=True, kw_only=True):
         returns: Callable[[RpcAnswer], tuple[T, ...] | None],
     ) -> PoolHistory[T]:
         """Add the query for the blocks that are not indexed yet, if there are any."""
-        wanted = [event for event in known.events if _is_asked_for(event, topics)]
+        wanted = [event for event in known.events if _has_topics(event, topics)]
         queries = []
         if known.to_block < self.to_block:
             rest = log_query(
@@ -101,7 +105,6 @@ class PoolSpan(msgspec.Struct, frozen=True, kw_only=True):
         return PoolHistory(batch, queries, indexed=found or ())
 
 
-def _is_asked_for(event: IndexedEvent, topics: Sequence[object]) -> bool:
-    """Return whether the node would return an event for these topics. A pool's own events are
-    asked for by single topics."""
+def _has_topics(event: IndexedEvent, topics: Sequence[object]) -> bool:
+    """True if the event has these topics. Each topic of a pool's own events is a single value."""
     return all(topic == own for topic, own in zip(topics, event.topics, strict=False))

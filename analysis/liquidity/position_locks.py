@@ -1,4 +1,4 @@
-"""Position locks: until when lockers keep the positions of one pool.
+"""Locks of one pool's positions in lockers.
 
 UNCX's lockers for positions number their locks, and no getter finds the lock of a position. The
 position manager's Transfer event shows in which block the locker received it, the locker's own

@@ -1,4 +1,4 @@
-"""Position value: what liquidity between two ticks is worth at a pool's price. Pure: no I/O."""
+"""Value of liquidity between two ticks at a pool's price. Pure."""
 
 from math import inf, isclose, log, sqrt
 
@@ -13,7 +13,7 @@ _NEAR = 1e-9
 
 
 class Valuation(msgspec.Struct, frozen=True, kw_only=True):
-    """How the positions of one pool are valued."""
+    """Valuation of the positions of one pool."""
 
     root: float
     """Square root of token1 per token0, in smallest units."""

@@ -1,8 +1,8 @@
-"""Token locks: until when lockers keep the LP tokens of one pair, by their own records.
+"""Locks of one pair's LP tokens, by the records of lockers.
 
 Sources: UNCX's UniswapV2Locker (getNumLocksForToken, tokenLocks); PinkLock and PinkLock02
 (getLocksForToken), whose locks differ in shape; Team Finance's LockToken (Deposit, lockedToken),
-which lists its locks by who may withdraw them, so that events name those of a token.
+which lists its locks by owner, so that events are needed to find those of a token.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ _UNCX_WORDS: Final = 6
 _UNCX_AMOUNT, _UNCX_UNTIL, _UNCX_OWNER = 1, 3, 5
 _TEAM_TOKEN, _TEAM_OWNER, _TEAM_AMOUNT, _TEAM_UNTIL, _TEAM_ENDED = range(5)
 _TEAM_WORDS: Final = 5
-"""Newer versions have further ones behind them."""
+"""Words of a record. Newer versions append more."""
 
 _PINKLOCK_1: Final = "((uint256,address,address,uint256,uint256,uint256)[])"
 _PINKLOCK_2: Final = (

@@ -1,9 +1,7 @@
-"""Whether half of a token's liquidity can leave at the will of one holder, or is young and neither
-burnt nor locked.
+"""Risk that half of a token's liquidity is withdrawn. Pure.
 
-Pure: no I/O. Whoever launches a token can spread its liquidity over accounts, so of a young pool
-all that can be withdrawn counts together; of an older one only what a single holder has, as others
-came in meanwhile.
+The launcher of a token can spread its liquidity over accounts, so all withdrawable liquidity of a
+young pool counts together. Older pools have other holders, so only the largest one counts.
 """
 
 from collections import defaultdict
@@ -16,10 +14,10 @@ from analysis.liquidity.liquidity_shares import LiquidityShares
 from core.evm.primitives import Address
 
 YOUNG_S: Final = 30 * 86_400
-"""Age of a pool up to which all that can be withdrawn counts, and how long a lock has to last."""
+"""Age in seconds up to which a pool is young, and least remaining time of a lock that counts."""
 
 PoolAge = Literal["young", "old", "unknown"]
-"""Younger than YOUNG_S or not; `unknown` counts as young."""
+"""Age compared with YOUNG_S. `unknown` counts as young."""
 
 RISK_SHARE: Final = 0.5
 
@@ -27,20 +25,22 @@ LiquidityRisk = Literal["withdrawable", "held", "unknown"]
 
 
 class WeighedPool(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool and who holds its liquidity."""
+    """A pool with the holders of its liquidity."""
 
     liquidity_usd: float
     age: PoolAge
     ownership: LiquidityShares | None
-    """None: not looked into."""
+    """None: not read."""
     is_exempt: bool = False
-    """The deployment does not ask who can withdraw from a pool like this one."""
+    """True if the deployment does not read the holders of a pool of this age."""
 
 
 def combine_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk | None:
-    """Return `withdrawable` where half of the value of all pools, or more, can leave that way;
-    `held` where it cannot, whatever is not known; `unknown` where what is not known decides. None:
-    what is exempt decides. `now_s`: of the block."""
+    """Return the risk over all pools. None: it depends on exempt pools.
+
+    `withdrawable`: half of their value, or more, can be withdrawn. `held`: less, even if all
+    unknown holders could withdraw. `unknown`: it depends on these. `now_s`: time of the block.
+    """
     of_young = unknown = exempt = total_usd = 0.0
     of_holder: dict[Address | None, float] = defaultdict(float)
     for pool in pools:
