@@ -104,7 +104,8 @@ async def find_ownership(
 async def _indexed(
     chain: Chain, pools: Sequence[str], block: BlockRef, index: FactsIndex
 ) -> Mapping[str, PoolEvents]:
-    """Return the indexed events of the pools. Empty if the store fails: the node is queried then."""
+    """Return the indexed events of the pools. Empty if the store fails: the node is queried
+    then."""
     try:
         return await index.pool_events(chain, pools, block)
     except StoreError as error:

@@ -57,7 +57,8 @@ AskRound = Callable[[ReadBatch], None]
 
 
 class HoldingReads(Protocol):
-    """Reads of one pool's holdings, in rounds. A round may depend on the answers of earlier ones."""
+    """Reads of one pool's holdings, in rounds. A round may depend on the answers of earlier
+    ones."""
 
     def rounds(self) -> Sequence[AskRound]:
         """Return the rounds: the pool's history, then the balances of its holders."""

@@ -172,7 +172,8 @@ class _Tally:
         return next((kind for kind, fits in kinds if fits), "account")
 
     def _add_locker(self, holding: LiquidityHolding, share: float) -> tuple[float, float | None]:
-        """Return the locked and the free part, at most the balance. None: a part is in no record."""
+        """Return the locked and the free part, at most the balance. None: a part is in no
+        record."""
         left, locked, free = holding.weight, 0.0, 0.0
         # Locks that end last count last: records beyond the balance lock nothing.
         for lock in self._parties.locks.get(holding.holder, ()):

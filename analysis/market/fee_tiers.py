@@ -32,9 +32,9 @@ class Tiers(msgspec.Struct, frozen=True, kw_only=True):
     """Tiers that one factory has enabled."""
 
     enabled: tuple[int, ...]
-    """Fees in hundredths of a basis point, or tick spacings, whichever keys the factory's pools.
-    Empty: it returned none."""
-    asked_at_s: int
+    """Fees in hundredths of a basis point, or tick spacings, depending on the pools' key. Empty:
+    the factory returned none."""
+    read_at_s: int
 
 
 def unread(
@@ -44,20 +44,19 @@ def unread(
     covered: frozenset[Address],
     now_s: int,
 ) -> tuple[Dex, ...]:
-    """Return the exchanges whose factories are to be queried. `covered`: factories whose pools are
+    """Return the exchanges whose factories must be queried. `covered`: factories whose pools are
     all indexed."""
     return tuple(
         dex
         for dex in dexes
         if venue_of(dex).tier_key(dex) is not None
         and dex.factory not in covered
-        and (dex.factory not in known or known[dex.factory].asked_at_s + _FRESH_S <= now_s)
+        and (dex.factory not in known or known[dex.factory].read_at_s + _FRESH_S <= now_s)
     )
 
 
 class TierReads:
-    """Reads of what factories have enabled: the events of all in one, then the lists of those that
-    have one."""
+    """Reads of enabled tiers: one query for the events of all factories, and the lists of some."""
 
     def __init__(self, batch: ReadBatch, dexes: Sequence[Dex], *, to_block: int | None) -> None:
         """`to_block` None: up to the newest."""
@@ -83,7 +82,7 @@ class TierReads:
                 enabled=tuple(
                     sorted({*listed.get(dex.factory, ()), *_announced(dex, logs or ())})[:_MOST]
                 ),
-                asked_at_s=now_s,
+                read_at_s=now_s,
             )
             for dex in self._dexes
         }
@@ -112,11 +111,10 @@ def with_enabled(dexes: Iterable[Dex], known: Mapping[Address, Tiers]) -> tuple[
 
 
 def with_new(
-    dexes: Iterable[Dex], asked: Iterable[Dex], known: Mapping[Address, Tiers]
+    dexes: Iterable[Dex], read: Iterable[Dex], known: Mapping[Address, Tiers]
 ) -> tuple[Dex, ...]:
-    """Return those of `dexes` that have tiers not among those of `asked`, with the new tiers
-    alone."""
-    before = {dex.factory: set(_known_tiers(dex)) for dex in asked}
+    """Return the exchanges with tiers that are not in `read`, with the new tiers alone."""
+    before = {dex.factory: set(_known_tiers(dex)) for dex in read}
     new = {
         dex: [tier for tier in known[dex.factory].enabled if tier not in before[dex.factory]]
         for dex in dexes

@@ -26,8 +26,10 @@ class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """USD of one whole token at the spot price. None: the price, or that of the quote token, is
     unknown."""
     token_side_usd: float = 0.0
-    """USD value of the pool's tokens at its own spot price, which whoever opened the pool has
-    chosen. 0: the price, or that of the quote token, is unknown."""
+    """USD value of the pool's tokens at its spot price, which its creator chose.
+
+    0: the price, or that of the quote token, is unknown.
+    """
     quote_unit_usd: float | None = None
     """USD of the quote token's smallest unit. None: it has no price."""
 
@@ -38,20 +40,22 @@ class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def trade_reference_raw(self) -> RawAmount:
-        """Return the quote amount, in smallest units, of which trade sizes are fractions.
+        """Base amount of trade sizes, in smallest units of the quote token.
 
-        It is the pool's quote reserve; or the value of its tokens at its own price, where that is
-        more: a pool that opens with tokens only takes quote as well.
+        It is the quote reserve, or the value of the pool's tokens at its own price if that is more:
+        a pool that opens with tokens only takes quote as well.
         """
         reserve = self.state.quote_reserve_raw
         if not self.is_concentrated or not self.quote_unit_usd:
             return reserve
-        told_usd = min(self.token_side_usd, _MOST_REFERENCE_USD)
-        return max(reserve, RawAmount(int(told_usd / self.quote_unit_usd)))
+        capped_usd = min(self.token_side_usd, _MOST_REFERENCE_USD)
+        return max(reserve, RawAmount(int(capped_usd / self.quote_unit_usd)))
 
     def is_opening(self, *, min_liquidity_usd: float) -> bool:
-        """True if the pool has too little quote to count, as before the first buy of a launch, but
-        has tokens to sell for more than the minimum."""
+        """True if the pool has too little quote to count, but tokens to sell for more.
+
+        That is the state before the first buy of a launch.
+        """
         return (
             self.is_concentrated
             and self.value.liquidity_usd <= min_liquidity_usd < self.token_side_usd
@@ -59,7 +63,7 @@ class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 _MOST_REFERENCE_USD = 50_000.0
-"""Most that tokens count for at a price that somebody has chosen."""
+"""Most value of tokens that counts at a price which the pool's creator chose."""
 
 
 class TradeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,19 +73,18 @@ class TradeResult(msgspec.Struct, frozen=True, kw_only=True):
     buy: Outcome
     sell: Outcome
     absorbed_raw: RawAmount | None = None
-    """Smallest units of quote that the pool took when a buy of a little more than the minimum was
-    simulated. None: not simulated."""
+    """Quote that the pool took in a simulated buy slightly above the minimum, in smallest units.
+    None: not simulated."""
     sell_blocked_later: bool | None = None
     """The sale reverts within 30 days, though it passed earlier."""
     sell_tax_rises: bool | None = None
-    """Half or more is taken later or after others' trades, and less at the pinned block."""
+    """Half or more is taken later or after trades of others, and less at the pinned block."""
     sell_depends_on_size: bool | None = None
     """Some buyers can sell, or keep half, and others cannot, by the amount they hold."""
     sell_depends_on_conditions: bool | None = None
-    """The sale reverts, or half is taken, for ordinary values of what the code reads: fees, gas,
-    coins."""
+    """The sale reverts, or half is taken, for ordinary values of fees, gas or coins."""
     sell_blocked_after_others: bool | None = None
-    """The sale reverts after other people's trades, or after the buyer's own second buy."""
+    """The sale reverts after trades of others, or after the buyer's own second buy."""
 
 
 def either(*answers: bool | None) -> bool | None:
@@ -213,12 +216,11 @@ def pool_rows(
 
 
 def with_absorbed(pool: ValuedPool, trade: TradeResult | str | None) -> ValuedPool:
-    """Return the pool, its quote side raised to what it took from buyers where it holds less than
-    that.
+    """Return the pool with its quote side raised to the amount that it took from a buyer.
 
-    The price of its tokens proves nothing, as whoever opened the pool chose it; the quote it takes
-    is there for the next seller. The simulated amount is a little more than the minimum, so it
-    never counts for more. A token that could not be bought adds nothing.
+    The price of its tokens proves nothing, as the pool's creator chose it, but the next seller can
+    take the quote that it took. The simulated amount is slightly above the minimum, so it never
+    counts for more. A token that could not be bought adds nothing.
     """
     if not isinstance(trade, TradeResult) or not isinstance(trade.buy, Passed):
         return pool

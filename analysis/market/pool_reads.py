@@ -1,4 +1,4 @@
-"""Reads of the state of one pool that is a contract of its own, whatever its family."""
+"""Reads of the state of one pool contract of any family."""
 
 from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.pool import Candidate
@@ -12,8 +12,8 @@ from core.evm.primitives import Address
 def ask_pool(
     batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
 ) -> PoolReading:
-    """Add the reads. `pair`: the exchange and the tokens of the pool, which may still be looked
-    up."""
+    """Add the reads. `pair`: exchange and tokens of the pool, whose address may not be known
+    yet."""
     ask = venue_of(pair.dex).ask_pool
     if ask is None:
         message = f"pools of {pair.dex.kind} are entries of one contract"

@@ -1,9 +1,8 @@
-"""Proceeds curves: what a pool pays for an amount, between measured sales; and the best split.
+"""Proceeds of sales, interpolated between measured ones, and the best split over pools. Pure.
 
-Between two measured sales the reciprocal of what is paid is linear in the reciprocal of what is
-sold: exact for a constant product, and inside one range of concentrated liquidity, whatever the fee
-and a proportional tax are. Elsewhere it is an estimate, so a split is simulated before it is
-quoted. Pure: no I/O.
+Between two measured sales the reciprocal of the proceeds is linear in the reciprocal of the amount.
+This is exact for a constant product, and inside one range of concentrated liquidity, for any fee
+and proportional tax. Elsewhere it is an estimate, so a split is simulated before it is quoted.
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ _SLICES: Final = 128
 """Equal parts into which an amount is divided to be split."""
 
 _FARTHEST: Final = 4
-"""Most that an amount beyond the measured ones may be of the largest of them."""
+"""Most that an amount may exceed the largest measured one, as a factor."""
 
 
 class ProceedsCurve(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,12 +23,12 @@ class ProceedsCurve(msgspec.Struct, frozen=True, kw_only=True):
     amounts: tuple[int, ...]
     """Smallest units of the token, above 0."""
     paid: tuple[float, ...]
-    """In any one unit, above 0."""
+    """Proceeds in any one unit, above 0."""
 
     @classmethod
     def of(cls, points: Sequence[tuple[int, float]]) -> "ProceedsCurve":
-        """Return the curve through measured sales, in any order; those that paid nothing are left
-        out."""
+        """Return the curve through measured sales, in any order, without sales that paid
+        nothing."""
         kept = {amount: paid for amount, paid in points if amount > 0 and paid > 0}
         amounts = tuple(sorted(kept))
         return cls(amounts=amounts, paid=tuple(kept[amount] for amount in amounts))
@@ -40,7 +39,7 @@ class ProceedsCurve(msgspec.Struct, frozen=True, kw_only=True):
         return self.amounts[-1] if self.amounts else 0
 
     def paid_for(self, amount: int) -> float:
-        """Return what an amount up to the largest measured one pays. Raises ValueError above it."""
+        """Return the proceeds of an amount. Raises ValueError above the largest measured one."""
         if amount <= 0:
             return 0.0
         if amount > self.largest:
@@ -49,8 +48,7 @@ class ProceedsCurve(msgspec.Struct, frozen=True, kw_only=True):
         return 1 / (constant + slope / amount)
 
     def amount_for(self, paid: float) -> int | None:
-        """Return about the amount that pays this much. None: it is too far from what was
-        measured."""
+        """Return the approximate amount for these proceeds. None: too far from measured ones."""
         if not self.amounts:
             return None
         after = next(
@@ -78,11 +76,11 @@ class ProceedsCurve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def best_split(curves: Sequence[ProceedsCurve], amount: int) -> tuple[int, ...] | None:
-    """Return how much to sell in each pool so that all of the amount brings most: each of many
-    small parts goes where it adds most.
+    """Return the amounts to sell in each pool for the highest proceeds.
 
-    None: the pools together were not seen to take so much. Best where a pool pays less for each
-    further part, as all do without the token's interference.
+    Each of many small parts goes where it adds most, which is optimal where a pool pays less for
+    each further part, as all do without the token's interference. None: the amount exceeds the
+    measured ones of all pools together.
     """
     if amount > sum(curve.largest for curve in curves) or amount <= 0:
         return None
@@ -91,7 +89,7 @@ def best_split(curves: Sequence[ProceedsCurve], amount: int) -> tuple[int, ...] 
     part = max(1, amount // _SLICES)
     while left:
         step = min(part, left)
-        gains = [_gain(curve, held, step) for curve, held in zip(curves, taken, strict=True)]
+        gains = [_gain(curve, sold, step) for curve, sold in zip(curves, taken, strict=True)]
         at = max(range(len(gains)), key=lambda index: gains[index])
         if gains[at] < 0:  # no pool has room for a whole part
             at = max(range(len(curves)), key=lambda index: curves[index].largest - taken[index])
@@ -101,8 +99,8 @@ def best_split(curves: Sequence[ProceedsCurve], amount: int) -> tuple[int, ...] 
     return tuple(taken)
 
 
-def _gain(curve: ProceedsCurve, held: int, step: int) -> float:
-    """Return what a further part adds. -1: the pool was not seen to take so much."""
-    if held + step > curve.largest:
+def _gain(curve: ProceedsCurve, sold: int, step: int) -> float:
+    """Return the proceeds of a further part. -1: beyond the measured amounts."""
+    if sold + step > curve.largest:
         return -1.0
-    return max(0.0, curve.paid_for(held + step) - curve.paid_for(held))
+    return max(0.0, curve.paid_for(sold + step) - curve.paid_for(sold))

@@ -63,18 +63,18 @@ class RouterReads:
         )
 
 
-def way_of(
+def find_route(
     candidate: Candidate,
     facts: RouterFacts | None,
     *,
     free: Address,
     wrapped: Address | None = None,
 ) -> TradeRoute | str:
-    """Return the route by which this pool is traded, or a text that says why there is none.
+    """Return the trade route of a pool, or the reason why there is none.
 
-    The venue's router comes first: tokens make exceptions for routers. `free` is an unused address
-    where our own router may be put. `wrapped` is the chain's wrapped coin; None: no trades for the
-    native coin in pools of the wrapped one.
+    The venue's router comes first: tokens make exceptions for routers. `free`: an unused address
+    for our own router. `wrapped`: the chain's wrapped coin; None: no trades for the native coin in
+    pools of the wrapped one.
     """
     dex, venue = candidate.dex, venue_of(candidate.dex)
     side = wrapped if candidate.quote == wrapped else None
@@ -89,19 +89,18 @@ def way_of(
     return _routed(venue.router, router, form, facts, wrapped=side)
 
 
-def ways_of(
+def find_routes(
     candidate: Candidate, facts: Mapping[Address, RouterFacts], chain: Chain, *, free: Address
 ) -> tuple[TradeRoute, ...] | str:
-    """Return every route by which this pool is traded, the usual one first, or a text that says why
-    there is none.
+    """Return all trade routes of a pool, the usual one first, or the reason why there is none.
 
     `facts` are by router, as far as they were read. The second route moves tokens through Permit2
-    and the chain's universal router, as wallets do, for tokens that can be sold only so. It is
-    there only where Permit2 has code.
+    and the chain's universal router, for tokens that can be sold only that way. It exists only
+    where Permit2 has code.
     """
     dex, wrapped = candidate.dex, chain.wrapped_native.address
     own = facts.get(dex.router) if dex.router is not None else None
-    usual = way_of(candidate, own, free=free, wrapped=wrapped)
+    usual = find_route(candidate, own, free=free, wrapped=wrapped)
     if isinstance(usual, str):
         return usual
     permit2 = chain.permit2

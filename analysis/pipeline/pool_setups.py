@@ -38,7 +38,7 @@ def trade_setups(
     for at, pool in enumerate(pools):
         candidate = pool.candidate
         slot = context.memory.recall_balance_slot(candidate.quote)
-        routes = routers.ways_of(
+        routes = routers.find_routes(
             candidate,
             known_routers,
             context.chain,

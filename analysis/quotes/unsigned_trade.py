@@ -99,7 +99,7 @@ async def made_call(trade: UnsignedTrade, context: ChainContext, newest: BlockRe
     candidate = pools[0].candidate
     facts = context.memory.recall_routers().get(candidate.dex.router or ZERO_ADDRESS)
     wrapped = chain.wrapped_native.address
-    route = routers.way_of(
+    route = routers.find_route(
         candidate, facts, free=first_round.disguise.account("router"), wrapped=wrapped
     )
     if isinstance(route, str) or route.code is not None:

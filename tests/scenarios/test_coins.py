@@ -38,7 +38,7 @@ async def test_buying_and_selling_for_the_coin(
     wrapped = facts.wrapped_native.address
     known = await read_routers(chain, facts, node_client)
     own = None if is_ours else known[candidate.dex.router or FREE]
-    way = routers.way_of(candidate, own, free=FREE, wrapped=wrapped)
+    way = routers.find_route(candidate, own, free=FREE, wrapped=wrapped)
     assert isinstance(way, TradeRoute)
     assert (way.router == FREE) is is_ours
     paid = chain.quote_worth(token, 30)
@@ -62,7 +62,7 @@ async def test_where_the_venues_router_takes_no_coins_ours_does(
     candidate = candidate_of(facts, token)
     wrapped = facts.wrapped_native.address
     known = await read_routers(chain, facts, node_client)
-    usual = routers.way_of(
+    usual = routers.find_route(
         candidate, known[candidate.dex.router or FREE], free=FREE, wrapped=wrapped
     )
     assert isinstance(usual, TradeRoute)

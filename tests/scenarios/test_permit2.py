@@ -64,7 +64,7 @@ def place(chain: Chain, contract: str, kind: str = "v2") -> ZooToken:
 def both_ways(
     facts: ChainFacts, known: Mapping[Address, RouterFacts], token: ZooToken
 ) -> tuple[TradeRoute, TradeRoute]:
-    ways = routers.ways_of(candidate_of(facts, token), known, facts, free=FREE)
+    ways = routers.find_routes(candidate_of(facts, token), known, facts, free=FREE)
     assert isinstance(ways, tuple)
     usual, other = ways
     return usual, other
@@ -151,10 +151,10 @@ async def test_without_permit2_on_the_chain_there_is_one_way(
 ) -> None:
     token = chain.world.token("honest")
     known = await read_routers(chain, facts, node_client)
-    ways = routers.ways_of(candidate_of(facts, token), known, facts, free=FREE)
+    ways = routers.find_routes(candidate_of(facts, token), known, facts, free=FREE)
     assert len(ways) == 1
     nowhere = msgspec.structs.replace(facts, permit2=None)
-    assert len(routers.ways_of(candidate_of(facts, token), known, nowhere, free=FREE)) == 1
+    assert len(routers.find_routes(candidate_of(facts, token), known, nowhere, free=FREE)) == 1
 
 
 @pytest.mark.usefixtures("permit2")

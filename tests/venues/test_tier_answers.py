@@ -59,11 +59,11 @@ def test_what_a_factory_says(
     batch = ReadBatch(BLOCK)
     tiers = TierReads(batch, [dex], to_block=None)
     answer_in_turn(batch, answers)
-    assert tiers.read(now_s=NOW_S) == {FACTORY: Tiers(enabled=expected, asked_at_s=NOW_S)}
+    assert tiers.read(now_s=NOW_S) == {FACTORY: Tiers(enabled=expected, read_at_s=NOW_S)}
 
 
 def test_what_is_configured_stays() -> None:
-    known = {FACTORY: Tiers(enabled=(2_000, 500), asked_at_s=NOW_S)}
+    known = {FACTORY: Tiers(enabled=(2_000, 500), read_at_s=NOW_S)}
     (dex,) = fee_tiers.with_enabled([venue()], known)
     assert dex.fee_tiers == (500, 3_000, 2_000)
     (new,) = fee_tiers.with_new([venue()], [venue()], known)
@@ -72,7 +72,7 @@ def test_what_is_configured_stays() -> None:
 
 
 def test_factories_are_asked_once_a_day_unless_the_index_knows_their_pools() -> None:
-    known = {FACTORY: Tiers(enabled=(), asked_at_s=NOW_S)}
+    known = {FACTORY: Tiers(enabled=(), read_at_s=NOW_S)}
     dexes = (venue(), venue(factory=OTHER), venue("AmmV2"), venue(variant="algebra"))
     none: frozenset[Address] = frozenset()
     assert fee_tiers.unread(dexes, {}, covered=none, now_s=NOW_S) == dexes[:2]

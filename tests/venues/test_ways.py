@@ -60,7 +60,7 @@ def found(*forms: RouterForm, factory: Address | None = FACTORY) -> RouterFacts:
 
 
 def way_of(pool: Candidate, facts: RouterFacts | None) -> TradeRoute:
-    way = routers.way_of(pool, facts, free=FREE)
+    way = routers.find_route(pool, facts, free=FREE)
     assert isinstance(way, TradeRoute)
     return way
 
@@ -166,7 +166,7 @@ def read_router(code: bytes) -> RouterFacts:
 def test_coins_are_paid_by_the_name_that_the_router_gives_them(name: str) -> None:
     facts = read_router(router_code(uniswap_v2.FORMS[0], name))
     pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
-    way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
+    way = routers.find_route(pool, facts, free=FREE, wrapped=WRAPPED)
     assert isinstance(way, TradeRoute)
     assert way.coin_buy_data is not None
     assert way.coin_sell_data is not None
@@ -182,7 +182,7 @@ def test_a_router_of_another_wrapped_coin_pays_none() -> None:
     facts = read_router(router_code(uniswap_v2.FORMS[0], "ETH", wrapped=OTHER))
     assert facts.coins == ()
     pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
-    way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
+    way = routers.find_route(pool, facts, free=FREE, wrapped=WRAPPED)
     assert isinstance(way, TradeRoute)
     assert way.router == ROUTER
     assert (way.coin_buy_data, way.coin_sell_data, way.read_coins) == (None, None, None)
@@ -190,7 +190,7 @@ def test_a_router_of_another_wrapped_coin_pays_none() -> None:
 
 @pytest.mark.parametrize("facts", [None, read_router(router_code(uniswap_v2.FORMS[0], "ETH"))])
 def test_pools_of_other_tokens_know_no_coins(facts: RouterFacts | None) -> None:
-    way = routers.way_of(candidate(), facts, free=FREE, wrapped=WRAPPED)
+    way = routers.find_route(candidate(), facts, free=FREE, wrapped=WRAPPED)
     assert isinstance(way, TradeRoute)
     assert (way.coin_buy_data, way.coin_sell_data) == (None, None)
 
@@ -218,14 +218,14 @@ def test_who_sells_through_permit2_allows_it_everything() -> None:
     ],
 )
 def test_what_cannot_be_traded_says_why(pool: Candidate, reason: str) -> None:
-    why = routers.way_of(pool, None, free=FREE)
+    why = routers.find_route(pool, None, free=FREE)
     assert isinstance(why, str)
     assert reason in why
 
 
 def test_pools_that_pull_by_themselves_are_called_and_approved() -> None:
     pool = candidate("AmmV3", variant="solidly_v3", tick_spacing=50)
-    way = routers.way_of(pool, None, free=FREE)
+    way = routers.find_route(pool, None, free=FREE)
     assert isinstance(way, TradeRoute)
     assert way.approvals(TOKEN, 5) == (
         (TOKEN, call_data("approve(address,uint256)", pool.pool, 5)),

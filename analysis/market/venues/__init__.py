@@ -1,1 +1,1 @@
-"""Pool state and trade routes of each pool family, in modules of their own."""
+"""Pool state and trade routes, one module per pool family."""

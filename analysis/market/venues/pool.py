@@ -11,7 +11,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A pool that pairs the token with a quote token, before its state is read.
 
     Like every type with one instance per pool of a token, it is not tracked by the garbage
-    collector: traversing tens of thousands again and again takes longer than the work on them.
+    collector: repeated traversal of tens of thousands takes longer than the work on them.
     """
 
     dex: Dex
@@ -20,7 +20,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     quote: Address
     """The zero address is the native coin."""
     pool_id: Hash32 | None = None
-    """None: the pool is a contract of its own, and these are its two tokens, or the first two."""
+    """None: the pool is a separate contract of these two tokens, or of more that begin with them.
+    """
     fee: int | None = None
     """Hundredths of a basis point. None: not part of the pool's key."""
     tick_spacing: int | None = None
@@ -82,8 +83,7 @@ UNKNOWN = PoolState(
 
 
 def placed(pool: Candidate, state: PoolState | None) -> Candidate:
-    """Return the pool with the numbers of its coins, or its id in a vault, where its state tells
-    them."""
+    """Return the pool with the coin numbers, or the vault id, of its state."""
     if state is not None and state.vault_id is not None:
         return msgspec.structs.replace(pool, vault_id=state.vault_id)
     if state is None or state.coins is None:

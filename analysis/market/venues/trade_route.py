@@ -1,6 +1,4 @@
-"""Trade route types: the calldata, approvals and event readers with which one pool of any venue is
-traded.
-"""
+"""Trade routes: calldata, approvals and event readers for trades in one pool of any venue."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -57,8 +55,10 @@ class Swap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """Amounts received and sent in the pool's last swap, by the pool's own event rather than by the
-    token or the router."""
+    """Amounts received and sent in the pool's last swap.
+
+    They come from the pool's event, not from the token or the router.
+    """
 
     received: RawAmount
     sent: RawAmount
@@ -102,13 +102,15 @@ class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
     """The quote reverts exactly when the router does not know the pool: then a trade proves
     nothing."""
     code: str | None = None
-    """0x runtime code of our own router, put at its address by a state override. None: the venue's
+    """0x runtime code of our router, placed at its address by a state override. None: the venue's
     real router."""
     takes_all: bool = False
     """The pool takes the whole input, where others may stop when their liquidity ends."""
     books_orders: bool = False
-    """The pool pulls the payment itself and books what was ordered without looking at what arrived,
-    so its event does not show a tax: its balance of the token does."""
+    """True if the pool pulls the payment and books the ordered amount, not the received one.
+
+    Its event then shows no tax, but its balance of the token does.
+    """
     gas: RawAmount = PLAIN_GAS
     """Gas that wallets send, which estimate the trade: more where one swap goes through many parts
     of the pool."""
@@ -125,15 +127,15 @@ class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.permit2 is None:
             return ((token, call_data(_APPROVE, self.router, amount)),)
-        asked = (token, self.router, min(amount, ADDRESS_MASK), FOREVER_S)
+        grant = (token, self.router, min(amount, ADDRESS_MASK), FOREVER_S)
         return (
             (token, call_data(_APPROVE, self.permit2, _UNLIMITED)),
-            (self.permit2, call_data("approve(address,address,uint160,uint48)", *asked)),
+            (self.permit2, call_data("approve(address,address,uint160,uint48)", *grant)),
         )
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    """Call that measures what a pool would take of an order and give for it, without any payment.
+    """Call that measures, without payment, what a pool would take of an order and give for it.
 
     Returns two words: taken and given, in smallest units, both 0 where the swap meets no liquidity
     up to its last price. Reverts where a token or a hook reverts even on that.

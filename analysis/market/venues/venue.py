@@ -1,4 +1,4 @@
-"""The type of a venue: how pools of one family are found, read and traded.
+"""Type of a venue: search, reads and trades of the pools of one family.
 
 A family's module exports a `VENUE`; `venue_registry.py` lists them. Its events and names are
 declared in `config/pool_families`.
@@ -23,12 +23,12 @@ TierKey = Literal["fee", "tick_spacing"]
 LiquidityForm = Literal[
     "lp_tokens", "minted_positions", "entry_positions", "entry_bins", "book_bins"
 ]
-"""As what liquidity is held: tokens of the pair; positions of a pool, most of them tokens of a
-position manager; those of a pool that is an entry of one contract, or its bins; bins of a pair."""
+"""Form of liquidity: tokens of the pair; positions of a pool, most of them tokens of a position
+manager; positions or bins of a pool that is an entry of one contract; bins of a pair."""
 
 
 class PoolReading(Protocol):
-    """Reads of the state of one pool that is a contract of its own."""
+    """Reads of the state of one pool contract."""
 
     def read(self, candidate: Candidate) -> PoolState | None:
         """Decode the state of the pool. None: it did not answer as its kind does. Raises
@@ -57,7 +57,7 @@ class AskRoute(Protocol):
         wrapped: Address | None,
         permit2: Address | None,
     ) -> TradeRoute | str:
-        """Return the route with our router at `router`, or a text that says why there is none.
+        """Return the route with our router at `router`, or the reason why there is none.
 
         `wrapped`: the pool's other token, if that is the wrapped coin. `permit2` None: the router
         pulls tokens itself.
@@ -130,7 +130,7 @@ class AskCreated(Protocol):
 
 
 class PoolEntries(msgspec.Struct, frozen=True, kw_only=True):
-    """How pools that are entries of one contract are found and read: no getter lists them."""
+    """Search and reads of pools that are entries of one contract, which no getter lists."""
 
     is_readable: Callable[[Dex], bool]
     """False: pools of this exchange are known by the index only, and their states are not."""
@@ -154,7 +154,7 @@ def _no_reach(candidate: Candidate, *, free: Address, mark: Address) -> None:
 
 
 class RouterTrades(msgspec.Struct, frozen=True, kw_only=True):
-    """How pools of a family are traded through the exchange's own router."""
+    """Trades of a family's pools through the exchange's own router."""
 
     every_form: tuple[RouterForm, ...]
     """All forms that routers of the family may have."""
@@ -174,7 +174,7 @@ def _no_form(_dex: Dex) -> None:
 class Venue(msgspec.Struct, frozen=True, kw_only=True):
     """One pool family: look-ups at the factory, state, fee tiers, routes of trades.
 
-    A pool is a contract of its own, or an entry of one that holds all: then `ask_pool` is None, and
+    A pool is a separate contract, or an entry of one that holds all: then `ask_pool` is None, and
     `entries` is not.
     """
 
@@ -184,9 +184,9 @@ class Venue(msgspec.Struct, frozen=True, kw_only=True):
     ask_pool: AskPool | None = None
     entries: PoolEntries | None = None
     liquidity_form: Callable[[Dex], LiquidityForm | None] = _no_form
-    """None: who holds liquidity is not read."""
+    """None: the holders of liquidity are not read."""
     tier_key: Callable[[Dex], TierKey | None] = _no_tiers
-    """What the factory's owner enables by value, and pools are keyed by. None: nothing."""
+    """Part of a pool's key that the factory's owner enables by value. None: there is none."""
     tier_list: str | None = None
     """Signature of the factory's read of all enabled tiers, `int24[]`. None: it has none."""
     router: RouterTrades | None = None

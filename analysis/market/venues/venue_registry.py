@@ -1,4 +1,4 @@
-"""List of the venues. Each is declared in its own module, in a constant called VENUE."""
+"""List of the venues. Each module of `families` declares one in a constant VENUE."""
 
 from analysis.market.venues.families import (
     balancer_v2,
@@ -30,16 +30,16 @@ VENUES: tuple[Venue, ...] = (
     uniswap_v3.VENUE,
     uniswap_v4.VENUE,
 )
-"""In the order of their modules. tests/house holds it against them, and against the families."""
+"""Venues in the order of their modules. tests/house compares them with modules and families."""
 
 _BY_KIND = {venue.kind: venue for venue in VENUES}
 
 ROUTER_FORMS: tuple[RouterForm, ...] = tuple(
     dict.fromkeys(form for venue in VENUES if venue.router for form in venue.router.every_form)
 )
-"""Every form that an exchange's router may have, each once."""
+"""All forms of routers, each once."""
 
 
 def venue_of(dex: Dex) -> Venue:
-    """Return how pools of this exchange are found, read and traded."""
+    """Return the venue of an exchange."""
     return _BY_KIND[dex.kind]

@@ -1,1 +1,1 @@
-"""One module per pool family, and the forms that several families share."""
+"""Pool families, one module each, and the forms that several share."""

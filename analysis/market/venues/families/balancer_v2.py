@@ -1,6 +1,6 @@
-"""Balancer V2: pools of two and more tokens, which lie in one vault.
+"""Balancer V2: pools of two and more tokens in one vault.
 
-Wallets call the vault, which pulls the payment by their allowance and books what was ordered.
+Wallets call the vault, which pulls the payment by their allowance and books the ordered amount.
 Source: balancer/balancer-v2-monorepo IVault, IBasePool.
 """
 
@@ -19,7 +19,7 @@ from core.evm.abi import call_data, topic_of
 from core.evm.primitives import Address, RawAmount
 
 _GAS = RawAmount(500_000)
-"""The vault asks the pool, and some pools ask a rate provider for each token."""
+"""The vault calls the pool, and some pools call a rate provider for each token."""
 _SWAP = (
     "swap((bytes32,uint8,address,address,uint256,bytes),(address,bool,address,bool),"
     "uint256,uint256)"

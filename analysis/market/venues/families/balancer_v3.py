@@ -1,8 +1,8 @@
-"""Balancer V3: pools of two and more tokens, which lie in one vault. Whoever unlocks the vault
-trades in it, and squares with it before it locks again.
+"""Balancer V3: pools of two and more tokens in one vault.
 
-A pool's hook may take part of a trade, and tell callers apart, so trades are made where wallets
-make them: at the address of the exchange's router, by our own. Source:
+A caller unlocks the vault, trades, and settles its debts before the vault locks again. A pool's
+hook may take part of a trade and distinguish callers, so our own router is placed at the address of
+the exchange's router. Source:
 balancer/balancer-v3-monorepo IVaultMain, RouterHooks.
 """
 

@@ -1,9 +1,8 @@
-"""Venues of Curve's pools: a contract per two to eight coins, numbered from 0, that keeps them as
-balances of its own and trades every coin against every other.
+"""Venues of Curve's pools: contracts that trade two to eight coins against each other.
 
-Wallets call the pool itself, which pulls the payment by their allowance; older pools book what was
-ordered, newer ones what arrived. Sources: curvefi/stableswap-ng, curve-factory, twocrypto-ng,
-tricrypto-ng; probes/CoinReader.sol.
+The coins are numbered from 0 and held by the pool. Wallets call the pool itself, which pulls the
+payment by their allowance. Older pools book the ordered amount, newer ones the received one.
+Sources: curvefi/stableswap-ng, curve-factory, twocrypto-ng, tricrypto-ng; probes/CoinReader.sol.
 """
 
 from collections.abc import Sequence
@@ -29,9 +28,9 @@ IndexType = Literal["int128", "uint256"]
 """ABI type of a coin's number."""
 
 _POOLS_OF_A_PAIR = 3
-"""The factory's first pools of two coins that are asked for; the index knows all."""
+"""Pools of two coins that are read from the factory, the first ones. The index has all."""
 _READER = low_address(int(topic_of("CoinReader"), 16))
-"""Where the probe stands: the same in every analysis, so that a recorded one can be replayed."""
+"""Address of the probe contract. Constant, so that recorded analyses replay."""
 _STATE_WORDS = 8
 _SWAP_WORDS = 4
 _WHOLE_FEE = 10**10

@@ -1,5 +1,6 @@
-"""Venues of concentrated pools: a contract per two tokens and fee, tick spacing or nothing more,
-that holds its tokens as plain balances, which includes uncollected fees.
+"""Venues of concentrated pools: one contract per two tokens and key, with plain balances.
+
+The key is a fee, a tick spacing, or nothing more. Balances include uncollected fees.
 
 Sources: the pool interfaces of Uniswap V3, Slipstream, Algebra.
 """
@@ -91,16 +92,16 @@ _FORMS: dict[PoolKey, tuple[RouterForm, ...]] = {
 
 
 class PoolVariant(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs between the pools of forks."""
+    """Differences between the pools of forks."""
 
     key: PoolKey
-    """What keys the factory's pools, beside the two tokens."""
+    """Key of the factory's pools, in addition to the two tokens."""
     router_key: PoolKey
-    """What the router's functions name a pool by."""
+    """Key by which the router's functions name a pool."""
     price_getter: str = "slot0()"
     """The pool's getter whose first word is the square root of the price, as 96-bit fixed point."""
     is_called_directly: bool = False
-    """Wallets call the pool itself, as `TradeRoute.books_orders` says."""
+    """True if wallets call the pool itself; see `TradeRoute.books_orders`."""
     sale_function: str | None = None
     """As in `concentrated_swap.pool_call`."""
 

@@ -1,8 +1,7 @@
-"""DODO V2: proactive market makers of a base and a quote token, which trade around a price that
-their owner or an oracle sets.
+"""DODO V2: proactive market makers that trade around a price of their owner or an oracle.
 
-A pool trades what arrived since its last trade, with whoever calls it. Source: DODOEX/contractV2
-DVMTrader, DPPTrader, DSPTrader, DVMFactory; probes/StageRouter.sol.
+A pool trades the amount that arrived since its last trade, with any caller. Source:
+DODOEX/contractV2 DVMTrader, DPPTrader, DSPTrader, DVMFactory; probes/StageRouter.sol.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ from math import exp, log1p
 _PRICE_ONE = 2**23
 """Id of the bin whose price is one."""
 _LARGEST_EXPONENT = 700.0
-"""Of e: a price beyond it is no number that counts."""
+"""Largest exponent of e. Prices beyond it count as unknown."""
 
 
 def bin_price(bin_id: int | None, step_bp: int | None, *, token_is_x: bool) -> float | None:

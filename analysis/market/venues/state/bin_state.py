@@ -1,5 +1,7 @@
-"""States of the pools of bins of PancakeSwap Infinity: one call adds up a pool's bins, from the
-current price outwards until they end, or the gas does: then it is a lower bound.
+"""States of PancakeSwap Infinity's pools of bins.
+
+One call adds up a pool's bins from the current price outwards. If it runs out of gas, the sum is a
+lower bound.
 
 Source: infinity-core IBinPoolManager; probes/BinReader.sol.
 """
@@ -19,7 +21,7 @@ from core.evm.abi import topic_of
 from core.evm.primitives import RawAmount, low_address
 
 _READER = low_address(int(topic_of("BinReader"), 16))
-"""Where the probe stands: the same in every analysis, so that a recorded one can be replayed."""
+"""Address of the probe contract. Constant, so that recorded analyses replay."""
 _GAS = 15_000_000
 """Gas of one call: nodes with EIP-7825 refuse more than 2**24. Some hundred bins fit."""
 _POOLS_A_CALL = 200

@@ -1,5 +1,4 @@
-"""What differs between managers whose pools are entries: the creation event, where pool states are
-stored, and how a pool's id follows from its key.
+"""Layouts of managers whose pools are entries: creation event, storage, and pool id.
 
 Source: v4-core IPoolManager, PoolId, StateLibrary; infinity-core ICLPoolManager, PoolId,
 CLPoolManager and CLPool (storage layout, as solc lays it out), CLPoolParametersHelper;
@@ -19,11 +18,11 @@ _SPACING_BIT = 16
 """First bit of the tick spacing, or the bin step, in Infinity's `parameters`, whose lowest 16 are
 the hook's permissions."""
 _SPACING_BITS = 24
-"""Of a bin step 16; the manager refuses keys with any of the bits above."""
+"""Bits of the tick spacing. A bin step has 16; the manager rejects keys with higher bits."""
 
 
 class CreatedKey(msgspec.Struct, frozen=True, kw_only=True):
-    """What a creation event says beside the tokens."""
+    """Data of a creation event, without the tokens."""
 
     fee: int
     """Hundredths of a basis point; 0x800000: a hook sets it."""
@@ -45,7 +44,7 @@ class EntryLayout(msgspec.Struct, frozen=True, kw_only=True):
     """The words of a pool's key behind its two currencies, by fee and tick spacing (or bin step),
     without hooks."""
     has_vault: bool = False
-    """Tokens lie in a vault beside the manager, which is locked for a trade."""
+    """True if tokens lie in a separate vault, which is unlocked for a trade."""
     has_bins: bool = False
     """Pools are bins of one price each, which a call reads; no storage slot is then used."""
 
@@ -102,7 +101,7 @@ LAYOUTS: dict[str | None, EntryLayout] = {
     "infinity_bin": _INFINITY_BIN,
     "infinity_cl": _INFINITY,
 }
-"""By the variant that chain files give."""
+"""Layouts by the variant in chain files."""
 
 
 def layout_of(dex: Dex) -> EntryLayout:

@@ -1,7 +1,7 @@
 """Permissions of a pool's hook: at which steps its manager calls it, and where it may take amounts.
 
 Uniswap V4 takes them from the hook's address. PancakeSwap Infinity takes them from the pool's key,
-and compares them with what the hook says of itself when the pool is created. Source: v4-core Hooks;
+and compares them with the hook's own declaration when the pool is created. Source: v4-core Hooks;
 infinity-core ICLHooks, IBinHooks, Hooks. Pure.
 """
 

@@ -200,10 +200,10 @@ def state_of(
 
 
 def _least_position(pool: Candidate, first: int, liquidity: int) -> Position:
-    """Return the smallest position that the liquidity in range can be.
+    """Return the smallest position that has the liquidity in range.
 
     It covers the whole tick interval around the price, as liquidity changes at multiples of the
-    pool's tick spacing only. To fake depth, somebody has to deposit this much.
+    pool's tick spacing only. Faking depth takes a deposit of this size.
     """
     tick = first >> _PRICE_BITS & (1 << _TICK_BITS) - 1
     tick -= tick >> _TICK_BITS - 1 << _TICK_BITS
@@ -279,7 +279,7 @@ class SweepReads:
         """
         found: list[tuple[Candidate, PoolState | None]] = []
         for part, answer in self._swept_parts:
-            # A node may reject so large a read: then only these pools are unread, not the token.
+            # A node may reject a read of this size. Then only these pools are unread.
             words = self._batch.get(answer) or b""
             found += (
                 (pool, _swept_state(pool, words[at : at + 32], words[at + 32 : at + 64]))
@@ -305,7 +305,7 @@ def _swept_words(reply: Reply) -> bytes:
 
 
 def _read_all(pools: Sequence[Candidate]) -> bytes:
-    """Return calldata, encoded here because a general encoder takes a second for so many words."""
+    """Return calldata. A general encoder takes a second for this number of words."""
     slots = [slot for pool in pools for slot in state_slots(pool)]
     head = WORD.to_bytes(WORD) + len(slots).to_bytes(WORD)
     return bytes.fromhex(selector_of("extsload(bytes32[])")[2:]) + head + b"".join(slots)

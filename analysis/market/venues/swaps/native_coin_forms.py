@@ -93,10 +93,10 @@ def find_coin_forms(
 def read_unwrapped(
     logs: Sequence[SimLog], *, wrapped: Address, router: Address
 ) -> RawAmount | None:
-    """Return the wei that the router unwrapped last: what a seller for the native coin received.
+    """Return the wei that the router unwrapped last, which a seller for the native coin received.
 
     The last event counts: a token that sells its collected tax during a transfer does so before.
-    Some wrapped coins burn without an event of their own, by a transfer to the zero address. None:
+    Some wrapped coins emit no burn event, only a transfer to the zero address. None:
     the router unwrapped nothing, or the node returned no events.
     """
     sender = address_word(router)

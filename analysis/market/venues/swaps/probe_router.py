@@ -1,5 +1,6 @@
-"""Trade routes through our own router, put into a simulation by a state override where no router of
-a venue can be used.
+"""Trade routes through our own router, where no router of a venue can be used.
+
+A state override places it in the simulation.
 
 Source: analysis/probes/StageRouter.sol.
 """
@@ -35,12 +36,12 @@ _BINS_GAS = RawAmount(2_000_000)
 
 _MEANS_TYPE = "(address,address)"
 _SWAP_HOOK_BITS = 0b1100_1100
-"""Permission bits of a V4 hook's address: before and after swaps, and with amounts of its own.
+"""Permission bits of a V4 hook's address: before and after swaps, and with returned deltas.
 Source: v4-core Hooks."""
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
-    """How the trader pays and is paid, as `StageRouter.sol` takes it."""
+    """Means of payment of a trader, as `StageRouter.sol` takes them."""
 
     wrapped: Address | None = None
     permit2: Address | None = None
@@ -68,7 +69,7 @@ def pair_way(
     """
     known = () if fee_bp is None else (fee_bp,)
     fees = (*known, *(fee for fee in _COMMON_FEES_BP if fee > (fee_bp or 0)))
-    return _way(
+    return _route(
         router,
         partial(_pair_data, fees),
         pair_swap.read_moved,
@@ -88,7 +89,7 @@ def pool_way(
 ) -> TradeRoute:
     """Return a route for concentrated pools. `pool_call`: calldata for the pool itself. `wrapped`:
     the other token, if that is the wrapped coin."""
-    return _way(
+    return _route(
         router,
         partial(_pool_data, pool_call),
         concentrated_swap.read_moved,
@@ -102,15 +103,15 @@ def managed_way(
 ) -> TradeRoute:
     """Return a route for pools of Uniswap V4's manager, which trade the native coin itself."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
-    return _way(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
+    return _route(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
 
 
 def vaulted_way(router: Address, *, has_bins: bool, permit2: Address | None = None) -> TradeRoute:
-    """Return a route for pools of PancakeSwap Infinity, whose key the manager tells by their id."""
+    """Return a route for pools of PancakeSwap Infinity, whose key the manager returns by id."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
     data = partial(_vaulted_data, has_bins)
-    way = _way(router, data, read, permit2=permit2, is_hooked=True)
-    return msgspec.structs.replace(way, gas=_BINS_GAS) if has_bins else way
+    route = _route(router, data, read, permit2=permit2, is_hooked=True)
+    return msgspec.structs.replace(route, gas=_BINS_GAS) if has_bins else route
 
 
 def unlocked_way(
@@ -118,7 +119,7 @@ def unlocked_way(
 ) -> TradeRoute:
     """Return a route for pools in Balancer V3's vault. `wrapped`: the pair's other token, if that
     is the wrapped coin."""
-    way = _way(
+    route = _route(
         router,
         _unlocked_data,
         vault_swap.read_moved,
@@ -127,7 +128,7 @@ def unlocked_way(
         takes_all=True,
         is_hooked=True,
     )
-    return msgspec.structs.replace(way, gas=vault_swap.GAS)
+    return msgspec.structs.replace(route, gas=vault_swap.GAS)
 
 
 def maker_way(
@@ -135,7 +136,7 @@ def maker_way(
 ) -> TradeRoute:
     """Return a route for DODO's pools. `wrapped`: the pool's other token, if that is the wrapped
     coin."""
-    return _way(
+    return _route(
         router,
         _maker_data,
         maker_swap.read_moved,
@@ -151,7 +152,7 @@ def book_way(
 ) -> TradeRoute:
     """Return a route for pairs of Liquidity Book. `wrapped`: the pair's other token, if that is
     the wrapped coin."""
-    way = _way(
+    route = _route(
         router,
         _book_data,
         partial(book_swap.read_moved, router=router),
@@ -160,11 +161,11 @@ def book_way(
         quote_data=_book_quote,
         takes_all=True,
     )
-    return msgspec.structs.replace(way, gas=_BINS_GAS)
+    return msgspec.structs.replace(route, gas=_BINS_GAS)
 
 
 def book_reach(router: Address) -> Reach:
-    """Return the measurement for pairs of Liquidity Book, which tell it themselves."""
+    """Return the measurement for pairs of Liquidity Book, which have a getter for it."""
     return Reach(router=router, code=probes.runtime("StageRouter"), data=_book_quote)
 
 
@@ -230,7 +231,7 @@ def _word(mark: Address) -> bytes:
     return bytes.fromhex(mark[2:]).rjust(WORD, b"\0")
 
 
-def _way(
+def _route(
     router: Address,
     data: _Data,
     read_moved: ReadMoved,

@@ -1,5 +1,6 @@
-"""Swaps in the managers of Uniswap V4 and PancakeSwap Infinity, whose pools any contract may trade
-in after unlocking it, or its vault: pool keys, and amounts from Swap events.
+"""Swaps in the managers of Uniswap V4 and PancakeSwap Infinity: pool keys, and swap amounts.
+
+Any contract may trade in their pools after it has unlocked the manager, or its vault.
 
 Source: v4-core IPoolManager, PoolKey, LPFeeLibrary; infinity-core ICLPoolManager, IBinPoolManager.
 """

@@ -17,7 +17,7 @@ from core.evm.primitives import Hash32, RawAmount
 ORDER_TYPE = "(uint8,address,address,address,uint256,uint256,bytes)"
 
 GAS = RawAmount(500_000)
-"""The vault asks the pool, its hook, and a rate provider for each token."""
+"""The vault calls the pool, its hook, and a rate provider for each token."""
 
 _EXACT_IN = 0
 _SWAPPED = topic_of("Swap(address,address,address,uint256,uint256,uint256,uint256)")
