@@ -1,5 +1,4 @@
-"""Quotes, checks and evidence packs of the chains of a service: bounded in number and time, equal
-ones shared."""
+"""Quotes, checks and evidence packs by chain, with limits and shared runs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -22,13 +21,13 @@ from core.process.single_flight import SingleFlight
 from core.report.report import Report
 
 WITHIN_S: Final = 15.0
-"""Longest that one of them may take, waiting included."""
+"""Time limit of a run, including its wait."""
 
-_TO_TELL_S: Final = 1.0
-"""Of that, what is kept for telling what was found by then."""
+_TO_ANSWER_S: Final = 1.0
+"""Part of that for answering with the findings so far."""
 
 _MOST_WAITING: Final = 64
-"""Of one chain; beyond it a call is rejected at once instead of queued."""
+"""Most waiting calls of one chain. Beyond it, calls are rejected, not queued."""
 
 
 class ChainQuotes:
@@ -41,7 +40,7 @@ class ChainQuotes:
         concurrency: int,
         signing_key: Secret | None = None,
     ) -> None:
-        """`concurrency`: of one chain. `signing_key`: of evidence packs; None: they are not
+        """`concurrency`: runs per chain. `signing_key`: key for evidence packs; None: not
         signed."""
         self._contexts = contexts
         self._signing_key = signing_key
@@ -53,7 +52,7 @@ class ChainQuotes:
         self._packs = SingleFlight[tuple[str, Address], PackFile]()
 
     async def quote_exit(self, chain: str, report: Report, ask: ExitAsk) -> ExitQuote:
-        """Return what leaving brings; see `exit_quote`. Equal questions at the same time are one.
+        """Return the exit quote; see `exit_quote`. Equal concurrent requests share one run.
 
         Raises TokenRefusedError, UpstreamError.
         """
@@ -66,8 +65,8 @@ class ChainQuotes:
         return await self._quotes.run((chain, token.address, token.block_hash, ask), run)
 
     async def find_liquidity(self, chain: str, report: Report) -> LiquidityFindings:
-        """Return who holds the liquidity; see `find_liquidity`. Equal questions at the same time
-        are one.
+        """Return the liquidity holders; see `find_liquidity`. Equal concurrent requests share one
+        run.
 
         Raises TokenRefusedError, UpstreamError.
         """
@@ -80,8 +79,10 @@ class ChainQuotes:
         return await self._inquiries.run((chain, token.address, token.block_hash), run)
 
     async def find_hooks(self, chain: str, report: Report) -> HookFindings:
-        """Return what the hooks of its pools may do; see `find_hooks`. What a slow node has not
-        simulated in time is left out. Equal questions at the same time are one.
+        """Return the findings about hooks; see `find_hooks`. Equal concurrent requests share one
+        run.
+
+        Simulations that a slow node has not finished in time are left out.
 
         Raises TokenRefusedError, UpstreamError.
         """
@@ -89,7 +90,7 @@ class ChainQuotes:
 
         async def run() -> HookFindings:
             async with self._bounded(chain) as end_s:
-                until_s = end_s - _TO_TELL_S
+                until_s = end_s - _TO_ANSWER_S
                 return await find_hooks(self._contexts[chain], token.address, until_s=until_s)
 
         return await self._hooks.run((chain, token.address, token.block_hash), run)
@@ -97,7 +98,7 @@ class ChainQuotes:
     async def check_trade(
         self, chain: str, report: Report | None, trade: UnsignedTrade
     ) -> TradeCheck:
-        """Return what a trade would do; see `trade_check`.
+        """Return the effects of a trade; see `trade_check`.
 
         Raises TradeRefusedError, TokenRefusedError, UpstreamError.
         """
@@ -105,11 +106,10 @@ class ChainQuotes:
             return await check_trade(self._contexts[chain], trade, report)
 
     async def record_pack(self, chain: str, token: Address) -> PackFile:
-        """Analyse the token once more with every call kept; return the file. Whoever asks meanwhile
-        gets the same one.
+        """Analyse the token again, record every call, and return the file.
 
-        Raises TokenRefusedError, UpstreamError, EvidencePackError, ConfigError for a signing key
-        that is none.
+        Concurrent requests share one run. Raises TokenRefusedError, UpstreamError,
+        EvidencePackError, ConfigError for an invalid signing key.
         """
 
         async def run() -> PackFile:
@@ -124,7 +124,7 @@ class ChainQuotes:
         return file_of(signed)
 
     async def aclose(self) -> None:
-        """Cancel what is under way."""
+        """Cancel all runs."""
         await self._quotes.aclose()
         await self._inquiries.aclose()
         await self._hooks.aclose()
@@ -132,7 +132,8 @@ class ChainQuotes:
 
     @asynccontextmanager
     async def _bounded(self, chain: str) -> AsyncIterator[float]:
-        """Wait for a turn; yield when it ends, by the event loop's clock. Raises UpstreamError."""
+        """Wait for a slot, and yield its deadline, by the event loop's clock. Raises
+        UpstreamError."""
         if self._waiting[chain] >= _MOST_WAITING:
             raise UpstreamError(service="simulation", reason="too many quotes are waiting")
         self._waiting[chain] += 1

@@ -1,7 +1,4 @@
-"""Chooses how much of a sale goes through each pool, from what each pool paid at several sizes.
-
-Pure: no I/O.
-"""
+"""Chooses the parts of a sale by pool, from each pool's proceeds at several sizes. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,9 +23,9 @@ class PoolSales(msgspec.Struct, frozen=True, kw_only=True):
     quote_price: Price
     quote_reserve_raw: RawAmount
     outcomes: tuple[ExitOutcome, ...]
-    """Of one leg each, by amount, ascending."""
+    """Outcomes with one leg each, by amount, ascending."""
     gas_used: int | None
-    """Of an approval and a sale. None: not reported."""
+    """Gas of an approval and a sale. None: not reported."""
     proceeds: ProceedsCurve
     """USD that reached the seller."""
     payouts: ProceedsCurve
@@ -76,7 +73,7 @@ class PoolSales(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(outcome.legs[0] for outcome in self.outcomes)
 
     def why_not(self, amount: int) -> Refused | NotSimulated:
-        """Return why so much was not sold here."""
+        """Return why this amount was not sold here."""
         for each in self.sales:
             if each.leg.amount_raw < amount and not isinstance(each.outcome, Refused):
                 continue
@@ -88,7 +85,7 @@ class PoolSales(msgspec.Struct, frozen=True, kw_only=True):
 def find_exclusion(sold: PoolSales, *, buyers_tax: float | None) -> str | None:
     """Return why the pool's sales are not quoted. None: they are.
 
-    `buyers_tax`: the highest tax in percent that accounts paid which had bought. None: not known.
+    `buyers_tax`: highest tax in percent of sales by buyers. None: not known.
     """
     taxes = [
         each.outcome.tax
@@ -106,7 +103,7 @@ def find_exclusion(sold: PoolSales, *, buyers_tax: float | None) -> str | None:
 def plan_legs(
     usable: Sequence[PoolSales], amount: int, *, gas_usd: float
 ) -> tuple[ExitLeg, ...] | Refused | NotSimulated:
-    """Return the legs that bring most after gas, or why there are none.
+    """Return the legs with the highest proceeds after gas, or why there are none.
 
     `gas_usd`: USD of one unit of gas. The pools that pay most for the whole amount are tried alone,
     then together with one more each.
@@ -143,15 +140,17 @@ def half_depth(usable: Sequence[PoolSales]) -> tuple[ExitLeg, ...] | Refused | N
 
 
 def _most(sold: PoolSales, amount: int) -> float:
-    """Return what the pool pays for the amount, or for the most it was seen to take."""
+    """Return the pool's proceeds for the amount, or for the largest measured one."""
     return sold.proceeds.paid_for(min(amount, sold.proceeds.largest))
 
 
 def better_of(
     split: ExitOutcome, usable: Sequence[PoolSales], amount: int, *, gas_usd: float
 ) -> ExitOutcome:
-    """Return the sale as it was split, or the best one of all of it in one pool where that brings
-    more: a token may permit one sale and no second."""
+    """Return the better of the split sale and the best sale in one pool.
+
+    A token may permit one sale and no second.
+    """
     tried = [
         outcome
         for each in usable

@@ -1,9 +1,10 @@
-"""Exit quote: what the sale of a holding brings now, at several sizes, over all pools together.
+"""Exit quote: proceeds of the sale of a holding, at several sizes, over all pools together.
 
 Two rounds of simulated sales on one block. The first sells each size in each pool. From these the
-best split over the pools is computed, and the second round sells that split in one go: what is
-quoted was run. Pools count only where the token's report has a buyer's sale that passed, and the
-tax of the quoted sales is not below what buyers paid: a token can treat who bought differently.
+best split over the pools is computed, and the second round sells that split in one transaction
+sequence, so every quote was run. Pools count only where the token's report has a buyer's sale that
+passed, and where the tax of the quoted sales is not below that of buyers: a token can treat buyers
+differently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ MOST_POOLS: Final = 5
 
 
 MOST_LEFT_OUT: Final = 20
-"""Pools, deepest first, of which it is said that they are left out."""
+"""Most pools that are listed as left out, deepest first."""
 
 Unsold = Refused | NotSimulated
 
@@ -57,10 +58,10 @@ _NO_SELLER: Final = NotSimulated(
 
 
 class ExitAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """A size of the caller's own. At most one is set."""
+    """Size chosen by the caller. At most one is set."""
 
     usd: float | None = None
-    """At the spot price."""
+    """USD at the spot price."""
     amount_raw: RawAmount | None = None
     """Smallest units of the token."""
 
@@ -76,7 +77,7 @@ class LeftOutPool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExitQuote(msgspec.Struct, frozen=True, kw_only=True):
-    """What leaving brings at one block."""
+    """Quote at one block."""
 
     block: BlockRef
     decimals: int
@@ -87,26 +88,26 @@ class ExitQuote(msgspec.Struct, frozen=True, kw_only=True):
     """USD of the native coin, in which gas is paid. None: not known."""
     gas_price_wei: int
     lines: tuple[ExitLine, ...]
-    """The sizes, ascending in USD, then the caller's own."""
+    """Lines of SIZES_USD, ascending, then of the caller's size."""
     half_depth: ExitLine | None
-    """The sale that takes about half of what the pools hold on their quote side; `depth_share` has
-    what it took. None: no pool is sold in."""
+    """Sale that takes about half of the pools' quote sides; see its `depth_share`. None: no pool is
+    sold in."""
     pools: tuple[str, ...]
     """Keys of the pools that are sold in, deepest first."""
     left_out: tuple[LeftOutPool, ...]
     simulated_sales: int
-    """Simulations that the quote took."""
+    """Number of simulated sales."""
 
 
 class _Market(msgspec.Struct, frozen=True, kw_only=True):
-    """What the sales are written from."""
+    """Inputs of the sales."""
 
     context: ChainContext
     round: FirstRound
     prices: Mapping[Address, Price]
     seller: Seller
     pools: Mapping[str, ValuedPool]
-    """By Candidate.key."""
+    """Pools by Candidate.key."""
     setups: tuple[TradeSetup, ...]
 
     @property
@@ -125,7 +126,7 @@ class _Market(msgspec.Struct, frozen=True, kw_only=True):
 async def quote_exit(
     context: ChainContext, token: Address, report: Report, ask: ExitAsk
 ) -> ExitQuote:
-    """Return the quote. `report`: the token's own, for what became of buyers.
+    """Return the quote. `report`: the token's, for the sales of buyers.
 
     Raises TokenRefusedError, UpstreamError.
     """
@@ -196,7 +197,7 @@ def seller_of(first_round: FirstRound, state: MarketState) -> Seller:
 
 
 class _Quoting:
-    """One quote under way."""
+    """Computation of one quote."""
 
     def __init__(
         self,
@@ -251,18 +252,18 @@ class _Quoting:
     def _sizes(self, spot_usd: float | None) -> list[tuple[float | None, int]]:
         """Return the sizes, in USD (None: not known) and in smallest units (0: not known)."""
         unit = 10**self._market.decimals
-        asked: list[tuple[float | None, int]] = [
+        sizes: list[tuple[float | None, int]] = [
             (usd, _units(usd, spot_usd, unit)) for usd in SIZES_USD
         ]
         if self._ask.usd is not None:
-            asked.append((self._ask.usd, _units(self._ask.usd, spot_usd, unit)))
+            sizes.append((self._ask.usd, _units(self._ask.usd, spot_usd, unit)))
         if self._ask.amount_raw is not None:
             amount = self._ask.amount_raw
-            asked.append((None if spot_usd is None else amount / unit * spot_usd, amount))
-        return asked
+            sizes.append((None if spot_usd is None else amount / unit * spot_usd, amount))
+        return sizes
 
     async def _sell_each(self, amounts: Sequence[int]) -> list[PoolSales]:
-        """Sell each amount in each pool, and what the pool's quote side is worth."""
+        """Sell each amount in each pool, and the amount worth the pool's quote side."""
         market = self._market
         written: list[list[ExitSimulation]] = []
         for setup in market.setups:
@@ -294,8 +295,7 @@ class _Quoting:
         usable: Sequence[PoolSales],
         spot: float | None,
     ) -> list[ExitLine]:
-        """Return the line of each size, and last, where a pool is usable, that of half the
-        depth."""
+        """Return the line of each size; last, if a pool is usable, that of half the depth."""
         market, gas_usd = self._market, self._gas_usd()
         plans = [plan_legs(usable, amount, gas_usd=gas_usd) for _, amount in sizes]
         if usable:

@@ -11,7 +11,7 @@ from core.evm.primitives import RawAmount
 
 
 class ExitPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What one pool takes of a sale."""
+    """Part of a sale in one pool."""
 
     pool: str
     """Candidate.key."""
@@ -20,7 +20,7 @@ class ExitPart(msgspec.Struct, frozen=True, kw_only=True):
     quote: str
     """Address of the token that is received; the zero address is the native coin."""
     proceeds_raw: RawAmount
-    """Smallest units of it that arrived."""
+    """Received smallest units of it."""
     proceeds_usd: float
     tax_pct: float | None
     """Percent. None: the amounts do not show it."""
@@ -29,31 +29,31 @@ class ExitPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExitLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One size. What is None is not known, and `reason` says why."""
+    """One size. None: not known, for the `reason`."""
 
     amount_raw: RawAmount
     """Smallest units. 0: the size has no amount, as there is no price."""
     value_usd: float | None
     """At the spot price."""
     proceeds_usd: float | None = None
-    """What arrived, after tax, fees and price impact, before gas."""
+    """Proceeds after tax, fees and price impact, before gas."""
     net_usd: float | None = None
     """The same after gas. None also where the coin has no price."""
     tax_pct: float | None = None
     """Percent of the sale that the token took, by proceeds over all parts."""
     price_impact_pct: float | None = None
-    """Percent below the spot price, beside tax; pool fees are part of it."""
+    """Percent below the spot price, with pool fees, without tax."""
     gas_used: int | None = None
-    """Of approvals and sales."""
+    """Gas of approvals and sales."""
     gas_wei: RawAmount | None = None
     gas_usd: float | None = None
     depth_share: float | None = None
     """Part of the quote sides of all usable pools, by value, that the sale took, 0 to 1."""
     left_raw: RawAmount | None = None
-    """Of the amount, what could not be sold for want of liquidity."""
+    """Part of the amount that could not be sold without liquidity."""
     parts: tuple[ExitPart, ...] = ()
     reason: str = ""
-    """Why there is no number. Empty: there is."""
+    """Reason for a missing number. Empty: none is missing."""
     is_refused: bool = False
     """True if the token or pool reverts the sale; False with a reason: it is not known."""
 
@@ -78,7 +78,7 @@ def read_line(
     gas_price_wei: int,
     native_usd: float | None,
 ) -> ExitLine:
-    """Return the line of a sale that was simulated whole. `usable`: every pool that is sold in."""
+    """Return the line of a simulated sale. `usable`: every pool that is sold in."""
     value = None if spot_usd is None else amount_raw / 10**decimals * spot_usd
     refusal = outcome.refusal
     if isinstance(refusal, Refused | NotSimulated):
@@ -122,8 +122,7 @@ def _part(leg: LegOutcome, sold: PoolSales) -> ExitPart:
 
 
 def _tax(parts: Sequence[ExitPart]) -> float | None:
-    """Return the tax over all parts: what there would have been without it. None: one is not
-    known, or a part brought nothing but tax."""
+    """Return the tax over all parts. None: a part's tax is not known, or took all of it."""
     before = 0.0
     for part in parts:
         if part.tax_pct is None:

@@ -1,8 +1,7 @@
-"""Hook inquiry: what the hooks of a token's pools may do, what their code can, who controls it,
-what trades through them cost, and whether liquidity can leave.
+"""Hooks of a token's pools: permissions, code, control, cost of trades, and withdrawals.
 
-Everything is read and simulated on one block: what the pools are in two rounds, then code, control,
-trades and withdrawals beside each other.
+Everything is read and simulated on one block: pools in two rounds, then code, control, trades and
+withdrawals in parallel.
 """
 
 import asyncio
@@ -38,35 +37,36 @@ from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address, BlockRef, Hash32, address_of
 
 MOST_POOLS: Final = 3
-"""Pools with hooks that are looked at, deepest first."""
+"""Most pools with hooks that are inspected, deepest first."""
 
 _PARAMETERS: Final = 5
 """Index of `parameters` among the words of an Infinity key."""
 
 
 class HookGrants(msgspec.Struct, frozen=True, kw_only=True):
-    """What a manager lets a hook do."""
+    """Permissions that a manager grants a hook."""
 
     granted: tuple[HookPermission, ...] | None
     """None: not known."""
     reason: str = ""
     """Why it is not known. Empty: it is."""
     is_as_declared: bool | None = None
-    """Infinity: whether the hook says the same of itself now. None: the hook did not answer, or the
-    address itself is the declaration."""
+    """Infinity: True if the hook still declares the same permissions. None: it did not answer, or
+    the address itself is the declaration."""
 
 
 class HookControl(msgspec.Struct, frozen=True, kw_only=True):
-    """Who controls a hook."""
+    """Accounts that control a hook."""
 
     owner: Address | None
-    """From its getters. None: none answered, which does not mean that nobody has powers."""
+    """Owner by its getters. None: none answered, which does not prove that no account has
+    powers."""
     wallets: tuple[Address, ...] | None
     """Wallets in the storage that its code compares callers with. None: not read."""
     is_renounced: bool | None
     """True: its getters name burn addresses only, and that storage is vacant. None: not known."""
     proxy_admin: Address | None
-    """In EIP-1967's admin slot. None: it has none there, or the code is no proxy."""
+    """Admin in the slot of EIP-1967. None: there is none, or the code is no proxy."""
 
 
 class PoolHook(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,8 +106,9 @@ class _HookFacts(msgspec.Struct, frozen=True, kw_only=True):
 async def find_hooks(
     context: ChainContext, token: Address, *, until_s: float | None = None
 ) -> HookFindings:
-    """Return the findings. `until_s`: a time of the event loop's clock; trades and withdrawals that
-    the node has not answered by then are told as not simulated. None: they are waited for.
+    """Return the findings. `until_s`: deadline by the event loop's clock; None: no deadline.
+
+    Trades and withdrawals without an answer by then are reported as not simulated.
 
     Raises TokenRefusedError, UpstreamError.
     """
@@ -179,7 +180,7 @@ def _pool_hook(
 
 
 def _controllers(control: HookControl, owners: Collection[Address]) -> frozenset[Address]:
-    """Return who is named as controlling the hook or the token."""
+    """Return the accounts that control the hook or the token."""
     named = (control.owner, control.proxy_admin)
     return frozenset(
         (*owners, *(control.wallets or ()), *(each for each in named if each is not None))
@@ -191,7 +192,7 @@ async def _read_grants(
 ) -> list[HookGrants]:
     """Return the permissions of each pool's hook. Raises UpstreamError."""
     batch = ReadBatch(block)
-    asked = {
+    reads = {
         pool.key: (
             batch.call(pool.dex.factory, "poolIdToPoolKey(bytes32)", bytes.fromhex(pool.key[2:])),
             batch.call(pool.hooks, "getHooksRegistrationBitmap()", returns=decode_uint),
@@ -199,11 +200,11 @@ async def _read_grants(
         for pool in pools
         if pool.hooks is not None and layout_of(pool.dex).has_vault
     }
-    if asked:
+    if reads:
         await batch.send(context.node, context.capabilities)
     return [
-        _grants_of_key(batch[asked[pool.key][0]], batch[asked[pool.key][1]], pool)
-        if pool.key in asked
+        _grants_of_key(batch[reads[pool.key][0]], batch[reads[pool.key][1]], pool)
+        if pool.key in reads
         else HookGrants(granted=permissions_of_address(pool.hooks or pool.pool))
         for pool in pools
     ]
@@ -232,7 +233,7 @@ async def _read_all_facts(
 
 
 async def _read_facts(context: ChainContext, hook: Address, *, block: Hash32) -> _HookFacts:
-    """Return what one hook's code can, and who controls it. Raises UpstreamError."""
+    """Return the code and the control of one hook. Raises UpstreamError."""
     code = await analyse_hook(context, hook, block=block)
     batch = ReadBatch(block)
     getters = OwnerReads(batch, hook)
@@ -243,14 +244,16 @@ async def _read_facts(context: ChainContext, hook: Address, *, block: Hash32) ->
         slots = await read_owner_slots(
             context.reader(block), hook, code.owner_slots, packed=code.packed_owners
         )
-    held = address_of(batch[admin])
+    proxy_admin = address_of(batch[admin])
     return _HookFacts(
         code=code,
         control=HookControl(
             owner=ownership.find_ownership(getters.read(), slots.wallets).owner_address,
             wallets=slots.wallets if slots is not NO_SLOTS else _without_slots(code),
             is_renounced=_is_renounced(getters.read(), slots),
-            proxy_admin=None if code.findings.is_proxy is False or held in BURN_ADDRESSES else held,
+            proxy_admin=None
+            if code.findings.is_proxy is False or proxy_admin in BURN_ADDRESSES
+            else proxy_admin,
         ),
     )
 

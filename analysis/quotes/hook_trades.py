@@ -1,9 +1,9 @@
-"""Measures what trades in pools with hooks cost, by size, moment and side.
+"""Measures the cost of trades in pools with hooks, by size, moment and side.
 
-Of all pools beside each other: buys of every size at every moment, then sales of what those in the
-next block brought; and where the node traces calls, once more those for whose blocks simulations do
-not skip enough. What is taken is by the hook and the token together; the pool's own fee, which a
-hook may set, is told beside it.
+For all pools in parallel: buys of every size at every moment, then sales of the tokens that the
+buys in the next block brought. Where the node traces calls, trades at moments whose block numbers
+simulations do not reach are run again. The measured tax is that of hook and token together; the
+pool's own fee, which a hook may set, is reported separately.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from analysis.simulation.simulate_v1 import NotSimulated, Passed, Refused, Simul
 from core.evm.primitives import RawAmount
 
 SIZES_USD: Final = (100.0, 1_000.0, 10_000.0)
-"""Sizes of the buys, about: each is changed by up to a tenth, as round sizes tell a test."""
+"""Approximate sizes of the buys: each is varied by up to a tenth, as round sizes reveal a test."""
 
 _POINTS: Final = 0.1
 """Percentage points: takings that differ by no more are equal."""
@@ -51,25 +51,25 @@ class MeasuredTrades(msgspec.Struct, frozen=True, kw_only=True):
     trades: tuple[SizedTrade, ...] = ()
     """Buys, then sales; by size, then by moment."""
     reason: str = ""
-    """Why there are none. Empty: there are."""
+    """Reason for missing trades. Empty: there are some."""
 
     @property
     def varies_by_size(self) -> bool | None:
-        """True if the outcome, the tax or the pool's fee differ with the size alone. None: they do
-        not as far as they are known, which is not everywhere."""
+        """True if outcome, tax or the pool's fee differ with the size alone. None: no known ones
+        differ, and some are unknown."""
         return _varies(self.trades, lambda trade: (trade.side, trade.wait_s))
 
     @property
     def varies_by_time(self) -> bool | None:
-        """The same with the moment alone. None also where blocks were left out between the moments:
-        what goes by the number of a block may have been passed over."""
+        """True if they differ with the moment alone. None also where blocks were left out between
+        the moments: a rule by block number may have been skipped."""
         found = _varies(self.trades, lambda trade: (trade.side, trade.size_usd))
         is_passed_over = any(trade.block and trade.block.left_out for trade in self.trades)
         return None if is_passed_over and not found else found
 
     @property
     def varies_by_side(self) -> bool | None:
-        """The same between a buy and the sale of what one brought."""
+        """True if they differ between a buy and the sale of its tokens."""
         return _varies(self.trades, lambda trade: (trade.size_usd, trade.wait_s))
 
 
@@ -80,8 +80,10 @@ async def measure_trades(
     *,
     until_s: float | None = None,
 ) -> list[MeasuredTrades]:
-    """Return the trades of each pool, in the order of the pools. `until_s`: as of
-    `perform_in_time`; what has not run by then is told as not simulated. Raises UpstreamError."""
+    """Return the trades of each pool, in the order of the pools. Raises UpstreamError.
+
+    Trades that have not run by `until_s` (see `perform_in_time`) are reported as not simulated.
+    """
     setups, refused = trade_setups(context, first_round, pools)
     by_key = {setup.candidate.key: setup for setup in setups}
 
@@ -91,7 +93,7 @@ async def measure_trades(
             return MeasuredTrades(reason=_reason(refused[pool.candidate.key]))
         return await _PoolTrades(context, first_round, pool, setup, until_s).measure()
 
-    # A request a pool: of a slow node, the deepest pools' answers are not lost with the others'.
+    # One request per pool: a slow node then loses only the answers of some pools.
     return await asyncio.gather(*map(measure, pools))
 
 
@@ -112,31 +114,35 @@ class _PoolTrades:
         self._timing = Timing(block_time_s=context.chain.block_time_s, now_s=int(context.now_s()))
 
     async def measure(self) -> MeasuredTrades:
-        """Run all of them, those beyond the blocks that simulations skip by traces once more.
-        Raises UpstreamError."""
+        """Run all trades, and those that need distant blocks again by traces.
+
+        Raises UpstreamError.
+        """
         buys = self._write_buys(self._timing)
         bought = await self._simulate(buys)
-        held = {
-            written.size_usd: held
+        bought_raw = {
+            written.size_usd: amount
             for written, result in zip(buys, bought, strict=True)
-            if not written.wait_s and (held := _sellable(written, result))
+            if not written.wait_s and (amount := _sellable(written, result))
         }
-        sales = self._write_sales(buys, held, self._timing)
+        sales = self._write_sales(buys, bought_raw, self._timing)
         sold = await self._simulate(sales)
         ran = zip((*buys, *sales), (*bought, *sold), strict=True)
         trades = {_key_of(written): read_sized_trade(written, result) for written, result in ran}
-        return _measured(self._pool, self._setup, trades | await self._trace(trades, held))
+        return _measured(self._pool, self._setup, trades | await self._trace(trades, bought_raw))
 
     async def _trace(
-        self, trades: Mapping[_TradeKey, SizedTrade], held: Mapping[float, RawAmount]
+        self, trades: Mapping[_TradeKey, SizedTrade], bought_raw: Mapping[float, RawAmount]
     ) -> dict[_TradeKey, SizedTrade]:
-        """Return those trades that ran at the numbers which their times would have, where
-        simulations left blocks out and the node traces calls."""
+        """Return trades at the true block numbers of their moments, by traces.
+
+        Only trades for which simulations left blocks out. Empty: the node traces no calls.
+        """
         timing = msgspec.structs.replace(self._timing, is_bounded=False)
         buys = self._write_buys(timing)
         distant = [
             written
-            for written in (*buys, *self._write_sales(buys, held, timing))
+            for written in (*buys, *self._write_sales(buys, bought_raw, timing))
             if (block := trades[_key_of(written)].block) is not None and block.left_out
         ]
         traced = await trace_in_time(
@@ -155,7 +161,7 @@ class _PoolTrades:
         return await perform_in_time(self._context, self._round, jobs, until_s=self._until_s)
 
     def _write_buys(self, timing: Timing) -> list[SizedTradeSimulation]:
-        """Return the buys of every size that the pool can bear, at every moment."""
+        """Return the buys of every size that the pool can take, at every moment."""
         setup = self._setup
         return [
             write_sized_buy(
@@ -169,28 +175,30 @@ class _PoolTrades:
     def _write_sales(
         self,
         buys: Sequence[SizedTradeSimulation],
-        held: Mapping[float, RawAmount],
+        bought_raw: Mapping[float, RawAmount],
         timing: Timing,
     ) -> list[SizedTradeSimulation]:
-        """Return the sales, at every moment, of what the buys in the next block brought. `held`:
-        that, by the size of the buy."""
+        """Return the sales, at every moment, of the tokens of buys in the next block.
+
+        `bought_raw`: amount of these tokens, by the size of the buy.
+        """
         return [
             write_sized_sale(
                 self._setup,
                 timing,
                 size_usd=written.size_usd,
                 amount_in=written.buy.amount_in,
-                held=held[written.size_usd],
+                held=bought_raw[written.size_usd],
                 wait_s=wait_s,
             )
             for written in buys
-            if not written.wait_s and written.size_usd in held
+            if not written.wait_s and written.size_usd in bought_raw
             for wait_s in WAITS_S
         ]
 
 
 def _amount(pool: ValuedPool, setup: TradeSetup, size_usd: float) -> int:
-    """Return about a size in smallest units of the quote token. 0: it has no price."""
+    """Return roughly this size in smallest units of the quote token. 0: it has no price."""
     if not pool.quote_unit_usd:
         return 0
     amount = RawAmount(int(size_usd / pool.quote_unit_usd))
@@ -200,7 +208,7 @@ def _amount(pool: ValuedPool, setup: TradeSetup, size_usd: float) -> int:
 def _sellable(
     written: SizedTradeSimulation, result: SimulationResult | NotSimulated
 ) -> RawAmount | None:
-    """Return what a buy that passed brought. None: it did not pass, or that is not visible."""
+    """Return the tokens of a buy that passed. None: it did not, or they are not visible."""
     if not isinstance(read_sized_trade(written, result).outcome, Passed):
         return None
     return read_held(written, result)
@@ -276,9 +284,9 @@ def _differ(group: Sequence[SizedTrade]) -> bool | None:
     taxes = [trade.outcome.tax for trade in known if isinstance(trade.outcome, Passed)]
     fees = [trade.pool_fee_pct for trade in known if isinstance(trade.outcome, Passed)]
     spreads = [
-        max(told) - min(told)
+        max(known_values) - min(known_values)
         for values in (taxes, fees)
-        if (told := [value for value in values if value is not None])
+        if (known_values := [value for value in values if value is not None])
     ]
     if any(spread > _POINTS for spread in spreads):
         return True

@@ -1,8 +1,8 @@
-"""Whether liquidity can leave a pool with a hook: simulated withdrawals by those who hold it.
+"""Simulated withdrawals from pools with a hook, by the holders of their liquidity.
 
-A hook is asked before liquidity is removed, and can answer by who removes it, or by when. So each
-of the largest holders withdraws now and a day later, and the largest also hands the positions to a
-fresh account that then withdraws them: nothing about that account can be known to a hook.
+The manager calls the hook before liquidity is removed, and the hook can decide by account or time.
+So each of the largest holders withdraws now and a day later, and the largest also transfers the
+positions to a fresh account, unknown to the hook, that then withdraws them.
 """
 
 import asyncio
@@ -47,28 +47,28 @@ WAITS_S: Final = (0, 86_400)
 
 _LEAST_SHARE: Final = 0.5
 _WHOLE_SHARE: Final = 0.99
-"""Parts of a position's worth: below the first it is kept, from the second on all arrived."""
+"""Shares of a position's value: below the first it is kept, from the second on all arrived."""
 
 
 class TriedWithdrawal(msgspec.Struct, frozen=True, kw_only=True):
     """One simulated withdrawal."""
 
     holder: Address
-    """Whose positions were withdrawn."""
+    """Holder of the withdrawn positions."""
     share: float
     """Part of the pool's liquidity that the holder has, 0 to 1."""
     by_stranger: bool
-    """The positions were handed to a fresh account first, which withdrew them."""
+    """True if the positions were transferred to a fresh account, which withdrew them."""
     wait_s: int
-    """Of WAITS_S."""
+    """Wait, one of WAITS_S."""
     block: SimulatedBlock
     """Block of the withdrawal."""
     withdrawn: Withdrawn
     is_controller: bool = False
-    """The holder is named as somebody who controls the hook or the token."""
+    """True if the holder controls the hook or the token."""
     brought_share: float | None = None
-    """What arrived, as a part of what the positions are worth at the pool's price; fees that they
-    earned come on top. None: it did not pass, or is not known."""
+    """Received share of the positions' value at the pool's price, plus fees that they earned. None:
+    it did not pass, or is not known."""
 
 
 class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,14 +77,16 @@ class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
     tried: tuple[TriedWithdrawal, ...] = ()
     """Largest holder first."""
     reason: str = ""
-    """Why none was tried. Empty: one was."""
+    """Reason why none was tried. Empty: one was."""
 
     @property
     def is_refused(self) -> bool | None:
-        """True if a withdrawal was refused, or brought less than half of its worth. False if a
-        fresh account's and all others brought it, now and later: of these positions, not of all
-        that there are or will be. None: not known, or blocks were left out before a later one:
-        what goes by the number of a block may have been passed over."""
+        """True if a withdrawal was refused, or brought less than half of its value.
+
+        False if all of them, one by a fresh account, brought it, now and later. This covers these
+        positions only. None: not known, or blocks were left out before a later one: a rule by block
+        number may have been skipped.
+        """
         if any(
             isinstance(one.withdrawn.outcome, Refused)
             or (one.brought_share is not None and one.brought_share < _LEAST_SHARE)
@@ -98,7 +100,7 @@ class LiquidityExit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Who withdraws what, and when."""
+    """Plan of one withdrawal: account, positions and time."""
 
     pool: ValuedPool
     holding: LiquidityHolding
@@ -108,8 +110,10 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def worth_raw(self) -> float | None:
-        """Return what the positions are worth at the pool's price, in smallest units of the quote
-        token. None: only some of them are withdrawn."""
+        """Value of the positions at the pool's price, in smallest units of the quote token.
+
+        None: only some of them are withdrawn.
+        """
         taken = withdrawn_parts(self.pool.candidate, self.holding)
         return self.holding.weight if len(taken) == len(self.holding.parts) else None
 
@@ -119,11 +123,11 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: _Plan
     trial: TriedWithdrawal
-    """Without an outcome yet."""
+    """Record without an outcome."""
     simulation: Simulation
     withdrawal: Withdrawal
     handed: tuple[CallHandle, ...]
-    """Calls that hand the positions over; the withdrawal is in the block after theirs."""
+    """Calls that transfer the positions; the withdrawal is in the next block."""
 
 
 async def try_withdrawals(
@@ -154,14 +158,14 @@ async def try_withdrawals(
     except TimeoutError:
         return [LiquidityExit(reason=LATE)] * len(pools)
 
-    async def withdraw(pool: ValuedPool, held: OwnedPool) -> LiquidityExit:
-        written = _write_pool(context, first_round, pool, held)
+    async def withdraw(pool: ValuedPool, owned_pool: OwnedPool) -> LiquidityExit:
+        written = _write_pool(context, first_round, pool, owned_pool)
         if isinstance(written, str):
             return LiquidityExit(reason=written)
         jobs = [simulation_job(pool.candidate, each.simulation) for each in written]
         results = await perform_in_time(context, first_round, jobs, until_s=until_s)
         tried = dict(enumerate(map(_read, written, results)))
-        # Those a day later once more, at the numbers that their times would have.
+        # Those a day later are run again, at the true block numbers of their times.
         distant = {
             at: again
             for at, one in enumerate(written)
@@ -179,7 +183,7 @@ async def try_withdrawals(
 
 
 def name_controllers(found: LiquidityExit, names: Collection[Address]) -> LiquidityExit:
-    """Return the withdrawals with those named who control the hook or the token."""
+    """Return the withdrawals, marked where their holder controls the hook or the token."""
     tried = (msgspec.structs.replace(one, is_controller=one.holder in names) for one in found.tried)
     return msgspec.structs.replace(found, tried=tuple(tried))
 
@@ -191,20 +195,20 @@ def _write_pool(
     owned: OwnedPool,
 ) -> list[_Written] | str:
     """Return the withdrawals of one pool, or why there are none."""
-    held = {holding.holder: holding for holding in owned.holdings.holdings}
+    holdings = {holding.holder: holding for holding in owned.holdings.holdings}
     holders = [
         (one.account, one.share)
         for one in owned.ownership.withdrawers
-        if one.account in held and one.account not in owned.contracts
+        if one.account in holdings and one.account not in owned.contracts
     ][:MOST_HOLDERS]
     found: list[_Written] = []
     for at, (holder, share) in enumerate(holders):
-        # A stranger's attempt is needed once: whose positions they were is the same to all.
+        # One attempt by a stranger suffices: the origin of the positions makes no difference.
         for by_stranger in (False, True) if at == 0 else (False,):
             for wait_s in WAITS_S:
                 plan = _Plan(
                     pool=pool,
-                    holding=held[holder],
+                    holding=holdings[holder],
                     share=share,
                     by_stranger=by_stranger,
                     wait_s=wait_s,
@@ -225,8 +229,7 @@ _NOT_TRIED: Final = Withdrawn(outcome=NotSimulated(missing="NODE", reason="not t
 def _write(
     context: ChainContext, first_round: FirstRound, plan: _Plan, *, is_bounded: bool
 ) -> _Written | None:
-    """Return one withdrawal. None: how it is done is not known. `is_bounded`: as of
-    `blocks_after`."""
+    """Return one withdrawal. None: its calls are not known. `is_bounded`: see `blocks_after`."""
     candidate, holder = plan.pool.candidate, plan.holding.holder
     disguise = first_round.disguise
     actor = disguise.account(f"{candidate.key}:withdraws") if plan.by_stranger else holder
@@ -288,7 +291,7 @@ def _read(written: _Written, result: SimulationResult | NotSimulated) -> TriedWi
 
 
 def _brought_share(written: _Written, withdrawn: Withdrawn) -> float | None:
-    """Return what arrived as a part of the positions' worth; see TriedWithdrawal."""
+    """Return the received share of the positions' value; see TriedWithdrawal."""
     plan = written.plan
     token, quote, price = withdrawn.token_raw, withdrawn.quote_raw, plan.pool.state.price
     if token is None or quote is None or not plan.worth_raw or not price:
@@ -297,6 +300,6 @@ def _brought_share(written: _Written, withdrawn: Withdrawn) -> float | None:
 
 
 def _is_whole(one: TriedWithdrawal) -> bool:
-    """True if all that the positions are worth is known to have arrived."""
+    """True if the whole value of the positions is known to have arrived."""
     share = one.brought_share
     return isinstance(one.withdrawn.outcome, Passed) and share is not None and share >= _WHOLE_SHARE

@@ -1,8 +1,7 @@
-"""Liquidity inquiry: who holds the liquidity of a token's pools, and what a holder's sale brings
-once the largest who can withdraw has done so.
+"""Liquidity holders of a token's pools, and a sale after the largest withdrawal.
 
-Everything is read and simulated on one block. The sale is that of an exit quote, with the
-withdrawal before it in the same block.
+Everything is read and simulated on one block. The sale is that of an exit quote, after the
+withdrawal by the largest holder that can withdraw, in the same block.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +42,7 @@ from core.evm.primitives import Address, BlockRef, RawAmount
 from core.report.report import PoolResultRow, Report
 
 MOST_POOLS: Final = 3
-"""Pools that are looked at, deepest first."""
+"""Most pools that are inspected, deepest first."""
 
 SALE_USD: Final = 100.0
 """Size of the sale before and after the withdrawal, at the spot price."""
@@ -59,7 +58,7 @@ class SimulatedSale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WithdrawalFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """The withdrawal by the largest holder who can, and a sale before and after."""
+    """Withdrawal by the largest holder that can withdraw, and a sale before and after it."""
 
     by: Withdrawer
     withdrawn: Withdrawn
@@ -81,11 +80,11 @@ class PoolLiquidity(msgspec.Struct, frozen=True, kw_only=True):
     ownership: LiquidityShares
     withdrawal: WithdrawalFindings | None
     reason: str
-    """Why no withdrawal was simulated. Empty: one was."""
+    """Reason why no withdrawal was simulated. Empty: one was."""
 
 
 class LiquidityFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds the liquidity at one block."""
+    """Liquidity holders at one block."""
 
     block: BlockRef
     pools: tuple[PoolLiquidity, ...]
@@ -107,8 +106,7 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
 async def find_liquidity(
     context: ChainContext, token: Address, report: Report
 ) -> LiquidityFindings:
-    """Return the findings. `report`: the token's own, for its creator, its owner, and what became
-    of buyers.
+    """Return the findings. `report`: the token's, for its creator, its owner, and sales of buyers.
 
     Raises TokenRefusedError, UpstreamError.
     """
@@ -233,12 +231,12 @@ class _Withdrawals:
         )
 
     def _amount(self, pool: ValuedPool) -> RawAmount:
-        """Return SALE_USD in smallest units of the token; 0 where it is not known."""
+        """Return SALE_USD in smallest units of the token. 0: not known."""
         if not pool.token_usd:
             return RawAmount(0)
         unit = 10**self._round.admitted.metadata.decimals
-        asked = int(SALE_USD / pool.token_usd * unit)
-        return RawAmount(min(asked, self._seller.most_raw))
+        amount = int(SALE_USD / pool.token_usd * unit)
+        return RawAmount(min(amount, self._seller.most_raw))
 
     def _sale(self, outcome: ExitOutcome) -> SimulatedSale:
         refusal = outcome.refusal
@@ -255,10 +253,10 @@ class _Withdrawals:
 
 
 def _largest(owned: OwnedPool) -> tuple[Withdrawer | None, LiquidityHolding | None]:
-    """Return who holds most of what can be withdrawn without a locker, and what they hold."""
+    """Return the largest holder that can withdraw without a locker, and its holding."""
     holdings = {holding.holder: holding for holding in owned.holdings.holdings}
     for one in owned.ownership.withdrawers:
-        held = holdings.get(owned.candidate.pool if one.account is None else one.account)
-        if held is not None and one.account not in owned.contracts:
-            return one, held
+        holding = holdings.get(owned.candidate.pool if one.account is None else one.account)
+        if holding is not None and one.account not in owned.contracts:
+            return one, holding
     return None, None

@@ -1,4 +1,4 @@
-"""What answers quotes and checks, in this process or in another one."""
+"""Interface of quotes and checks, in this process or another one."""
 
 from typing import Protocol
 
@@ -13,31 +13,30 @@ from core.report.report import Report
 
 
 class Quotes(Protocol):
-    """Interface of quotes and checks, which are simulated when asked for."""
+    """Quotes and checks, simulated on request."""
 
     async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
-        """Return what leaving brings, of the report's token. Raises TokenRefusedError,
-        UpstreamError."""
+        """Return the exit quote of the report's token. Raises TokenRefusedError, UpstreamError."""
         ...
 
     async def find_liquidity(self, chain: str, report: Report, /) -> LiquidityFindings:
-        """Return who holds the liquidity of the report's token. Raises TokenRefusedError,
+        """Return the liquidity holders of the report's token. Raises TokenRefusedError,
         UpstreamError."""
         ...
 
     async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
-        """Return what the hooks of the token's pools may do. Raises TokenRefusedError,
+        """Return the findings about the hooks of its pools. Raises TokenRefusedError,
         UpstreamError."""
         ...
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
-        """Return the evidence pack of an analysis made now. Raises TokenRefusedError,
+        """Return the evidence pack of a new analysis. Raises TokenRefusedError,
         UpstreamError, EvidencePackError."""
         ...
 
     async def check_trade(
         self, chain: str, report: Report | None, trade: UnsignedTrade, /
     ) -> TradeCheck:
-        """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError,
+        """Return the effects of a trade. Raises TradeRefusedError, TokenRefusedError,
         UpstreamError."""
         ...

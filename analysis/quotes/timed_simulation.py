@@ -1,4 +1,4 @@
-"""Simulations that are given up at a moment, so that an answer can still be given without them."""
+"""Simulations with a deadline, after which the answer is given without them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,8 +22,10 @@ async def perform_in_time(
     *,
     until_s: float | None,
 ) -> list[SimulationResult | NotSimulated]:
-    """Return the result of each simulation; all of them travel together. NotSimulated of each where
-    the node has not answered by `until_s`, a time of the event loop's clock. None: wait for it.
+    """Return the results of the simulations, which are sent together.
+
+    NotSimulated for all if the node has not answered by `until_s`, a time of the event loop's
+    clock; None: no deadline.
 
     Raises UpstreamError.
     """
@@ -37,9 +39,10 @@ async def perform_in_time(
 async def trace_in_time(
     context: ChainContext, simulations: Sequence[Simulation], *, until_s: float | None
 ) -> list[SimulationResult | None]:
-    """Return the result of each simulation by traces, which run in blocks that `eth_simulateV1`
-    does not reach. None of each that the node has not traced by `until_s`, or cannot. Never
-    raises."""
+    """Return the results by traces, which run in blocks beyond the reach of `eth_simulateV1`.
+
+    None for each that the node cannot trace, or not by `until_s`. Never raises.
+    """
     none: list[SimulationResult | None] = [None] * len(simulations)
     if not simulations:
         return none

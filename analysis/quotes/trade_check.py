@@ -51,16 +51,16 @@ from core.rpc.messages import RpcRequest
 
 
 class SenderReads(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read, at one block."""
+    """State of sender and router at one block."""
 
     pin: BlockRef
     disguise: Disguise
     coins_wei: int
     held_raw: RawAmount | None
-    """Of what the sender pays with. None: the native coin, or no answer."""
+    """Balance of the token that pays. None: the native coin, or no answer."""
     needs_approval: bool
     slot_index: int | None
-    """Index of the balance slot of what is paid with. None: not found, or the native coin."""
+    """Index of the balance slot of that token. None: not found, or the native coin."""
     router_has_code: bool
     sender_has_code: bool
     """True if the sender is a contract, and not an account that delegates to one."""
@@ -70,7 +70,7 @@ class SenderReads(msgspec.Struct, frozen=True, kw_only=True):
     async def fetch(
         cls, context: ChainContext, trade: UnsignedTrade, call: TradeCall, newest: BlockRef
     ) -> "SenderReads":
-        """Read them. Raises UpstreamError."""
+        """Read the state. Raises UpstreamError."""
         batch = ReadBatch(newest.hash, needs_header=True)
         sender, paid = trade.sender, call.pays_with
         balance = RpcRequest("eth_getBalance", (sender, {"blockHash": newest.hash}))
@@ -78,9 +78,9 @@ class SenderReads(msgspec.Struct, frozen=True, kw_only=True):
         tips = context.memory.ask_tips(batch)
         router = batch.code(call.to, first_bytes=1)
         account = batch.code(sender, first_bytes=DELEGATION_BYTES)
-        held = allowed = granted = probe = None
+        balance_read = allowed = granted = probe = None
         if paid is not None:
-            held = batch.call(paid, "balanceOf(address)", sender, returns=decode_uint)
+            balance_read = batch.call(paid, "balanceOf(address)", sender, returns=decode_uint)
             names = "allowance(address,address)"
             allowed = batch.call(paid, names, sender, call.spender, returns=decode_uint)
             probe = BalanceProbe(batch, paid, Address("0x" + secrets.token_hex(20)))
@@ -97,7 +97,7 @@ class SenderReads(msgspec.Struct, frozen=True, kw_only=True):
             pin=header.ref,
             disguise=context.memory.disguise(header, trade.token),
             coins_wei=batch[coins],
-            held_raw=None if held is None else RawAmount(batch[held] or 0),
+            held_raw=None if balance_read is None else RawAmount(batch[balance_read] or 0),
             needs_approval=any(each < call.amount_raw for each in allowances),
             slot_index=None if probe is None else probe.read(),
             router_has_code=bool(batch[router]),
@@ -106,7 +106,7 @@ class SenderReads(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def sender_state(self, call: TradeCall) -> SenderState:
-        """Return the sender with what it lacks given to it."""
+        """Return the sender, funded with the coins and tokens that it lacks."""
         price = 2 * (self.disguise.base_fee_wei or 0) + self.disguise.tips_wei[0]
         lacks_coins = self.coins_wei < least_wei(call, gas_price_wei=price)
         lacks = self.held_raw is not None and self.held_raw < call.amount_raw
@@ -136,10 +136,10 @@ TradeWarning = Literal[
     "hypothetical",
     "not_all_read",
 ]
-"""What is to be known before signing. Their absence is no proof of safety."""
+"""Warnings before signing. Their absence is no proof of safety."""
 
 _DUST: Final = 1_000
-"""Smallest units: a difference up to this between what was to be paid and what was, is rounding."""
+"""Smallest units: a smaller difference between the agreed and the real payment is rounding."""
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,21 +152,21 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TradeCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What the call would do at one block."""
+    """Effects of the call at one block."""
 
     block: BlockRef
     call: UnsignedCall
     outcome: CallOutcome
     reason: str
-    """Why it reverts, or is not known. Empty: it passed."""
+    """Reason for a revert or an unknown outcome. Empty: it passed."""
     approval: Approval | None
     """None: none is needed."""
     has_given_coins: bool
-    """True if the sender has not enough native coins, and was given them."""
+    """True if the sender lacks native coins, and was given them."""
     has_given_tokens: bool
-    """True if it has not enough of what it pays with, and was given it."""
+    """True if the sender lacks the token that it pays with, and was given it."""
     gas_used: int | None
-    """Of approval and call. None: not known, and then nor is the change of the native coin."""
+    """Gas of approval and call. None: not known, as is the change of the native coin then."""
     gas_price_wei: int
     changes: tuple[SenderChange, ...] = ()
     """Balances of the sender that changed. Empty also where the outcome is not known."""
@@ -179,8 +179,7 @@ class TradeCheck(msgspec.Struct, frozen=True, kw_only=True):
 async def check_trade(
     context: ChainContext, trade: UnsignedTrade, report: Report | None
 ) -> TradeCheck:
-    """Return what the trade would do. `report`: the token's, whose pools tell taxes. None: there is
-    none.
+    """Return the effects of the trade. `report`: the token's, for its pools; None: there is none.
 
     Raises TradeRefusedError, TokenRefusedError, UpstreamError.
     """
@@ -193,7 +192,7 @@ async def check_trade(
 
 
 class _Check:
-    """One check under way."""
+    """One running check."""
 
     def __init__(
         self,
@@ -430,7 +429,6 @@ def _warnings(
 
 
 def _events_disagree(check: TradeCheck, trade: UnsignedTrade, logs: Sequence[SimLog]) -> bool:
-    """True if the token's own events tell of another change of the sender's balance than its
-    balance does."""
+    """True if the token's events contradict the change of the sender's balance."""
     change = next((each.change_raw for each in check.changes if each.token == trade.token), 0)
     return logged_change(logs, trade.token, trade.sender) != change

@@ -1,6 +1,6 @@
-"""Reads what a simulated call did to its sender: balances, allowances, and what events name.
+"""Effects of a simulated call on its sender: changes of balances and allowances. Pure.
 
-Pure: no I/O. Amounts are of balance reads; events only say where to look.
+Amounts come from balance reads; events only name the contracts to read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,20 +27,20 @@ _ERC20_TOPICS: Final = 3
 
 MOST_CONTRACTS: Final = 16
 MOST_ALLOWANCES: Final = 16
-"""Contracts and allowances that are read beside those that every check reads."""
+"""Most contracts and allowances that are read in addition to those of every check."""
 
 
 class SenderChange(msgspec.Struct, frozen=True, kw_only=True):
     """A balance of the sender that the call changed."""
 
     token: Address
-    """The zero address is the native coin, gas put back."""
+    """The zero address is the native coin, without the spent gas."""
     before_raw: RawAmount
     after_raw: RawAmount
 
     @property
     def change_raw(self) -> int:
-        """Return what arrived, or below 0 what left."""
+        """Amount that arrived; negative if it left."""
         return self.after_raw - self.before_raw
 
 
@@ -60,8 +60,10 @@ def gas_of(written: CalledTrade, result: SimulationResult) -> int | None:
 
 
 def read_balances(written: CalledTrade, result: SimulationResult) -> tuple[SenderChange, ...]:
-    """Return the balances that changed, the native coin's first; what a contract does not answer is
-    left out, and the coin where the gas that was paid in it is not known."""
+    """Return the balances that changed, that of the native coin first.
+
+    Unanswered ones are left out, as is the coin where the gas that it paid for is not known.
+    """
     spent = gas_of(written, result)
     pairs = [(ZERO_ADDRESS, written.before.coins, written.after.coins)]
     pairs += zip(
@@ -101,8 +103,10 @@ def read_allowances(written: CalledTrade, result: SimulationResult) -> tuple[All
 def also_named(
     watched: WatchedReads, logs: Sequence[SimLog], sender: Address, *, permit2: Address | None
 ) -> tuple[WatchedReads, bool]:
-    """Return what was watched and what events name beside it; and whether that is all of it: False
-    if there is more than is read. `permit2`: the chain's. None: it has none."""
+    """Return the watched reads with those that events name; False if some were left out.
+
+    `permit2`: the chain's; None: it has none.
+    """
     contracts, allowances = dict.fromkeys(watched.contracts), dict.fromkeys(watched.allowances)
     for log in logs:
         if address_word(sender) in log.topics[1:] and log.address != permit2:
@@ -121,7 +125,7 @@ def also_named(
 
 
 def logged_change(logs: Sequence[SimLog], token: Address, owner: Address) -> int:
-    """Return the change of a balance as the token's own events have it."""
+    """Return the change of a balance by the token's own events."""
     change, padded = 0, address_word(owner)
     for log in logs:
         if log.address != token or len(log.topics) != _ERC20_TOPICS or log.topics[0] != _TRANSFER:

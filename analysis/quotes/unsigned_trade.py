@@ -1,4 +1,4 @@
-"""The trade that somebody asks about, and the call that it is."""
+"""A trade before it is signed, and its call."""
 
 from typing import Final, Literal
 
@@ -21,7 +21,7 @@ MOST_DATA_BYTES: Final = 32_768
 
 
 class TradeRefusedError(CallerError):
-    """The trade cannot be made a call. `argument`: which one of the caller's is at fault."""
+    """The trade cannot be turned into a call. `argument`: the faulty argument of the caller."""
 
     def __init__(self, *, argument: str, reason: str) -> None:
         super().__init__(reason)
@@ -30,12 +30,12 @@ class TradeRefusedError(CallerError):
 
 
 class UnsignedTrade(msgspec.Struct, frozen=True, kw_only=True):
-    """A trade that somebody is about to sign."""
+    """A trade that an account is about to sign."""
 
     token: Address
     side: UnsignedSide
     amount_raw: RawAmount
-    """Of what is paid: the token for a sale, else `pays_with`, else the native coin in wei."""
+    """Paid amount: of the token for a sale, else of `pays_with`, else of the native coin in wei."""
     sender: Address
     router: str
     """Address of the contract that is called, or the name of a configured exchange."""
@@ -48,7 +48,7 @@ class UnsignedTrade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnsignedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call, and where it came from."""
+    """The call with its origin."""
 
     call: TradeCall
     dex: str | None
@@ -80,8 +80,7 @@ def given_call(trade: UnsignedTrade, chain: Chain) -> UnsignedCall:
 
 
 async def made_call(trade: UnsignedTrade, context: ChainContext, newest: BlockRef) -> UnsignedCall:
-    """Return the call for the deepest pool of the exchange, for at least nothing and for ever: what
-    a wallet would send, without its limits.
+    """Return the call for the deepest pool of the exchange, without minimum amount or deadline.
 
     Raises TradeRefusedError, TokenRefusedError, UpstreamError.
     """

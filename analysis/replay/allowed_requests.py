@@ -1,7 +1,7 @@
-"""Which requests an evidence pack may hold: reads of its block and simulations on top of it. Pure.
+"""Requests that an evidence pack may contain: reads of its block and simulations on it. Pure.
 
-A pack comes from others. Whatever it says, its requests change nothing, name no other block, and
-need bounded gas; a request that is anything else has the whole pack refused.
+A pack comes from others. Its requests must change nothing, name no other block, and need bounded
+gas; any other request invalidates the whole pack.
 """
 
 from typing import Annotated, Final
@@ -12,7 +12,7 @@ from core.evm.primitives import BlockRef
 from core.rpc.messages import RpcRequest
 
 _MOST_GAS: Final = 100_000_000
-"""Of one call; most nodes stop at half of that."""
+"""Most gas of one call; most nodes stop at half of that."""
 
 _MOST_SIMULATED: Final = 256
 """Blocks of one simulation, and calls of one block."""
@@ -25,7 +25,7 @@ _Topics = Annotated[tuple[_Word | tuple[_Word, ...] | None, ...], msgspec.Meta(m
 
 
 class _Wire(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of what a request may consist of."""
+    """Base of the parts of a request."""
 
 
 class _Pin(_Wire, frozen=True):
@@ -81,11 +81,11 @@ _SHAPES: Final[dict[tuple[str, int], type[tuple[object, ...]]]] = {
     ("eth_getStorageAt", 3): tuple[_Address, _Word, _Pin],
     ("eth_simulateV1", 2): tuple[_Simulation, _Pin],
 }
-"""Types of the parameters, by method and how many there are."""
+"""Types of the parameters, by method and number of parameters."""
 
 
 def reason_against(request: RpcRequest, block: BlockRef) -> str | None:
-    """Return why a pack of this block may not hold the request. None: it may."""
+    """Return why a pack of this block must not contain the request. None: it may."""
     shape = _SHAPES.get((request.method, len(request.params)))
     if shape is None:
         return f"{request.method} is no request of an evidence pack"
@@ -105,7 +105,7 @@ def reason_against(request: RpcRequest, block: BlockRef) -> str | None:
 
 
 def _pinned_to(params: tuple[object, ...]) -> object:
-    """Return the hash of the block that a request is of."""
+    """Return the block hash of a request."""
     pins = [each.block_hash for each in params if isinstance(each, _Pin)]
     return pins[0] if pins else params[0]
 

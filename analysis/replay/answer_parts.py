@@ -1,7 +1,7 @@
-"""Answers of nodes as the parts that are recorded and compared. Pure.
+"""Parts of node answers that are recorded and compared. Pure.
 
-A part is text: what every sound node must answer alike, and nothing that clients word or count
-differently (messages of errors, gas after refunds, hashes of simulated blocks).
+A part is text that every correct node returns alike, without anything that clients word or count
+differently (error messages, gas after refunds, hashes of simulated blocks).
 """
 
 from typing import Annotated, Final
@@ -15,7 +15,7 @@ FAILED: Final = "failed"
 """Part of an answer that is an error other than a revert: the request was not carried out."""
 
 _SHOWN_CHARS: Final = 74
-"""Of a long part: a selector or status, and a word."""
+"""Characters of a long part that are kept: a selector or status, and a word."""
 
 _DIGEST_CHARS: Final = 32
 """Hex digits, 128 bits, of the Keccak hash of the whole part."""
@@ -58,7 +58,7 @@ class _SimulatedBlock(msgspec.Struct):
 
 
 def answer_parts(method: str, answer: RpcAnswer) -> tuple[str, ...]:
-    """Return the parts of an answer; an answer that is none of the method is as a failure."""
+    """Return the parts of an answer. An answer of another form counts as a failure."""
     if isinstance(answer, RpcFault):
         return (_fault_part(answer),)
     try:

@@ -1,7 +1,7 @@
-"""Evidence pack: one report, and every node call that it was made from, as one file.
+"""Evidence pack: one report, and every node call behind it, in one file.
 
-The file is JSON, or zstd of it. What is signed is its canonical form: keys sorted, no blanks,
-without the signature.
+The file is JSON, or zstd of it. The signature is over its canonical form: keys sorted, no blanks,
+no signature.
 """
 
 from typing import Annotated, Final, Literal
@@ -17,7 +17,7 @@ from core.report.report import Report
 VERSION: Final = 1
 
 MOST_BYTES: Final = 16 * 2**20
-"""Largest file, unpacked."""
+"""Largest file, uncompressed."""
 
 MOST_CALLS: Final = 4_000
 _LEVEL: Final = 22
@@ -34,11 +34,11 @@ PackMethod = Literal[
     "eth_getStorageAt",
     "eth_simulateV1",
 ]
-"""Everything a pack may ask a node: reads of one block, and simulations on top of it."""
+"""Methods of a pack's requests: reads of one block, and simulations on it."""
 
 
 class EvidencePackError(CallerError):
-    """A file is no evidence pack, asks for what none may ask, or a pack would be too large."""
+    """A file is no evidence pack, contains a forbidden request, or a pack would be too large."""
 
     def __init__(self, *, reason: str) -> None:
         super().__init__(f"evidence pack: {reason}")
@@ -46,7 +46,7 @@ class EvidencePackError(CallerError):
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what a pack consists of."""
+    """Base of the parts of a pack."""
 
 
 class RecordedCall(_Strict, frozen=True, kw_only=True):
@@ -60,13 +60,13 @@ class RecordedCall(_Strict, frozen=True, kw_only=True):
 
 
 class Given(_Strict, frozen=True, kw_only=True):
-    """What the analysis was given besides the node's answers."""
+    """Inputs of the analysis besides the node's answers."""
 
     settings: AnalysisSettings
     index: msgspec.Raw
-    """IndexedFacts as JSON: which pools, holders and launches of the index it started from."""
+    """IndexedFacts as JSON: pools, holders and launches of the index."""
     secret: str
-    """Accounts and amounts of the simulations are derived from it. Of this pack alone."""
+    """Seed of the simulations' accounts and amounts, for this pack only."""
     now_s: int
     """Unix seconds."""
     chain_facts: _Hash
@@ -92,25 +92,25 @@ class EvidencePack(_Strict, frozen=True, kw_only=True):
     given: Given
     calls: Annotated[tuple[RecordedCall, ...], msgspec.Meta(max_length=MOST_CALLS)]
     report: Report
-    """What followed from the calls. Its `evidence` is empty: that is the calls."""
+    """Report that follows from the calls. Its `evidence` is empty: the calls replace it."""
     signature: PackSignature | None = None
 
 
 class PackFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A pack as it is handed on."""
+    """A pack as a file."""
 
     body: bytes
     """zstd of JSON."""
     block: BlockRef
-    """Of the analysis."""
+    """Block of the analysis."""
     signer: Address | None
     """None: it is not signed."""
 
 
 def canonical(pack: EvidencePack) -> bytes:
-    """Return what is signed: the pack as JSON with sorted keys, without the signature."""
+    """Return the signed text: the pack as JSON with sorted keys, without the signature."""
     unsigned = msgspec.structs.replace(pack, signature=None)
-    # Through plain values: `Raw` is written as it was read, in whatever order its keys were.
+    # Through plain values: `Raw` is written as it was read, with its keys in any order.
     plain = msgspec.json.decode(msgspec.json.encode(unsigned))
     return msgspec.json.encode(plain, order="sorted")
 
@@ -121,18 +121,18 @@ def encode_pack(pack: EvidencePack) -> bytes:
 
 
 def file_of(pack: EvidencePack) -> PackFile:
-    """Return the pack as it is handed on."""
+    """Return the pack as a file."""
     signer = None if pack.signature is None else pack.signature.signer
     return PackFile(body=compress_pack(encode_pack(pack)), block=pack.block, signer=signer)
 
 
 def compress_pack(text: bytes) -> bytes:
-    """Return the JSON text of a pack as it is handed on."""
+    """Return the JSON text of a pack, compressed."""
     return zstd.compress(text, level=_LEVEL)
 
 
 def decode_pack(data: bytes) -> EvidencePack:
-    """Return the pack in a file, packed or not; its calls are not checked yet.
+    """Return the pack in a file, compressed or not. Its calls are not checked.
 
     Raises EvidencePackError.
     """

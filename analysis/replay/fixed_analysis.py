@@ -1,8 +1,8 @@
-"""An analysis whose every input is known: what `record_pack` makes, and `replay_pack` repeats.
+"""Analysis with fixed inputs, made by `record_pack` and repeated by `replay_pack`.
 
-Nothing of other analyses enters it (memories, external services), it reads unpacked, so that each
-read is one request that any node answers, and whatever a pack may not ask is answered as by a node
-that does not have the method.
+It uses no memory of other analyses and no external services, and sends reads unpacked, so that each
+read is one request that any node answers. Requests that a pack must not contain are answered as if
+the node lacked the method.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ NO_SUCH_METHOD = RpcFault(code=-32601, message="the method is not available")
 
 
 class Answering(Protocol):
-    """Answers the requests that a pack may hold."""
+    """Source of answers to the requests of a pack."""
 
     async def answer(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
         """Return the answers in order. Raises UpstreamError."""
@@ -35,7 +35,7 @@ class Answering(Protocol):
 
 
 class _FixedNode:
-    """A node at one block, of which only what a pack may hold is asked."""
+    """A node at one block that forwards only requests which a pack may contain."""
 
     def __init__(self, source: Answering, block: BlockRef) -> None:
         self._source = source
@@ -48,13 +48,13 @@ class _FixedNode:
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
         """Return the answers in order. Raises UpstreamError."""
         allowed = [reason_against(each, self._block) is None for each in requests]
-        asked = [each for each, is_allowed in zip(requests, allowed, strict=True) if is_allowed]
-        answers = iter(await self._source.answer(asked) if asked else [])
+        forwarded = [each for each, is_allowed in zip(requests, allowed, strict=True) if is_allowed]
+        answers = iter(await self._source.answer(forwarded) if forwarded else [])
         return [next(answers) if is_allowed else NO_SUCH_METHOD for is_allowed in allowed]
 
 
 class _FixedIndex:
-    """An index that has these facts."""
+    """An index with these facts."""
 
     def __init__(self, facts: IndexedFacts) -> None:
         self._facts = facts
@@ -68,7 +68,7 @@ class _FixedIndex:
     async def pool_events(
         self, _chain: Chain, _pools: Sequence[str], _pin: BlockRef
     ) -> Mapping[str, PoolEvents]:
-        """Return no events: a pack has those that the node gave."""
+        """Return no events: a pack has those of the node."""
         return {}
 
 
@@ -78,7 +78,7 @@ def chain_facts(chain: Chain) -> Hash32:
 
 
 def request_key(request: RpcRequest) -> bytes:
-    """Return what equal requests have in common."""
+    """Return a key that equal requests share."""
     return msgspec.json.encode((request.method, request.params), order="sorted")
 
 
@@ -87,8 +87,8 @@ async def analyse_fixed(
 ) -> Report:
     """Return the settled report, without evidence, that follows from the answers.
 
-    `context`: gives the chain's configuration alone. Raises TokenRefusedError, UpstreamError,
-    EvidencePackError for facts of an index that are none.
+    `context`: for the chain's configuration only. Raises TokenRefusedError, UpstreamError,
+    EvidencePackError for invalid facts of an index.
     """
     try:
         facts = msgspec.json.decode(given.index, type=IndexedFacts)
@@ -113,15 +113,15 @@ async def analyse_fixed(
 
 
 class RecordedAnswers:
-    """Answers by request: of a node that was asked before."""
+    """Recorded answers of a node, by request."""
 
     def __init__(self, answers: Mapping[bytes, RpcAnswer]) -> None:
         self._answers = answers
         self.unknown = 0
-        """Requests that had no answer."""
+        """Number of requests without an answer."""
 
     async def answer(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """Return the answers in order; one that is not there is as of a method that is not."""
+        """Return the answers in order; a missing one as if the method did not exist."""
         found = [self._answers.get(request_key(each)) for each in requests]
         self.unknown += found.count(None)
         return [NO_SUCH_METHOD if each is None else each for each in found]

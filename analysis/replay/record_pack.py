@@ -1,4 +1,4 @@
-"""Recording of an evidence pack: one analysis of its own, at one block, with all its calls kept."""
+"""Recording of an evidence pack: a separate analysis at one block, with all its calls."""
 
 import secrets
 from collections.abc import Sequence
@@ -26,16 +26,16 @@ from core.rpc.messages import RpcAnswer, RpcRequest
 
 
 class _Recorder:
-    """A node whose answers are kept, each once."""
+    """A node that records its answers, each once."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._kept: dict[bytes, tuple[RpcRequest, RpcAnswer]] = {}
 
     async def answer(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """Return the answers in order, those given before again.
+        """Return the answers in order, recorded ones from memory.
 
-        Raises UpstreamError, EvidencePackError beyond as many calls as a pack may hold.
+        Raises UpstreamError, EvidencePackError for more calls than a pack may contain.
         """
         keys = [request_key(each) for each in requests]
         new = {
@@ -52,7 +52,7 @@ class _Recorder:
         return [self._kept[key][1] for key in keys]
 
     def calls(self) -> tuple[RecordedCall, ...]:
-        """Return what was asked and answered, in an order that does not depend on the time."""
+        """Return the calls in an order that does not depend on time."""
         return tuple(
             RecordedCall(
                 method=cast("PackMethod", request.method),
@@ -66,8 +66,9 @@ class _Recorder:
 async def record_pack(context: ChainContext, token: Address) -> EvidencePack:
     """Analyse the token at the newest block, and return the report with every call behind it.
 
-    The analysis is one of its own: reads go unpacked, external services are not asked. Not signed.
-    Raises TokenRefusedError, UpstreamError, EvidencePackError where a pack would be too large.
+    The analysis is separate: reads are sent unpacked, external services are not queried. The pack
+    is not signed. Raises TokenRefusedError, UpstreamError, EvidencePackError where a pack would be
+    too large.
     """
     block = context.newest() or await context.node.fetch_head()
     anchors = [anchor.address for anchor in context.chain.anchors]

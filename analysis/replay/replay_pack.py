@@ -37,10 +37,10 @@ class CallReplay(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a pack, run again."""
 
     index: int
-    """In the pack, from 0."""
+    """Index in the pack, from 0."""
     method: str
     status: Literal["equal", "different", "not_run"]
-    """not_run: this node did not carry it out, but that of the pack did."""
+    """not_run: this node did not carry it out, but the pack's node did."""
     recorded: str = ""
     """The first part that differs; empty where none does."""
     answered: str = ""
@@ -56,30 +56,30 @@ class FieldDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
-    """What running a pack again told."""
+    """Result of the replay of a pack."""
 
     calls: tuple[CallReplay, ...]
     derived: Report | None
     """The report that follows from this node's answers. None: see `reason`."""
     reason: str
-    """Why none was derived. Empty: one was."""
+    """Reason why none was derived. Empty: one was."""
     differences: tuple[FieldDifference, ...]
 
     @property
     def differing(self) -> tuple[CallReplay, ...]:
-        """Return the calls that did not give the same."""
+        """Calls with another result."""
         return tuple(each for each in self.calls if each.status != "equal")
 
     @property
     def verdict(self) -> Literal["equal", "different", "not_run"]:
-        """Return the whole in a word: a difference counts for more than what could not be run."""
+        """Overall result. A difference outweighs calls that could not be run."""
         if self.differences or any(each.status == "different" for each in self.calls):
             return "different"
         return "not_run" if self.differing or self.derived is None else "equal"
 
 
 def check_pack(pack: EvidencePack) -> None:
-    """Raise EvidencePackError for a pack that asks for anything but its own block."""
+    """Raise EvidencePackError for a pack with requests beyond its own block."""
     _check_subject(pack)
     seen = set[bytes]()
     for index, call in enumerate(pack.calls):
