@@ -167,7 +167,7 @@ _COMBINED: Final[Mapping[str, str]] = {
         "counts; of an older one, where `analysis.liquidity_holders` is `always`, what a single "
         "holder can withdraw. It fires at half of the value of all pools, and is unknown where "
         "what is not known may make it half; it is absent where older pools decide. See "
-        "[Who holds the liquidity](../use/liquidity.md)."
+        "[Liquidity by holder](../use/liquidity.md)."
     ),
     "privileged_spenders": (
         "[`privileged_spenders`](../field/privileged_spenders.md) is not empty. Unknown where "
