@@ -96,27 +96,27 @@ def main() -> None:
         "--liquidity-holders", choices=("never", "young", "always"), default="young"
     )
     parser.add_argument("--out", type=Path, help="all results as JSON")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
-    print(describe(f"{asked.launches} launches, seed {asked.seed}"), flush=True)
-    launches = compose_launches(asked.seed, asked.launches)
-    launches = [trap for trap in launches if asked.only in trap.label]
+    print(describe(f"{options.launches} launches, seed {options.seed}"), flush=True)
+    launches = compose_launches(options.seed, options.launches)
+    launches = [trap for trap in launches if options.only in trap.label]
     results: list[LaunchResult] = []
 
     def counts(one: LaunchResult) -> bool:
-        return one.is_false_safe and (one.is_in_code or asked.liquidity_holders != "never")
+        return one.is_false_safe and (one.is_in_code or options.liquidity_holders != "never")
 
-    for at in range(0, len(launches), asked.batch):
+    for at in range(0, len(launches), options.batch):
         with tempfile.TemporaryDirectory() as folder:
             (judged,) = run_batch(
-                launches[at : at + asked.batch],
+                launches[at : at + options.batch],
                 Path(folder),
-                asked=(asked.liquidity_holders,),
+                liquidity_modes=(options.liquidity_holders,),
                 tell=_tell,
             )
             results += judged
-        if asked.out:
-            asked.out.write_bytes(msgspec.json.encode(results))
+        if options.out:
+            options.out.write_bytes(msgspec.json.encode(results))
         wrong = sum(map(counts, results))
         _tell(f"{len(results)} of {len(launches)}, {wrong} wrong")
     print(render(results))

@@ -93,8 +93,8 @@ def _await_answer(port: int) -> None:
 class Callers:
     """Ask for tokens, each for the next one that nobody asks for, until they are stopped."""
 
-    def __init__(self, asked: AskedAnalysis, tokens: Sequence[Address]) -> None:
-        self._asked = asked
+    def __init__(self, shared_analysis: AskedAnalysis, tokens: Sequence[Address]) -> None:
+        self._asked = shared_analysis
         self._waiting = list(tokens)
         self.ended = 0
 
@@ -110,10 +110,13 @@ class Callers:
 
 
 async def measure(
-    asked: AskedAnalysis, tokens: Sequence[Address], processes: Sequence[Process], seconds: float
+    shared_analysis: AskedAnalysis,
+    tokens: Sequence[Address],
+    processes: Sequence[Process],
+    seconds: float,
 ) -> Rate:
     """Ask for tokens that long, after a warm-up of a quarter of it."""
-    callers = Callers(asked, tokens)
+    callers = Callers(shared_analysis, tokens)
     tasks = [asyncio.create_task(callers.call()) for _ in range(min(CALLERS, len(tokens) - 1))]
     await asyncio.sleep(seconds / 4)
     everything = [Process(os.getpid())]
@@ -140,10 +143,10 @@ def _cpu_s(processes: Sequence[Process]) -> float:
     return sum(one.cpu_s() for process in processes for one in process.family())
 
 
-async def admitted(asked: AskedAnalysis, tokens: Sequence[Address]) -> list[Address]:
+async def admitted(shared_analysis: AskedAnalysis, tokens: Sequence[Address]) -> list[Address]:
     """The tokens that pass the gate, all of them analysed once."""
     ends = await asyncio.gather(
-        *(asked.report(SLUG, token) for token in tokens), return_exceptions=True
+        *(shared_analysis.report(SLUG, token) for token in tokens), return_exceptions=True
     )
     return [
         token
@@ -167,7 +170,7 @@ async def compare(
     ):
         runs = AnalysisRuns(statements, holder="benchmark")
         ends = RunPoller(runs)
-        asked = AskedAnalysis(
+        shared_analysis = AskedAnalysis(
             runs,
             ends,
             ReportStore(store, settings),
@@ -176,13 +179,13 @@ async def compare(
             now_s=time.time,
         )
         with analysing(1, env):
-            tokens = await admitted(asked, tokens)
+            tokens = await admitted(shared_analysis, tokens)
         print(f"{len(tokens)} tokens, {args.concurrency} at a time in each process")
         rates = []
         for _ in range(args.rounds):
             for count in (1, 2):
                 with analysing(count, env) as processes:
-                    rates.append(await measure(asked, tokens, processes, args.seconds))
+                    rates.append(await measure(shared_analysis, tokens, processes, args.seconds))
                 last = rates[-1]
                 print(
                     f"  {count} processes: {last.per_s:.2f} analyses/s, "

@@ -239,18 +239,18 @@ def main() -> None:
     parser.add_argument("--codes", type=int, default=200_000)
     parser.add_argument("--corpus", type=Path, default=DEFAULT_CORPUS)
     parser.add_argument("--postgres", action="store_true", help="the same in PostgreSQL as well")
-    asked = parser.parse_args()
-    print(describe(f"{asked.tokens} tokens, {asked.codes} codes, seed {_SEED}"))
-    if (asked.corpus / "unlabelled.jsonl.gz").is_file():
-        print_share(asked.corpus)
+    options = parser.parse_args()
+    print(describe(f"{options.tokens} tokens, {options.codes} codes, seed {_SEED}"))
+    if (options.corpus / "unlabelled.jsonl.gz").is_file():
+        print_share(options.corpus)
     with tempfile.TemporaryDirectory(prefix="assay-kin-") as folder:
         path = Path(folder) / "store"
-        grow(path, asked.tokens)
-        taken = write_kin(path, asked.tokens, asked.codes)
-        print(f"bytes: {taken / asked.codes:.0f} for each code, its tokens' rows included")
+        grow(path, options.tokens)
+        taken = write_kin(path, options.tokens, options.codes)
+        print(f"bytes: {taken / options.codes:.0f} for each code, its tokens' rows included")
         with closing(Store.open(path)) as store:
-            measure(store, asked.tokens, "SQLite")
-        if asked.postgres:
+            measure(store, options.tokens, "SQLite")
+        if options.postgres:
             with running_postgres() as server:
                 target = PostgresAddress(
                     url=Secret(server.url()),
@@ -259,7 +259,7 @@ def main() -> None:
                 )
                 move_store(FileAddress(path), target, lambda *_: None, with_lake=False)
                 with closing(Store.open(target)) as store:
-                    measure(store, asked.tokens, "PostgreSQL")
+                    measure(store, options.tokens, "PostgreSQL")
 
 
 if __name__ == "__main__":

@@ -85,8 +85,8 @@ class Service:
         answer = self._client.post(
             "/tokens/ethereum", json={"addresses": addresses}, headers={"Accept-Encoding": coding}
         ).raise_for_status()
-        took_s, told = time.perf_counter() - started, answer.json()
-        counts = ", ".join(f"{len(told[name])} {name}" for name in ("results", "errors", "pending"))
+        took_s, body = time.perf_counter() - started, answer.json()
+        counts = ", ".join(f"{len(body[name])} {name}" for name in ("results", "errors", "pending"))
         print(
             f"{len(addresses)} of them in one call, {coding}: {took_s:.2f} s, "
             f"{len(answer.content) / 1e6:.1f} MB unpacked; {counts}"

@@ -203,13 +203,13 @@ def known_ms(codes: list[bytes]) -> list[float]:
 
     async def run(*, is_timed: bool) -> list[float]:
         with closing(Store.open(path)) as store:
-            examiner = StaticResultCache(ReportStore(store, AnalysisSettings()))
+            static_results = StaticResultCache(ReportStore(store, AnalysisSettings()))
             took = []
             for code in codes:
                 started = time.perf_counter()
-                await examiner.analyse(code)
+                await static_results.analyse(code)
                 took.append(1000 * (time.perf_counter() - started))
-            examiner.close()
+            static_results.close()
         return took if is_timed else []
 
     with tempfile.TemporaryDirectory() as folder:

@@ -158,7 +158,7 @@ def settled(
         )
         for at in range(count)
     ]
-    told = TokenLogs(
+    logs = TokenLogs(
         token=TOKEN,
         moves=[
             TokenMove(log_index=count + at, sender=sender, recipient=recipient, amount_raw=amount)
@@ -168,7 +168,7 @@ def settled(
         swapped=frozenset({POOL}),
         has_other_entries=has_other_entries,
     )
-    return [(one.side, one.trader, one.tax_pct) for one in find_trades(told)]
+    return [(one.side, one.trader, one.tax_pct) for one in find_trades(logs)]
 
 
 @given(amount=amounts, percent=percents, purse=st.sampled_from([TOKEN, PURSE, bytes(20)]))
@@ -202,7 +202,7 @@ ELSEWHERE = [(POOL, PURSE, 100 * UNIT)]
 
 
 @pytest.mark.parametrize(
-    ("moves", "told"),
+    ("moves", "expected_moves"),
     [
         pytest.param({"payer": None}, [("buy", TRADER, None)], id="nobody is known to have paid"),
         pytest.param({"payer": ROUTER}, [("buy", TRADER, None)], id="a router paid"),
@@ -211,10 +211,10 @@ ELSEWHERE = [(POOL, PURSE, 100 * UNIT)]
     ],
 )
 def test_in_a_vault_what_can_be_read_in_more_than_one_way_is_not_stated(
-    moves: dict[str, object], told: list[tuple[str, bytes, float | None]]
+    moves: dict[str, object], expected_moves: list[tuple[str, bytes, float | None]]
 ) -> None:
     found = settled(BOUGHT, -100.0 * UNIT, **moves)  # type: ignore[arg-type]  # by the table
-    assert found == told
+    assert found == expected_moves
 
 
 def test_tokens_that_all_go_to_somebody_who_did_not_pay_state_no_tax() -> None:

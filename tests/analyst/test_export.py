@@ -107,10 +107,10 @@ def test_a_manifest_says_what_is_there(files: StoreFiles, tmp_path: Path) -> Non
     export_views(files, target, ["v_transfers"], rows_at_once=20)
     runs = sorted((target / "v_transfers").iterdir())
     assert [run.name for run in runs] == ["run=000001", "run=000002"]
-    told = [json.loads((run / "manifest.json").read_text(encoding="utf-8")) for run in runs]
-    assert [each["rows"] for each in told] == [20, 10]
-    assert [each["batches"] for each in told] == [[[1, 2]], [[1, 3]]]
-    for run, each in zip(runs, told, strict=True):
+    manifests = [json.loads((run / "manifest.json").read_text(encoding="utf-8")) for run in runs]
+    assert [each["rows"] for each in manifests] == [20, 10]
+    assert [each["batches"] for each in manifests] == [[[1, 2]], [[1, 3]]]
+    for run, each in zip(runs, manifests, strict=True):
         found = {str(path.relative_to(run)): path.stat().st_size for path in run.rglob("*.parquet")}
         assert {file["path"]: file["bytes"] for file in each["files"]} == found
 

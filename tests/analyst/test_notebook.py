@@ -256,17 +256,17 @@ def test_the_largest_holder_has_what_the_chain_says(study: Study) -> None:
     token = study.world.token("honest")
     (supply,) = read(study.node, token.address, "totalSupply()", returns="(uint256)")
     owners = (*token.holders, token.owner, token.pool.address, *study.world.traders)
-    held = max(balance_of(study.node, token.address, owner) for owner in owners)
-    assert found[token.address] == pytest.approx(100 * held / int(str(supply)), rel=0.05)
+    balance = max(balance_of(study.node, token.address, owner) for owner in owners)
+    assert found[token.address] == pytest.approx(100 * balance / int(str(supply)), rel=0.05)
 
 
 def test_verdicts_are_those_of_the_api(study: Study) -> None:
-    told = {row[0]: int(str(row[1])) for row in study.answers["verdicts"]}
-    asked = Counter(summary["verdict"] for summary in study.summaries.values())
-    del asked[None]  # refused as no token
-    assert asked["danger"] > 5
-    for verdict, count in asked.items():
-        assert told[verdict] >= count, (verdict, told, asked)
+    by_sql = {row[0]: int(str(row[1])) for row in study.answers["verdicts"]}
+    by_api = Counter(summary["verdict"] for summary in study.summaries.values())
+    del by_api[None]  # refused as no token
+    assert by_api["danger"] > 5
+    for verdict, count in by_api.items():
+        assert by_sql[verdict] >= count, (verdict, by_sql, by_api)
 
 
 def test_trades_are_the_swaps_of_the_chain(study: Study) -> None:
@@ -275,12 +275,12 @@ def test_trades_are_the_swaps_of_the_chain(study: Study) -> None:
     by_hour = Counter(
         datetime.fromtimestamp(times[log["blockNumber"]] // HOUR_S * HOUR_S, UTC) for log in logs
     )
-    told: Counter[datetime] = Counter()
+    trades_by_hour: Counter[datetime] = Counter()
     for hour, _, count in study.answers["trades"]:
         assert isinstance(hour, datetime)
-        told[hour.replace(tzinfo=UTC)] += int(str(count))
-    assert told == by_hour
-    assert len(told) > 2
+        trades_by_hour[hour.replace(tzinfo=UTC)] += int(str(count))
+    assert trades_by_hour == by_hour
+    assert len(trades_by_hour) > 2
 
 
 def test_first_trades_come_after_the_token(study: Study, moved: dict[Address, list[int]]) -> None:
@@ -293,7 +293,7 @@ def test_first_trades_come_after_the_token(study: Study, moved: dict[Address, li
         if token != ZERO_ADDRESS:
             time_s = times[log["blockNumber"]]
             first[token] = min(first.get(token, time_s), time_s)
-    told = {row[0]: row[1] for row in study.answers["first_trade"]}
+    first_trades = {row[0]: row[1] for row in study.answers["first_trade"]}
     times_used = Counter(token.pool.address for token in study.world.tokens)
     shared = [
         token.address
@@ -303,4 +303,4 @@ def test_first_trades_come_after_the_token(study: Study, moved: dict[Address, li
     assert len(shared) > 10
     # A token's transfers may begin with its pool, a few blocks of a second after its mint.
     waited = {token: first[token] - min(moved[token]) for token in shared}
-    assert {token: told[token] for token in shared} == pytest.approx(waited, abs=5)
+    assert {token: first_trades[token] for token in shared} == pytest.approx(waited, abs=5)

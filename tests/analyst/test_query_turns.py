@@ -106,10 +106,10 @@ def test_only_the_first_of_a_session_lowers_all_of_it() -> None:
     if not Path("/proc/self/autogroup").exists():
         pytest.skip("no autogroups")
     own = Path("/proc/self/autogroup").read_text()
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert told.stdout.strip() == own.strip()
+    assert completed.stdout.strip() == own.strip()
 
 
 SLOW = """
@@ -175,7 +175,7 @@ def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
 def test_only_the_process_of_a_statement_loads_duckdb() -> None:
     """A quarter of a second of the processor, ten times over where ten commands start at once."""
     script = "import sys, assay.commands.runs.run_sql; print('duckdb' in sys.modules)"
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert told.stdout == "False\n"
+    assert completed.stdout == "False\n"

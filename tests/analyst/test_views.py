@@ -166,10 +166,10 @@ def test_verdicts_and_changes_read_as_they_were_written(reader: duckdb.DuckDBPyC
     ]
     verdicts = reader.execute("select token, verdict, reasons, judged_by from v_verdicts")
     assert verdicts.fetchall() == [(ZERO_ONE, "warning", "warning_flags", "a policy")]
-    told = reader.execute(
+    rows = reader.execute(
         "select token, block_number, what, before, after from v_changes order by what"
     ).fetchall()
-    assert told == [
+    assert rows == [
         (ZERO_ONE, 7, "buy_tax", None, "2.5"),
         (ZERO_ONE, 7, "verdict", "safe", "warning"),
     ]

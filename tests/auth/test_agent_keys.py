@@ -186,9 +186,9 @@ async def test_a_trial_lives_as_the_table_says(world: World, client: httpx.Async
         return await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": key})
 
     async def states() -> tuple[int, str | None, int, str | None]:
-        used, asked = await use(), await ask(client)
-        codes = [answer.json().get("error_code") for answer in (used, asked)]
-        return used.status_code, codes[0], asked.status_code, codes[1]
+        used, answered = await use(), await ask(client)
+        codes = [answer.json().get("error_code") for answer in (used, answered)]
+        return used.status_code, codes[0], answered.status_code, codes[1]
 
     key = (await ask(client)).json()["api_key"]
     assert await states() == (200, None, 409, "agent_trial_already_issued")

@@ -33,7 +33,7 @@ LEFT: list[tuple[int, dict[str, str]]] = [
 HEADERS = ("x-api-key-expires-at", "x-api-key-expires-in", "warning")
 
 
-def told(response: httpx.Response) -> dict[str, str]:
+def deadline_headers(response: httpx.Response) -> dict[str, str]:
     """What the answer says of the deadline; each header once."""
     names = [name for name, _ in response.headers.multi_items()]
     assert all(names.count(name) <= 1 for name in HEADERS)
@@ -54,7 +54,7 @@ async def test_every_route_tells_it(
     others = [("HEAD", PATH), ("OPTIONS", PATH), ("PUT", PATH), ("GET", "/nowhere")]
     for method, path in [*ROUTES, *others] * 2:  # the second time from memory
         response = await client.request(method, path, headers=key)
-        assert told(response) == expected, (method, path, response.status_code)
+        assert deadline_headers(response) == expected, (method, path, response.status_code)
 
 
 Ask = Callable[[World, httpx.AsyncClient, NewKey], Awaitable[httpx.Response]]
@@ -158,7 +158,7 @@ async def test_every_status_tells_it(
     world.clock.now_s += 8 * DAY_S
     response = await ask(world, client, key)
     assert response.status_code == status
-    assert set(told(response)) == set(HEADERS)
+    assert set(deadline_headers(response)) == set(HEADERS)
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/mcp", f"{GOPLUS}/1"])
@@ -166,7 +166,7 @@ async def test_a_key_sent_as_a_token_hears_it_too(
     client: httpx.AsyncClient, key: NewKey, path: str
 ) -> None:
     response = await client.get(path, headers={"Authorization": f"Bearer {key.plaintext}"})
-    assert told(response) == {"x-api-key-expires-at": AT}
+    assert deadline_headers(response) == {"x-api-key-expires-at": AT}
 
 
 @pytest.mark.parametrize("plan", ["pro", None])
@@ -175,7 +175,7 @@ async def test_who_has_no_deadline_hears_of_none(
     world: World, client: httpx.AsyncClient, plan: str | None, path: str
 ) -> None:
     key = world.new_key(plan) if plan else "tsk_live_unknown"
-    assert told(await client.get(path, headers={"X-API-Key": key})) == {}
+    assert deadline_headers(await client.get(path, headers={"X-API-Key": key})) == {}
 
 
 async def test_a_ledger_out_of_reach_costs_the_header_and_not_the_answer(
@@ -183,4 +183,4 @@ async def test_a_ledger_out_of_reach_costs_the_header_and_not_the_answer(
 ) -> None:
     world.ledger.close()
     response = await client.get("/nowhere", headers={"X-API-Key": key.plaintext})
-    assert (response.status_code, told(response)) == (404, {})
+    assert (response.status_code, deadline_headers(response)) == (404, {})

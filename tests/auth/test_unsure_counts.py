@@ -40,24 +40,24 @@ async def test_calls_of_which_nobody_knows_are_counted_once(
         database = PostgresDatabase(beyond, LEDGER, limits=HASTY)
         with closing(Ledger(database)) as far:
             key_id = near.create_key(load_plans()["admin"], "", clock.now_s).row.key_id
-            books = UsageCounters(far, now_s=clock)
-            tally = await books.tally(key_id)
+            usage_counters = UsageCounters(far, now_s=clock)
+            tally = await usage_counters.tally(key_id)
             for _ in range(3):
-                books.count(tally)
+                usage_counters.count(tally)
             with monkeypatch.context() as patch:
                 patch.setattr(database, "transaction", failing(database, wire, is_committed))
-                await books.visit()
+                await usage_counters.visit()
             for _ in range(2):
-                books.count(tally)
-            await books.visit()  # still cut off
+                usage_counters.count(tally)
+            await usage_counters.visit()  # still cut off
             assert near.usage(key_id, clock.now_s).lifetime == (3 if is_committed else 0)
             wire.hold_answers(is_holding=False)
             wire.refuse(is_refusing=False)
             wire.cut()
-            await books.visit()
+            await usage_counters.visit()
             assert near.usage(key_id, clock.now_s).lifetime == 5
-            assert (tally.lifetime, books.is_late()) == (5, False)
-            await books.aclose()
+            assert (tally.lifetime, usage_counters.is_late()) == (5, False)
+            await usage_counters.aclose()
             assert near.usage(key_id, clock.now_s).lifetime == 5
 
 

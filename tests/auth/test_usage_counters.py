@@ -40,33 +40,33 @@ def key_id(ledger: Ledger, clock: HandClock) -> int:
 
 
 @pytest.fixture
-async def books(ledger: Ledger, clock: HandClock) -> AsyncIterator[UsageCounters]:
+async def usage_counters(ledger: Ledger, clock: HandClock) -> AsyncIterator[UsageCounters]:
     made = UsageCounters(ledger, now_s=clock)
     yield made
     await made.aclose()
 
 
-async def count(books: UsageCounters, key_id: int, calls: int, now_s: float) -> None:
-    tally = await books.tally(key_id)
+async def count(usage_counters: UsageCounters, key_id: int, calls: int, now_s: float) -> None:
+    tally = await usage_counters.tally(key_id)
     for _ in range(calls):
-        books.turn_to(tally, now_s)
-        books.count(tally)
+        usage_counters.turn_to(tally, now_s)
+        usage_counters.count(tally)
 
 
 async def test_calls_of_several_visits_are_each_written_once(
-    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+    usage_counters: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
     for visited in range(1, 4):
-        await count(books, key_id, 5, clock.now_s)
-        await books.visit()
-        await books.visit()
+        await count(usage_counters, key_id, 5, clock.now_s)
+        await usage_counters.visit()
+        await usage_counters.visit()
         assert ledger.usage(key_id, clock.now_s).lifetime == 5 * visited
 
 
 async def test_a_visit_comes_by_itself_and_soon(
-    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+    usage_counters: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
-    await count(books, key_id, 1, clock.now_s)
+    await count(usage_counters, key_id, 1, clock.now_s)
     assert ledger.usage(key_id, clock.now_s).lifetime == 0
     await asyncio.sleep(0)
     async with asyncio.timeout(module.LOST_AT_MOST_S):
@@ -78,7 +78,7 @@ async def test_a_visit_comes_by_itself_and_soon(
 
 
 async def test_calls_counted_while_a_visit_is_under_way_wait_for_the_next(
-    books: UsageCounters,
+    usage_counters: UsageCounters,
     ledger: Ledger,
     key_id: int,
     clock: HandClock,
@@ -92,15 +92,15 @@ async def test_calls_counted_while_a_visit_is_under_way_wait_for_the_next(
         return write(*args)
 
     monkeypatch.setattr(Ledger, "add_calls", slow)
-    await count(books, key_id, 3, clock.now_s)
-    visit = asyncio.create_task(books.visit())
+    await count(usage_counters, key_id, 3, clock.now_s)
+    visit = asyncio.create_task(usage_counters.visit())
     await asyncio.to_thread(began.wait, 10)
-    await count(books, key_id, 4, clock.now_s)
+    await count(usage_counters, key_id, 4, clock.now_s)
     go_on.set()
     await visit
-    tally = await books.tally(key_id)
+    tally = await usage_counters.tally(key_id)
     assert (ledger.usage(key_id, clock.now_s).day, tally.day_calls) == (3, 7)
-    await books.visit()
+    await usage_counters.visit()
     assert (ledger.usage(key_id, clock.now_s).day, tally.day_calls) == (7, 7)
 
 
@@ -108,14 +108,14 @@ async def test_nobody_visits_after_the_end(
     ledger: Ledger, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "VISIT_EVERY_S", 1.5)  # so that none comes before the end
-    books = UsageCounters(ledger, now_s=clock)
-    await count(books, key_id, 1, clock.now_s)
-    unplanned = asyncio.create_task(books.visit())
+    usage_counters = UsageCounters(ledger, now_s=clock)
+    await count(usage_counters, key_id, 1, clock.now_s)
+    unplanned = asyncio.create_task(usage_counters.visit())
     for _ in range(2):  # a task that begins a task
         await asyncio.sleep(0)
-    await count(books, key_id, 1, clock.now_s)
+    await count(usage_counters, key_id, 1, clock.now_s)
     await unplanned
-    await books.aclose()
+    await usage_counters.aclose()
     assert ledger.usage(key_id, clock.now_s).lifetime == 2
     visits: list[None] = []
     monkeypatch.setattr(ledger, "read_key_revision", lambda: visits.append(None))
@@ -124,24 +124,24 @@ async def test_nobody_visits_after_the_end(
 
 
 async def test_two_processes_learn_of_each_others_calls(
-    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock, tmp_path: Path
+    usage_counters: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock, tmp_path: Path
 ) -> None:
     theirs = Ledger.open(tmp_path / "ledger.sqlite")
     other = UsageCounters(theirs, now_s=clock)
-    await count(books, key_id, 3, clock.now_s)
+    await count(usage_counters, key_id, 3, clock.now_s)
     await count(other, key_id, 4, clock.now_s)
-    await books.visit()
+    await usage_counters.visit()
     await other.visit()
     assert (await other.tally(key_id)).day_calls == 7
-    await count(books, key_id, 1, clock.now_s)
-    await books.visit()
-    assert (await books.tally(key_id)).day_calls == 8
+    await count(usage_counters, key_id, 1, clock.now_s)
+    await usage_counters.visit()
+    assert (await usage_counters.tally(key_id)).day_calls == 8
     await other.aclose()
     theirs.close()
 
 
 async def test_a_visit_that_fails_is_made_up_for_and_nothing_doubled(
-    books: UsageCounters,
+    usage_counters: UsageCounters,
     ledger: Ledger,
     key_id: int,
     clock: HandClock,
@@ -150,21 +150,21 @@ async def test_a_visit_that_fails_is_made_up_for_and_nothing_doubled(
     def broken(*_: object) -> None:
         raise StoreError(path="ledger", reason="locked")
 
-    await count(books, key_id, 3, clock.now_s)
+    await count(usage_counters, key_id, 3, clock.now_s)
     for broken_part in ("read_key_revision", "add_calls"):
         with monkeypatch.context() as patch:
             patch.setattr(Ledger, broken_part, broken)
-            await books.visit()
-            await count(books, key_id, 2, clock.now_s)
+            await usage_counters.visit()
+            await count(usage_counters, key_id, 2, clock.now_s)
         assert ledger.usage(key_id, clock.now_s).lifetime == 0
-    assert (await books.tally(key_id)).day_calls == 7
-    await books.visit()
+    assert (await usage_counters.tally(key_id)).day_calls == 7
+    await usage_counters.visit()
     assert ledger.usage(key_id, clock.now_s).lifetime == 7
-    assert (await books.tally(key_id)).day_calls == 7
+    assert (await usage_counters.tally(key_id)).day_calls == 7
 
 
 async def test_late_calls_are_an_error_until_they_are_written(
-    books: UsageCounters, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    usage_counters: UsageCounters, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise StoreError(path="ledger", reason="locked")
@@ -172,18 +172,18 @@ async def test_late_calls_are_an_error_until_they_are_written(
     monkeypatch.setattr(module, "HOLD_AFTER_S", 0.05)
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "add_calls", broken)
-        await count(books, key_id, 1, clock.now_s)
-        assert not books.is_late()
+        await count(usage_counters, key_id, 1, clock.now_s)
+        assert not usage_counters.is_late()
         await asyncio.sleep(0.06)
-        assert books.is_late()
+        assert usage_counters.is_late()
         with pytest.raises(StoreError, match="cannot be written"):
-            await books.catch_up()
-    await books.catch_up()
-    assert not books.is_late()
+            await usage_counters.catch_up()
+    await usage_counters.catch_up()
+    assert not usage_counters.is_late()
 
 
 async def test_calls_counted_during_a_slow_visit_are_no_error(
-    books: UsageCounters,
+    usage_counters: UsageCounters,
     ledger: Ledger,
     key_id: int,
     clock: HandClock,
@@ -199,30 +199,30 @@ async def test_calls_counted_during_a_slow_visit_are_no_error(
 
     monkeypatch.setattr(module, "HOLD_AFTER_S", 0.05)
     monkeypatch.setattr(Ledger, "add_calls", slow)
-    await count(books, key_id, 1, clock.now_s)
-    visit = asyncio.create_task(books.visit())
+    await count(usage_counters, key_id, 1, clock.now_s)
+    visit = asyncio.create_task(usage_counters.visit())
     await asyncio.to_thread(began.wait, 10)
-    await count(books, key_id, 1, clock.now_s)
+    await count(usage_counters, key_id, 1, clock.now_s)
     await asyncio.sleep(0.06)
-    held = asyncio.create_task(books.catch_up())
+    pending_visit = asyncio.create_task(usage_counters.catch_up())
     await asyncio.sleep(0)
     go_on.set()
-    await asyncio.gather(visit, held)
+    await asyncio.gather(visit, pending_visit)
     assert ledger.usage(key_id, clock.now_s).lifetime == 2
 
 
 async def test_a_new_page_begins_with_the_day_and_the_month(
-    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+    usage_counters: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
     first_s = clock.now_s  # 21 September
-    tally = await books.tally(key_id)
+    tally = await usage_counters.tally(key_id)
     seen = []
     for days in (0, 1, 10, 9, 10):  # and once the clock goes back a day
-        await count(books, key_id, 2, first_s + days * DAY_S)
+        await count(usage_counters, key_id, 2, first_s + days * DAY_S)
         seen.append((tally.day_calls, tally.month_calls))
     assert seen == [(2, 2), (2, 4), (2, 2), (2, 2), (2, 2)]
     clock.now_s = first_s + 10 * DAY_S
-    await books.visit()
+    await usage_counters.visit()
     assert [ledger.usage(key_id, first_s + days * DAY_S).day for days in (0, 1, 9, 10)] == [
         2,
         2,
@@ -233,40 +233,42 @@ async def test_a_new_page_begins_with_the_day_and_the_month(
 
 
 async def test_a_tally_lives_until_it_is_written_and_no_longer(
-    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
+    usage_counters: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
     ledger.add_calls([Calls(key_id=key_id, day="2026-09-21", calls=5)], clock.now_s)
-    await count(books, key_id, 2, clock.now_s)
+    await count(usage_counters, key_id, 2, clock.now_s)
     gc.collect()
-    assert (await books.tally(key_id)).day_calls == 7  # nobody holds it but what is unwritten
-    await books.visit()
+    assert (
+        await usage_counters.tally(key_id)
+    ).day_calls == 7  # nobody holds it but what is unwritten
+    await usage_counters.visit()
     gc.collect()
-    assert not books._tallies
-    assert (await books.tally(key_id)).day_calls == 7
+    assert not usage_counters._tallies
+    assert (await usage_counters.tally(key_id)).day_calls == 7
 
 
 async def test_keys_in_memory_are_believed_for_seconds(
-    books: UsageCounters, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    usage_counters: UsageCounters, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not books.are_keys_current()
-    await books.look()
-    assert books.are_keys_current()
+    assert not usage_counters.are_keys_current()
+    await usage_counters.look()
+    assert usage_counters.are_keys_current()
 
     def broken(*_: object) -> None:
         raise StoreError(path="ledger", reason="gone")
 
     monkeypatch.setattr(Ledger, "read_key_revision", broken)
     monkeypatch.setattr(module, "MOST_UNSEEN_S", 0.0)
-    assert not books.are_keys_current()
+    assert not usage_counters.are_keys_current()
     with pytest.raises(StoreError, match="cannot be read"):
-        await books.look()
+        await usage_counters.look()
 
 
 async def test_a_look_that_took_long_is_a_look(
-    books: UsageCounters, monkeypatch: pytest.MonkeyPatch
+    usage_counters: UsageCounters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that stood still for seconds is no ledger out of reach."""
     monkeypatch.setattr(module, "MOST_UNSEEN_S", 0.0)
     for _ in range(2):
-        await books.look()
-        assert not books.are_keys_current()
+        await usage_counters.look()
+        assert not usage_counters.are_keys_current()

@@ -170,8 +170,8 @@ async def test_a_key_that_calls_for_ever_takes_no_more_memory(
 ) -> None:
     for _ in range(50):
         await pair[0].take(BOTH, "for ever")
-    held = pair[0]._local._held["for ever"]
-    assert [len(times) for _, times in held] == [BURST.limit, MINUTE.limit]
+    held_windows = pair[0]._local._held["for ever"]
+    assert [len(times) for _, times in held_windows] == [BURST.limit, MINUTE.limit]
 
 
 async def test_many_at_once_in_two_processes_get_no_more_than_the_limit(

@@ -94,14 +94,14 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
         f"ASSAY_RPC_{facts.id}": anvil_node.url,
     }
     blocks = ("--from", str(first), "--to", str(last))
-    code, told, matrix = await backtest(env, *blocks)
+    code, output, matrix = await backtest(env, *blocks)
     assert code == 0
     moved = empty_databases.create_bare()
     move_store(FileAddress(store), address_of(moved), lambda *_: None)
     in_postgres = env | {"ASSAY_STORE": moved, "ASSAY_LAKE": str(tmp_path / "lake")}
-    assert await backtest(in_postgres, *blocks) == (code, told, matrix)
+    assert await backtest(in_postgres, *blocks) == (code, output, matrix)
     hours = {
-        key: next(one for one in told if one["token"] == token.address)["buyers"]["hour"]
+        key: next(one for one in output if one["token"] == token.address)["buyers"]["hour"]
         for key, token in tokens.items()
     }
     everybody = {"bought": 3, "untried": 0, "sold": 0, "refused": 0, "short": 0}
@@ -113,7 +113,7 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
         "singled": everybody | {"sold": 2, "short": 1, "outcome": "trapped"},
         "quiet": everybody | {"untried": 3, "outcome": "untried"},
     }
-    by_address = {one["token"]: one for one in told}
+    by_address = {one["token"]: one for one in output}
     days = {key: by_address[token.address]["buyers"]["day"] for key, token in tokens.items()}
     assert days["honest"]["outcome"] == "open"
     assert days["paused"]["outcome"] == "trapped"
@@ -129,9 +129,9 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
         "untried": 1,
         "open": 0,
     }
-    code, told, matrix = await backtest(env, *blocks, "--receipts", "none")
-    paused = next(one for one in told if one["token"] == tokens["paused"].address)
+    code, output, matrix = await backtest(env, *blocks, "--receipts", "none")
+    paused = next(one for one in output if one["token"] == tokens["paused"].address)
     assert paused["buyers"]["hour"]["outcome"] == "untried"  # never: sold
 
-    code, told, _ = await backtest(env, "--from", "0", "--to", str(first - 1))
-    assert (code, told) == (0, [])
+    code, output, _ = await backtest(env, "--from", "0", "--to", str(first - 1))
+    assert (code, output) == (0, [])

@@ -73,7 +73,7 @@ def failed(at: int, trader: int) -> ReadSale:
     return ReadSale(block_number=at, time_s=at, trader=who(trader), asked_raw=None, has_failed=True)
 
 
-def asked(at: int, trader: int, amount: float) -> ReadSale:
+def sale_read(at: int, trader: int, amount: float) -> ReadSale:
     """A sale that passed, and how much it was to sell."""
     return ReadSale(
         block_number=at,
@@ -97,10 +97,10 @@ def asked(at: int, trader: int, amount: float) -> ReadSale:
         # It had risen by the buys of others, and this sale is weighty.
         ((buy(1, 1), buy(2, 9, price=9), sale(3, 1, price=1.2)), "sold"),
         # No event tells of what the token kept.
-        ((buy(1, 1), sale(2, 1), asked(2, 1, 3)), "short"),
-        ((buy(1, 1), sale(2, 1), asked(2, 1, 1.9)), "sold"),
-        ((buy(1, 1), sale(2, 1), asked(3, 1, 3)), "sold"),
-        ((buy(1, 1), sale(2, 1), sale(2, 1), asked(2, 1, 3)), "sold"),
+        ((buy(1, 1), sale(2, 1), sale_read(2, 1, 3)), "short"),
+        ((buy(1, 1), sale(2, 1), sale_read(2, 1, 1.9)), "sold"),
+        ((buy(1, 1), sale(2, 1), sale_read(3, 1, 3)), "sold"),
+        ((buy(1, 1), sale(2, 1), sale(2, 1), sale_read(2, 1, 3)), "sold"),
         ((buy(1, 1), failed(2, 1)), "refused"),
         ((buy(1, 1), failed(2, 1), sale(3, 1)), "sold"),
         ((buy(1, 1), sale(2, 1), failed(3, 1)), "refused"),

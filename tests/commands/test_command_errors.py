@@ -41,8 +41,8 @@ STEPS: list[tuple[AssayError, str | None]] = [
 
 @pytest.mark.parametrize(("error", "step"), STEPS)
 def test_what_to_do_next(error: AssayError, step: str | None) -> None:
-    told = next_step(error)
-    assert told is None if step is None else told is not None and step in told
+    advice = next_step(error)
+    assert advice is None if step is None else advice is not None and step in advice
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_a_failed_command_says_it(
 
 
 def test_the_version_is_told() -> None:
-    told = CliRunner().invoke(cli.cli, ["--version"])
-    assert (told.exit_code, told.output.split()[0]) == (0, "assay")
+    completed = CliRunner().invoke(cli.cli, ["--version"])
+    assert (completed.exit_code, completed.output.split()[0]) == (0, "assay")
 
 
 @pytest.mark.parametrize(

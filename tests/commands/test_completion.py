@@ -27,7 +27,7 @@ SPLIT = sorted({*MODULES} - {"keys_command"})
 
 def complete(words: str, env: dict[str, str] | None = None) -> list[str]:
     """What a bash would be offered behind these words."""
-    asked = {
+    completion_env = {
         **os.environ,
         "_ASSAY_COMPLETE": "bash_complete",
         "COMP_WORDS": words,
@@ -37,7 +37,7 @@ def complete(words: str, env: dict[str, str] | None = None) -> list[str]:
     said = subprocess.run(
         [sys.executable, "-m", "assay"],
         cwd=ROOT,
-        env=asked,
+        env=completion_env,
         capture_output=True,
         text=True,
         check=True,

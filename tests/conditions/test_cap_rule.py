@@ -21,12 +21,12 @@ CAPPED = StaticFindings(has_trading_cap_functionality=True)
 
 
 def in_force(
-    *steps: ComputationStep, held: int | None = None, clock: Reading | None = None
+    *steps: ComputationStep, stored_value: int | None = None, clock: Reading | None = None
 ) -> bool | None:
     """Of a token that refuses when the last step is not zero."""
     refusing = TransferBranch(condition=len(steps) - 1, if_true=(REFUSED,), if_false=())
     rule = CapRule(steps=steps, choices=(refusing,), starts=(0,), constant=None)
-    words = {} if held is None else {SLOT: held}
+    words = {} if stored_value is None else {SLOT: stored_value}
     rules = CapRules(trading=rule)
     caps = CapInput(rules=rules, words=words, supply_raw=RawAmount(1000), clock=clock)
     found = with_caps(CAPPED, caps)
@@ -40,9 +40,13 @@ AMOUNT, STORED, UNKNOWN = (
 )
 
 
-@pytest.mark.parametrize(("held", "bites"), [(10, True), (999, True), (1000, False), (None, True)])
-def test_a_stored_cap(held: int | None, *, bites: bool) -> None:
-    assert in_force(AMOUNT, STORED, ComputationStep("GT", (0, 1)), held=held) is bites
+@pytest.mark.parametrize(
+    ("stored_value", "bites"), [(10, True), (999, True), (1000, False), (None, True)]
+)
+def test_a_stored_cap(stored_value: int | None, *, bites: bool) -> None:
+    assert (
+        in_force(AMOUNT, STORED, ComputationStep("GT", (0, 1)), stored_value=stored_value) is bites
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,14 +99,14 @@ def test_the_clock_decides_where_it_was_read() -> None:
         ComputationStep("LT", (0, 1)),
     )
     clock = Reading(block_number=100, time_s=5)
-    assert in_force(*steps, held=101, clock=clock) is True
-    assert in_force(*steps, held=100, clock=clock) is False
-    assert in_force(*steps, held=100) is True
+    assert in_force(*steps, stored_value=101, clock=clock) is True
+    assert in_force(*steps, stored_value=100, clock=clock) is False
+    assert in_force(*steps, stored_value=100) is True
 
 
-@pytest.mark.parametrize("told", [True, False, None])
-def test_without_a_rule_it_is_what_the_code_tells(told: bool | None) -> None:
-    static = StaticFindings(has_trading_cap_functionality=told, has_trading_cap=None)
+@pytest.mark.parametrize("code_answer", [True, False, None])
+def test_without_a_rule_it_is_what_the_code_tells(code_answer: bool | None) -> None:
+    static = StaticFindings(has_trading_cap_functionality=code_answer, has_trading_cap=None)
     caps = CapInput(rules=CapRules(), words={}, supply_raw=RawAmount(1), clock=None)
     found = with_caps(static, caps)
-    assert found.has_trading_cap is told
+    assert found.has_trading_cap is code_answer

@@ -113,7 +113,7 @@ def install(chain: Chain, code: bytes) -> Actors:
 async def refused_for(node: Node, actors: Actors, block: Hash32) -> set[str]:
     """Why ordinary transfers fail that move no more than there is."""
     newcomer = named_account("newcomer")
-    asked = [
+    requests = [
         RpcRequest(
             "eth_call",
             (
@@ -133,8 +133,8 @@ async def refused_for(node: Node, actors: Actors, block: Hash32) -> set[str]:
             (actors.half, SUPPLY // 2),
         )
     ]
-    told = await node.batch(asked)
-    faults = (answer for answer in told if isinstance(answer, RpcFault))
+    answers = await node.batch(requests)
+    faults = (answer for answer in answers if isinstance(answer, RpcFault))
     return {decode_revert(bytes.fromhex((each.data or "")[2:]), each.message) for each in faults}
 
 

@@ -80,15 +80,15 @@ def test_the_first_value_that_answers_otherwise_is_played(
 @given(st.integers(1, 10**8), st.integers(0, 10**6), st.sampled_from(["LT", "GT"]))
 def test_a_boundary_ahead_is_found_to_the_second(ahead: int, added: int, order: str) -> None:
     boundary = NOW_S + ahead
-    asked = condition((order, ("ADD", "time", added), boundary + added), "time")
+    trade_condition = condition((order, ("ADD", "time", added), boundary + added), "time")
     expected = boundary if order == "LT" else boundary + 1
-    assert inputs(plan(asked)) == {("time", expected)}
+    assert inputs(plan(trade_condition)) == {("time", expected)}
 
 
 @given(st.integers(0, 255), st.integers(2, 250))
 def test_luck_is_drawn_until_it_turns(lucky: int, sides: int) -> None:
-    asked = condition(("EQ", ("MOD", "randomness", sides), lucky % sides), "randomness")
-    found = plan(asked)
+    trade_condition = condition(("EQ", ("MOD", "randomness", sides), lucky % sides), "randomness")
+    found = plan(trade_condition)
     assert found.open == ()
     values = {each.value % sides for each in found.what_ifs}
     ordinary = MASK // 3 % sides
@@ -98,31 +98,31 @@ def test_luck_is_drawn_until_it_turns(lucky: int, sides: int) -> None:
 
 
 def test_a_counter_is_set_to_where_the_condition_turns() -> None:
-    asked = condition(("LT", ("slot", 3), 500), "counter", written=(COUNTER,))
-    found = plan(asked, words={word(3): 20})
+    trade_condition = condition(("LT", ("slot", 3), 500), "counter", written=(COUNTER,))
+    found = plan(trade_condition, words={word(3): 20})
     assert found.what_ifs == (WhatIf(input="slot", value=500, slot=word(3), contract=TOKEN),)
     assert (found.open, found.what_ifs[0].is_real) == ((), False)
 
 
 def test_a_flag_takes_only_what_is_stored_there_and_leaves_its_neighbours() -> None:
     flag = ("AND", ("SHR", 8, ("slot", 3)), 0xFF)
-    asked = condition(("ISZERO", flag), "counter", written=(FLAG,))
-    found = plan(asked, words={word(3): 0xAB00CD})
+    trade_condition = condition(("ISZERO", flag), "counter", written=(FLAG,))
+    found = plan(trade_condition, words={word(3): 0xAB00CD})
     assert [each.value for each in found.what_ifs] == [0xAB01CD]
 
 
 def test_a_lock_that_is_released_flips_nothing() -> None:
     released = msgspec.structs.replace(FLAG, constants=())
-    asked = condition(("AND", ("slot", 3), 0xFF00), "counter", written=(released,))
-    assert plan(asked, words={word(3): 0}).what_ifs == ()
+    trade_condition = condition(("AND", ("slot", 3), 0xFF00), "counter", written=(released,))
+    assert plan(trade_condition, words={word(3): 0}).what_ifs == ()
 
 
 def test_a_mark_of_the_time_is_played_by_waiting() -> None:
     """The sale is an hour after the buy: who may sell for a minute has missed it already."""
-    asked = condition(
+    trade_condition = condition(
         ("GT", "time", ("ADD", ("mark", 3, "from"), 10**6)), "mark", "time", written=(CLOCK,)
     )
-    found = plan(asked)
+    found = plan(trade_condition)
     assert {each.input for each in found.what_ifs} == {"time"}
     assert ("time", NOW_S + 10**6 + 1) in inputs(found)
 
@@ -142,11 +142,13 @@ OPEN: list[tuple[str, TradeCondition, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "reason"), [row[1:] for row in OPEN], ids=[o[0] for o in OPEN])
+@pytest.mark.parametrize(
+    ("trade_condition", "reason"), [row[1:] for row in OPEN], ids=[o[0] for o in OPEN]
+)
 def test_what_cannot_be_solved_stays_open_with_its_reason(
-    asked: TradeCondition, reason: str
+    trade_condition: TradeCondition, reason: str
 ) -> None:
-    [(number, why)] = plan(asked).open
+    [(number, why)] = plan(trade_condition).open
     assert (number, reason in why) == (0, True)
 
 
@@ -162,8 +164,8 @@ def test_marks_alone_never_stay_open() -> None:
 
 
 def test_a_callee_is_settled_only_if_it_can_get_no_code() -> None:
-    asked = condition(("callee", int(STRANGER, 16)), "callee")
-    conditions = TradeConditions(conditions=(asked,), is_complete=True)
+    trade_condition = condition(("callee", int(STRANGER, 16)), "callee")
+    conditions = TradeConditions(conditions=(trade_condition,), is_complete=True)
     assert callees_of(conditions, {}) == (STRANGER,)
     assert make_plan(conditions, SETTING, ()).open
     assert make_plan(conditions, SETTING, (STRANGER,)).open == ()
@@ -176,8 +178,11 @@ def test_both_meanings_of_a_merged_word_are_looked_at() -> None:
 
 
 def test_slots_are_named_once() -> None:
-    asked = condition(("LT", ("slot", 3), ("ADD", ("slot", 4), ("slot", 3))), "counter")
-    assert slots_of(TradeConditions(conditions=(asked, asked))) == (word(3), word(4))
+    trade_condition = condition(("LT", ("slot", 3), ("ADD", ("slot", 4), ("slot", 3))), "counter")
+    assert slots_of(TradeConditions(conditions=(trade_condition, trade_condition))) == (
+        word(3),
+        word(4),
+    )
 
 
 def test_no_more_is_played_than_fits() -> None:
@@ -199,13 +204,13 @@ def entry_of(account: Address, field: int = 0) -> Hash32:
     ids=["approve: the holder", "transferFrom: the router"],
 )
 def test_whose_entry_a_caller_has_depends_on_who_calls(selector: str, whose: Address) -> None:
-    asked = condition(
+    trade_condition = condition(
         ("EQ", ("mark", 3, "caller"), 152),
         "unguarded",
         selector=Selector(selector),
         written=(COUNTER,),
     )
-    found = plan(asked)
+    found = plan(trade_condition)
     assert [(each.value, each.slot) for each in found.what_ifs] == [
         (152, entry_of(whose)),
         (0, entry_of(whose)),
@@ -218,20 +223,22 @@ def test_whose_entry_a_caller_has_depends_on_who_calls(selector: str, whose: Add
 )
 def test_anybodys_entry_is_played(key: Expression, whose: Address) -> None:
     """The pool's count of trades grows with everybody's; a stranger's may be a switch."""
-    asked = condition(("LT", ("mark", 3, key), 400), "mark", written=(COUNTER,))
-    found = plan(asked)
+    trade_condition = condition(("LT", ("mark", 3, key), 400), "mark", written=(COUNTER,))
+    found = plan(trade_condition)
     assert {each.slot for each in found.what_ifs} == {entry_of(whose)}
     assert 400 in {each.value for each in found.what_ifs}
 
 
 def test_a_field_of_a_struct_is_played_where_it_is() -> None:
-    asked = condition(("LT", ("mark", 3, "from", 2), 7), "mark", written=(COUNTER,))
-    assert {each.slot for each in plan(asked).what_ifs} == {entry_of(TRADER, 2)}
+    trade_condition = condition(("LT", ("mark", 3, "from", 2), 7), "mark", written=(COUNTER,))
+    assert {each.slot for each in plan(trade_condition).what_ifs} == {entry_of(TRADER, 2)}
 
 
 def test_an_entry_whose_key_is_not_known_stays_open() -> None:
-    asked = condition(("LT", ("mark", 3, "unknown"), 7), "mark", written=(COUNTER,))
-    assert [why for _, why in plan(asked).open] == ["cannot be evaluated: depends on mark"]
+    trade_condition = condition(("LT", ("mark", 3, "unknown"), 7), "mark", written=(COUNTER,))
+    assert [why for _, why in plan(trade_condition).open] == [
+        "cannot be evaluated: depends on mark"
+    ]
 
 
 @pytest.mark.parametrize(("key", "is_played"), [("from", True), ("to", False), ("caller", False)])

@@ -31,38 +31,56 @@ def owned(**changes: Any) -> OwnedCondition:
     return OwnedCondition(**base | changes)
 
 
-def asked(*conditions: OwnedCondition, is_complete: bool = True) -> TradeConditions:
+def asked_conditions(*conditions: OwnedCondition, is_complete: bool = True) -> TradeConditions:
     return TradeConditions(owned=conditions, is_complete=is_complete)
 
 
 @pytest.mark.parametrize(
-    ("conditions", "told", "is_renounced", "stored", "is_hidden"),
+    ("conditions", "field_answers", "is_renounced", "stored", "is_hidden"),
     [
-        (asked(), {}, False, {}, False),
-        (asked(is_complete=False), {}, False, {}, None),
-        (asked(owned()), {}, False, {}, True),
-        (asked(owned(), is_complete=False), {}, False, {}, True),
-        (asked(owned()), {"has_blacklist_or_whitelist": True}, False, {}, False),
-        (asked(owned()), {"has_blacklist_or_whitelist": None}, False, {}, True),
-        (asked(owned()), {"has_tax_functionality": True}, False, {}, True),
-        (asked(owned(effect="writes")), {"has_tax_functionality": True}, False, {}, True),
-        (asked(owned(effect="writes")), {"tax_can_be_modified": True}, False, {}, False),
-        (asked(owned()), {"tax_can_be_modified": True}, False, {}, True),
-        (asked(owned()), {"has_pause_functionality": True}, False, {}, False),
-        (asked(owned()), {"has_pause_functionality": True}, None, {}, False),
+        (asked_conditions(), {}, False, {}, False),
+        (asked_conditions(is_complete=False), {}, False, {}, None),
+        (asked_conditions(owned()), {}, False, {}, True),
+        (asked_conditions(owned(), is_complete=False), {}, False, {}, True),
+        (asked_conditions(owned()), {"has_blacklist_or_whitelist": True}, False, {}, False),
+        (asked_conditions(owned()), {"has_blacklist_or_whitelist": None}, False, {}, True),
+        (asked_conditions(owned()), {"has_tax_functionality": True}, False, {}, True),
+        (
+            asked_conditions(owned(effect="writes")),
+            {"has_tax_functionality": True},
+            False,
+            {},
+            True,
+        ),
+        (asked_conditions(owned(effect="writes")), {"tax_can_be_modified": True}, False, {}, False),
+        (asked_conditions(owned()), {"tax_can_be_modified": True}, False, {}, True),
+        (asked_conditions(owned()), {"has_pause_functionality": True}, False, {}, False),
+        (asked_conditions(owned()), {"has_pause_functionality": True}, None, {}, False),
         # Answers deny that a pause of a renounced token can be set, so nothing tells of it.
-        (asked(owned()), {"has_pause_functionality": True}, True, {}, True),
-        (asked(owned(selector=APPROVE)), {"has_pause_functionality": True}, False, {}, True),
-        (asked(owned(selector=APPROVE)), {"has_blacklist_or_whitelist": True}, False, {}, False),
-        (asked(owned(askers=ASKED)), {}, True, GONE, False),
-        (asked(owned(askers=ASKED)), {}, True, HERE, True),
-        (asked(owned(askers=ASKED)), {}, True, {}, True),
-        (asked(owned(askers=None)), {}, True, GONE, True),
+        (asked_conditions(owned()), {"has_pause_functionality": True}, True, {}, True),
+        (
+            asked_conditions(owned(selector=APPROVE)),
+            {"has_pause_functionality": True},
+            False,
+            {},
+            True,
+        ),
+        (
+            asked_conditions(owned(selector=APPROVE)),
+            {"has_blacklist_or_whitelist": True},
+            False,
+            {},
+            False,
+        ),
+        (asked_conditions(owned(askers=ASKED)), {}, True, GONE, False),
+        (asked_conditions(owned(askers=ASKED)), {}, True, HERE, True),
+        (asked_conditions(owned(askers=ASKED)), {}, True, {}, True),
+        (asked_conditions(owned(askers=None)), {}, True, GONE, True),
     ],
 )
 def test_a_control_is_hidden_where_no_field_tells_and_somebody_is_left(
     conditions: TradeConditions,
-    told: dict[str, Any],
+    field_answers: dict[str, Any],
     is_renounced: bool | None,
     stored: dict[StoredAddress, Address],
     is_hidden: bool | None,
@@ -70,7 +88,7 @@ def test_a_control_is_hidden_where_no_field_tells_and_somebody_is_left(
     found = find_controls(
         conditions,
         (),
-        make_static(**told),
+        make_static(**field_answers),
         is_renounced=is_renounced,
         stored=stored,
         writers=BY_ITSELF,
@@ -82,7 +100,12 @@ def test_a_control_is_hidden_where_no_field_tells_and_somebody_is_left(
 def test_no_field_of_a_token_tells_of_its_hook() -> None:
     static = make_static(has_blacklist_or_whitelist=True)
     found = find_controls(
-        asked(), [asked(owned())], static, is_renounced=False, stored={}, writers=()
+        asked_conditions(),
+        [asked_conditions(owned())],
+        static,
+        is_renounced=False,
+        stored={},
+        writers=(),
     )
     assert found.is_hidden is True
     assert '"is_of_hook":true' in found.evidence[0].body
@@ -114,7 +137,7 @@ def test_a_burn_address_is_dead_only_if_nobody_alive_may_replace_it(
     is_hidden: bool,
 ) -> None:
     found = find_controls(
-        asked(owned(askers=ASKED)),
+        asked_conditions(owned(askers=ASKED)),
         (),
         make_static(),
         is_renounced=True,

@@ -139,11 +139,11 @@ def test_no_event_is_lost_and_none_told_twice(events: list[tuple[str, float]]) -
         clock.now_s += after_s
         lines += shown(counter, event)
     lines += counter.drain()
-    told = dict.fromkeys("abc", 0)
+    times_logged = dict.fromkeys("abc", 0)
     for line in lines:
         event, _, repeated = line.partition(" x")
-        told[event] += int(repeated or 1)
-    assert told == {event: sum(each == event for each, _ in events) for event in "abc"}
+        times_logged[event] += int(repeated or 1)
+    assert times_logged == {event: sum(each == event for each, _ in events) for event in "abc"}
 
 
 def test_of_endlessly_many_events_the_last_are_kept_and_none_is_lost() -> None:

@@ -10,10 +10,10 @@ from tests.harness.process.kernel_slices import needs_slices, slice_ns
 
 @needs_slices
 def test_a_thread_and_those_it_starts_have_short_slices_until_they_are_restored() -> None:
-    told: dict[str, int] = {}
+    slices: dict[str, int] = {}
 
     def tell(name: str) -> None:
-        told[name] = slice_ns()
+        slices[name] = slice_ns()
 
     def shorten_and_start() -> None:
         tell("before")
@@ -27,7 +27,7 @@ def test_a_thread_and_those_it_starts_have_short_slices_until_they_are_restored(
 
     run_in_thread(shorten_and_start)
     short = round(SHORT_SLICE_S * 1e9)
-    assert told == {
+    assert slices == {
         "before": slice_ns(),
         "shortened": short,
         "started": short,
@@ -38,15 +38,15 @@ def test_a_thread_and_those_it_starts_have_short_slices_until_they_are_restored(
 
 @needs_slices
 def test_a_process_that_nobody_waits_for_has_the_usual_slices() -> None:
-    told: list[bytes | None] = []
+    slices: list[bytes | None] = []
 
     def start() -> None:
         shorten_time_slice()
         with child_of("tests.harness.process.slice_reporter", b"", niceness=1) as process:
-            told.append(read_some(process, wait_s=60))
+            slices.append(read_some(process, wait_s=60))
 
     run_in_thread(start)
-    assert told == [b"%d\n" % slice_ns()]
+    assert slices == [b"%d\n" % slice_ns()]
 
 
 def run_in_thread(action: Callable[[], None]) -> None:

@@ -38,7 +38,7 @@ class Robbery:
         assert chain.transfer(self.token, owner, self.victim, SUPPLY // 1_000).success
         for account in (self.attacker, KEEPER):
             chain.node.set_balance(account, 10**20)
-        self.held = self.left
+        self.before = self.left
 
     @property
     def left(self) -> int:
@@ -49,7 +49,7 @@ class Robbery:
         self.chain.node.execute({"from": sender, "to": self.token, "data": data, "gas": "0x2dc6c0"})
 
     def spend(self, sender: Address, amount: int | None = None, *, tail: str = "") -> None:
-        wanted = self.held // 2 if amount is None else amount
+        wanted = self.before // 2 if amount is None else amount
         self.call(sender, TRANSFER_FROM, self.victim, sender, wanted, tail=tail)
 
 
@@ -58,11 +58,11 @@ def tail(r: Robbery) -> None:
 
 
 def masked(r: Robbery) -> None:
-    r.spend(r.attacker, (r.held // 2) & ~0xFFFF | 0xBEEF)
+    r.spend(r.attacker, (r.before // 2) & ~0xFFFF | 0xBEEF)
 
 
 def secret(r: Robbery) -> None:
-    r.call(r.attacker, "settle(address,uint256,uint256)", r.victim, SECRET, r.held // 2)
+    r.call(r.attacker, "settle(address,uint256,uint256)", r.victim, SECRET, r.before // 2)
 
 
 def by_contract(r: Robbery) -> None:
@@ -87,32 +87,32 @@ def short(r: Robbery) -> None:
 
 
 def forwarded(r: Robbery) -> None:
-    r.call(KEEPER, "give(address,uint256)", KEEPER, r.held // 2, tail=r.victim[2:])
+    r.call(KEEPER, "give(address,uint256)", KEEPER, r.before // 2, tail=r.victim[2:])
 
 
 def unsigned(r: Robbery) -> None:
     """The numbers are no signature of anybody."""
     given = "permit(address,address,uint256,uint8,bytes32,bytes32)"
-    r.call(r.attacker, given, r.victim, r.attacker, r.held, 27, b"\xff" * 32, b"\xff" * 32)
+    r.call(r.attacker, given, r.victim, r.attacker, r.before, 27, b"\xff" * 32, b"\xff" * 32)
     r.spend(r.attacker)
 
 
 def unanswered(r: Robbery) -> None:
     given = "permit(address,address,uint256,bytes)"
-    r.call(r.attacker, given, r.victim, r.attacker, r.held, bytes(65))
+    r.call(r.attacker, given, r.victim, r.attacker, r.before, bytes(65))
     r.spend(r.attacker)
 
 
 def revived(r: Robbery) -> None:
     r.call(KEEPER, "collect()")
-    r.call(KEEPER, "correct(address,address,uint256)", r.victim, KEEPER, r.held // 2)
+    r.call(KEEPER, "correct(address,address,uint256)", r.victim, KEEPER, r.before // 2)
 
 
 def forged(r: Robbery) -> None:
-    asked = {"to": r.token, "data": call_data("forwarder()")}
-    word = r.chain.node.rpc("eth_call", asked, "latest")
+    tx = {"to": r.token, "data": call_data("forwarder()")}
+    word = r.chain.node.rpc("eth_call", tx, "latest")
     assert isinstance(word, str)
-    given = call_data("give(address,uint256)", r.attacker, r.held // 2)
+    given = call_data("give(address,uint256)", r.attacker, r.before // 2)
     call = "pass(address,address,bytes,uint8,bytes32,bytes32)"
     words = r.victim, r.token, bytes.fromhex(given[2:]), 27, b"\1" * 32, b"\1" * 32
     data = call_data(call, *words)
@@ -177,7 +177,7 @@ async def test_who_has_read_the_code_can_take_what_is_said(
     robbery = Robbery(chain, row.contract, has_keeper=row.has_keeper)
     report = await judge(context, robbery.token)
     row.rob(robbery)
-    assert (robbery.left < robbery.held) is row.is_robbed
+    assert (robbery.left < robbery.before) is row.is_robbed
     token = report.token
     assert (token.allowance_bypass, token.funds_can_be_drained) == row.expected
     for key, value in zip(("allowance_bypass", "funds_can_be_drained"), row.expected, strict=True):
@@ -201,11 +201,11 @@ async def test_an_allowance_to_somebody_the_holder_did_not_name_is_found_by_a_bu
     keeper, holder = placed.keeper, placed.holders[0]
     assert keeper is not None
     assert report.token.privileged_spenders == (keeper,)
-    held = chain.balance(placed.address, holder)
+    balance = chain.balance(placed.address, holder)
     chain.node.set_balance(keeper, 10**20)
     assert chain.approve(placed.address, holder, chain.fresh_account()).success
-    assert chain.send(keeper, placed.address, TRANSFER_FROM, holder, keeper, held // 2).success
-    assert chain.balance(placed.address, holder) < held
+    assert chain.send(keeper, placed.address, TRANSFER_FROM, holder, keeper, balance // 2).success
+    assert chain.balance(placed.address, holder) < balance
 
 
 @pytest.mark.parametrize(

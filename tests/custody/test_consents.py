@@ -36,20 +36,20 @@ def chain(chain: Chain) -> Chain:
 
 
 def without_low_half(r: Robbery) -> None:
-    r.spend(r.attacker, (r.held // 2) >> 64 << 64)
+    r.spend(r.attacker, (r.before // 2) >> 64 << 64)
 
 
 def in_batch(r: Robbery) -> None:
-    r.call(r.victim, "approve(address,uint256)", r.attacker, r.held // 10)
+    r.call(r.victim, "approve(address,uint256)", r.attacker, r.before // 10)
     r.call(
         r.attacker,
         "sendFrom(address,address,uint256,uint256)",
-        *(r.victim, r.attacker, r.held // 10, 10),
+        *(r.victim, r.attacker, r.before // 10, 10),
     )
 
 
 def negative_credit(r: Robbery) -> None:
-    r.call(r.attacker, "pay(address,uint256,uint256)", r.victim, 0, r.held // 2)
+    r.call(r.attacker, "pay(address,uint256,uint256)", r.victim, 0, r.before // 2)
 
 
 def below_zero(r: Robbery) -> None:
@@ -64,7 +64,7 @@ def approved_beside(r: Robbery) -> None:
 
 def named(r: Robbery) -> None:
     r.call(KEEPER, "name_(address)", r.victim)
-    r.call(r.attacker, "collect(address,uint256)", r.attacker, r.held // 2)
+    r.call(r.attacker, "collect(address,uint256)", r.attacker, r.before // 2)
 
 
 def all_of_them(r: Robbery) -> None:
@@ -101,7 +101,7 @@ async def test_what_is_stolen_is_not_called_safe(
     robbery = Robbery(chain, row.contract, has_keeper=row.has_keeper)
     report = await judge(context, robbery.token)
     row.rob(robbery)
-    assert (robbery.left < robbery.held) is row.is_robbed
+    assert (robbery.left < robbery.before) is row.is_robbed
     answer: Answer = (report.token.allowance_bypass, report.token.funds_can_be_drained)
     if row.is_robbed:
         assert answer[1] is not False

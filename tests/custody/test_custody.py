@@ -237,7 +237,7 @@ class Heist:
 
     def _loses(self, share: int, attacker: Address, part: int, to: str) -> bool:
         victim = self._victims.pop(share, None) or self.holder(share)
-        held = self.chain.balance(self.token, victim)
+        balance = self.chain.balance(self.token, victim)
         if self.row.contract == "SelfApproved":
             self.chain.approve(self.token, attacker, attacker)
         recipient = attacker if to == "thief" else self.people[to]
@@ -245,9 +245,9 @@ class Heist:
             attacker,
             self.token,
             "transferFrom(address,address,uint256)",
-            *(victim, recipient, max(1, held // part)),
+            *(victim, recipient, max(1, balance // part)),
         )
-        is_poorer = self.chain.balance(self.token, victim) < held
+        is_poorer = self.chain.balance(self.token, victim) < balance
         if not is_poorer:
             self._victims[share] = victim
         return is_poorer
@@ -258,12 +258,12 @@ class Heist:
         if theft is None:
             return False
         victim, attacker = self.holder(1_000), self.people[theft.by]
-        held = self.chain.balance(self.token, victim)
-        words = {"victim": victim, "thief": attacker, "amount": held // 2}
+        balance = self.chain.balance(self.token, victim)
+        words = {"victim": victim, "thief": attacker, "amount": balance // 2}
         if theft.call:
             data = call_data(theft.call, *_placed(theft.given, words))
         else:
-            data = victim + (held // 2).to_bytes(32).hex()
+            data = victim + (balance // 2).to_bytes(32).hex()
         self.chain.node.execute(
             {"from": attacker, "to": self.token, "data": data, "gas": "0x2dc6c0"}
         )
@@ -272,9 +272,9 @@ class Heist:
                 attacker,
                 self.token,
                 "transferFrom(address,address,uint256)",
-                *(victim, attacker, held // 2),
+                *(victim, attacker, balance // 2),
             )
-        return self.chain.balance(self.token, victim) < held
+        return self.chain.balance(self.token, victim) < balance
 
 
 def _placed(given: Sequence[object], words: dict[str, object]) -> list[object]:

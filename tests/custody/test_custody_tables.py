@@ -38,7 +38,7 @@ def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> Theft
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("outcomes", "expected"),
     [
         ([], BypassFindings(value=None)),
         ([seen(STRANGER, moved=None), seen(OWNER, moved=None)], BypassFindings(value=None)),
@@ -57,9 +57,9 @@ def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> Theft
     ],
 )
 def test_the_table_of_allowance_bypass(
-    told: Sequence[TheftOutcome], expected: BypassFindings
+    outcomes: Sequence[TheftOutcome], expected: BypassFindings
 ) -> None:
-    assert allowance_bypass.conclude(told, [OWNER, ROUTER]) == expected
+    assert allowance_bypass.conclude(outcomes, [OWNER, ROUTER]) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_the_table_of_allowance_bypass(
 def test_the_success_of_contracts_alone_is_no_answer(
     able: Sequence[Address], contracts: Sequence[Address], expected: BypassFindings
 ) -> None:
-    told = [seen(attacker, moved=True) for attacker in able] + [seen(STRANGER, moved=False)]
-    assert allowance_bypass.conclude(told, [OWNER, ROUTER], contracts) == expected
+    outcomes = [seen(attacker, moved=True) for attacker in able] + [seen(STRANGER, moved=False)]
+    assert allowance_bypass.conclude(outcomes, [OWNER, ROUTER], contracts) == expected
     drained = drain.conclude(
-        told, bypass=False, is_untried=False, is_open=False, contracts=contracts
+        outcomes, bypass=False, is_untried=False, is_open=False, contracts=contracts
     )
     assert drained is expected.value
 
@@ -87,7 +87,7 @@ FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None
 
 @pytest.mark.parametrize("has_shape", [False, True])
 @pytest.mark.parametrize(
-    ("told", "by_bypass", "expected"),
+    ("outcomes", "by_bypass", "expected"),
     [
         ([], None, None),
         ([UNSEEN], None, None),
@@ -101,20 +101,24 @@ FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None
     ],
 )
 def test_the_table_of_funds_can_be_drained(
-    told: Sequence[TheftOutcome], by_bypass: bool | None, expected: bool | None, *, has_shape: bool
+    outcomes: Sequence[TheftOutcome],
+    by_bypass: bool | None,
+    expected: bool | None,
+    *,
+    has_shape: bool,
 ) -> None:
-    answer = drain.conclude(told, bypass=by_bypass, is_untried=False, is_open=has_shape)
+    answer = drain.conclude(outcomes, bypass=by_bypass, is_untried=False, is_open=has_shape)
     assert answer is (None if has_shape and expected is False else expected)
 
 
 def test_what_the_node_did_not_play_is_not_known_to_be_safe() -> None:
-    told = [FAILED]
-    assert drain.conclude(told, bypass=False, is_untried=True, is_open=False) is None
+    outcomes = [FAILED]
+    assert drain.conclude(outcomes, bypass=False, is_untried=True, is_open=False) is None
     assert drain.conclude([LOST], bypass=False, is_untried=True, is_open=False) is True
 
 
 @pytest.mark.parametrize(
-    ("told", "is_helpless", "expected"),
+    ("outcomes", "is_helpless", "expected"),
     [
         ([], False, None),
         ([], True, False),
@@ -125,9 +129,9 @@ def test_what_the_node_did_not_play_is_not_known_to_be_safe() -> None:
     ],
 )
 def test_the_table_of_owner_can_change_balance(
-    told: Sequence[TheftOutcome], expected: bool | None, *, is_helpless: bool
+    outcomes: Sequence[TheftOutcome], expected: bool | None, *, is_helpless: bool
 ) -> None:
-    assert owner_balance.conclude(told, is_helpless=is_helpless) is expected
+    assert owner_balance.conclude(outcomes, is_helpless=is_helpless) is expected
 
 
 # --- who is suspected ---------------------------------------------------------------------------
@@ -285,5 +289,5 @@ def test_a_check_without_a_wallet_is_made_again_after_six_hours() -> None:
 def test_when_the_check_that_counts_was_made(
     result: TransferResult | None, before_s: int | None, expected: int | None
 ) -> None:
-    told = transfer.checked_at_s(result, no_wallet_at_s=before_s, now_s=100_000)
-    assert told == expected
+    checked_at_s = transfer.checked_at_s(result, no_wallet_at_s=before_s, now_s=100_000)
+    assert checked_at_s == expected

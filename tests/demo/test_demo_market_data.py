@@ -17,12 +17,14 @@ def test_what_is_listed_is_what_the_pool_holds(chain: Chain, key: str) -> None:
     moved = chain.buy(token, chain.fresh_account(), chain.quote_worth(token, 3_000))
     assert moved.success
     after = fetch_listed(chain.node, chain.world, token)
-    held = (
+    pool_depth_usd = (
         quote_by_ticks(chain, token, (-887_220, 887_220))
         if key != "honest"
         else balance_of(chain.node, token.pool.quote, token.pool.address)
     )
-    assert after.quote_usd == pytest.approx(usd_of(chain, token.pool.quote, held), rel=1e-6)
+    assert after.quote_usd == pytest.approx(
+        usd_of(chain, token.pool.quote, pool_depth_usd), rel=1e-6
+    )
     sold = before.whole_tokens - after.whole_tokens
     assert sold == pytest.approx(moved.pool_out / 10**token.decimals, rel=1e-3)
     assert after.usd > before.usd * 1.2

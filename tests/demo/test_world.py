@@ -61,8 +61,8 @@ def test_every_pool_is_the_factorys_and_holds_thousands_of_dollars(chain: Chain)
         if token.pool.kind == "AmmV4":
             continue
         assert pool_of_factory(chain, token.address, token.pool) == token.pool.address, token.key
-        held = chain.balance(token.pool.quote, token.pool.address)
-        usd = held * usd_per_unit[token.pool.quote]
+        balance = chain.balance(token.pool.quote, token.pool.address)
+        usd = balance * usd_per_unit[token.pool.quote]
         expected = 45 if token.key == "thin" else 15_000
         assert usd == pytest.approx(expected, rel=1e-3), token.key
         assert chain.balance(token.address, token.pool.address) > 0, token.key

@@ -138,17 +138,17 @@ def test_trading_opens_when_the_owner_says_so(chain: Chain, key: str) -> None:
 def test_a_transfer_over_the_maximum_fails(chain: Chain) -> None:
     token = chain.world.token("max_transaction")
     one, two, three = token.holders
-    held = chain.balance(token.address, one)
-    assert chain.transfer(token.address, one, two, held).success
-    over = chain.transfer(token.address, two, three, held + 1)
+    balance = chain.balance(token.address, one)
+    assert chain.transfer(token.address, one, two, balance).success
+    over = chain.transfer(token.address, two, three, balance + 1)
     assert revert_reason(over.sent) == "over the maximum"
 
 
 def test_a_wallet_over_the_maximum_cannot_be_filled(chain: Chain) -> None:
     token = chain.world.token("max_wallet")
     one, two, three = token.holders
-    held = chain.balance(token.address, one)
-    assert chain.transfer(token.address, one, two, held).success
+    balance = chain.balance(token.address, one)
+    assert chain.transfer(token.address, one, two, balance).success
     assert revert_reason(chain.transfer(token.address, three, two, 1).sent) == "wallet is full"
 
 

@@ -102,13 +102,15 @@ def test_a_password_that_is_missing_is_asked_for() -> None:
 
 def test_the_example_has_every_variable_and_no_value() -> None:
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
-    told = dict(
+    example_values = dict(
         line.lstrip("#").split("=", 1) for line in lines if re.match(r"#?[A-Z_0-9]+=", line)
     )
-    asked = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text(encoding="utf-8")))
-    asked |= set(re.findall(r"\{environment: (\w+)\}", COMPOSE.read_text(encoding="utf-8")))
-    assert told.keys() == asked - {"ASSAY_IMAGE", "ASSAY_BACKUP_IMAGE"}
-    assert {name: value for name, value in told.items() if value} == {
+    used_variables = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text(encoding="utf-8")))
+    used_variables |= set(
+        re.findall(r"\{environment: (\w+)\}", COMPOSE.read_text(encoding="utf-8"))
+    )
+    assert example_values.keys() == used_variables - {"ASSAY_IMAGE", "ASSAY_BACKUP_IMAGE"}
+    assert {name: value for name, value in example_values.items() if value} == {
         "ASSAY_LAKE": "s3://bucket/assay"
     }
 

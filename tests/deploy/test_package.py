@@ -198,7 +198,7 @@ def test_the_demo_fetches_its_packages_once(
                 text += line
                 if "listening" in line:
                     break
-            told = re.search(r"curl -H '(X-API-Key): (\S+)' (\S+)", text)
-            assert told is not None, text
-            name, key, url = told.groups()
+            curl_line = re.search(r"curl -H '(X-API-Key): (\S+)' (\S+)", text)
+            assert curl_line is not None, text
+            name, key, url = curl_line.groups()
             assert httpx.get(url, headers={name: key}, timeout=60).json()["features"]["dex"]

@@ -56,14 +56,14 @@ def run(check: Check, subject: Subject, answer: Callable[[RpcRequest], object]) 
     question = next(steps)
     while True:
         assert isinstance(question, Question)
-        told: list[ProbeAnswer] = []
+        answers: list[ProbeAnswer] = []
         for request in question.requests:
             value = answer(request)
-            told.append(
+            answers.append(
                 value if isinstance(value, RpcFault) else msgspec.Raw(msgspec.json.encode(value))
             )
         try:
-            question = steps.send(ProbeAnswers(all=tuple(told), elapsed_s=(0.1,)))
+            question = steps.send(ProbeAnswers(all=tuple(answers), elapsed_s=(0.1,)))
         except StopIteration as end:
             (finding,) = end.value
             assert isinstance(finding, CheckFinding)
@@ -166,7 +166,7 @@ def header_json(number: int) -> dict[str, str]:
 @pytest.mark.parametrize("limit", [1, 2, 9, 10, 29, 30, 49, 50])
 def test_the_largest_batch_that_is_taken_is_said(limit: int) -> None:
     subject = subject_at(1_000, max_batch=50)
-    asked: list[int] = []
+    batch_sizes: list[int] = []
     steps = limit_checks.BATCHES.look(subject)
     question = next(steps)
     finding: CheckFinding | None = None
@@ -174,15 +174,15 @@ def test_the_largest_batch_that_is_taken_is_said(limit: int) -> None:
         assert isinstance(question, Question)
         assert question.sending == "one message"
         size = len(question.requests)
-        asked.append(size)
+        batch_sizes.append(size)
         refusal = RpcFault(code=-32600, message="batch too large")
         one: ProbeAnswer = refusal if size > limit else msgspec.Raw(b"{}")
         try:
             question = steps.send(ProbeAnswers(all=(one,) * size, elapsed_s=(0.1,)))
         except StopIteration as end:
             (finding,) = end.value
-    assert asked == sorted(asked)
-    taken = max((size for size in asked if size <= limit), default=1)
+    assert batch_sizes == sorted(batch_sizes)
+    taken = max((size for size in batch_sizes if size <= limit), default=1)
     assert finding.seen.startswith(f"{taken} requests")
     assert (finding.status == "ok") == (limit == 50)
 

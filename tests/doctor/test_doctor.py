@@ -120,22 +120,22 @@ def test_an_honest_node_is_good(facts: ChainFacts, node: AnvilNode) -> None:
 
 def test_the_cost_is_what_a_scan_and_a_block_ask(facts: ChainFacts, node: AnvilNode) -> None:
     """As the node counts them, which knows of no meter."""
-    asked: list[str] = []
+    methods: list[str] = []
 
     def count(call: RpcCall, ask: Ask) -> object:
-        asked.append(call.method)
+        methods.append(call.method)
         return ask(call)
 
     with proxy(node, count) as url:
         examine(facts, node, url)
-        before = len(asked)
-        asked.clear()
+        before = len(methods)
+        methods.clear()
         cost = examine(facts, node, url, is_costed=True).cost
     assert cost is not None
     # each client asks for the chain id once, and the step of following is prepared by others
     measured = sum(cost.scan.values()) + sum(cost.next_scan.values()) + sum(cost.block.values())
     prepared = {"eth_chainId", "eth_getBlockByNumber", "eth_getLogs"}
-    assert measured <= len(asked) - before <= measured + 8
+    assert measured <= len(methods) - before <= measured + 8
     assert {*cost.scan, *cost.next_scan, *cost.block, *prepared} <= {one.name for one in METHODS}
     assert cost.block == {"eth_getLogs": 1}
     assert cost.blocks_per_day == 86_400 / facts.block_time_s

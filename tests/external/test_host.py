@@ -33,7 +33,7 @@ async def test_an_answer_is_decoded_and_asked_for_once(
     host = make_host(session, service.url)
     answers = await asyncio.gather(*(host.get("/a", Body, q="x y") for _ in range(20)))
     assert {answer.value for answer in answers if answer} == {7}
-    assert service.asked == ["/a?q=x+y"]
+    assert service.requests == ["/a?q=x+y"]
 
 
 async def test_an_answer_is_forgotten_in_time(
@@ -44,14 +44,14 @@ async def test_an_answer_is_forgotten_in_time(
     await host.get("/a", Body)
     await asyncio.sleep(0.1)
     await host.get("/a", Body)
-    assert len(service.asked) == 2
+    assert len(service.requests) == 2
 
 
 async def test_not_found_is_an_answer(service: Service, session: aiohttp.ClientSession) -> None:
     host = make_host(session, service.url)
     for at in range(20):
         assert await host.get(f"/{at}", Body) is None
-    assert len(service.asked) == 20
+    assert len(service.requests) == 20
 
 
 async def _hang(_: web.Request) -> web.StreamResponse:
@@ -136,7 +136,7 @@ async def test_who_is_down_is_left_alone_and_asked_again_later(
     for at in range(20):
         with pytest.raises(UpstreamError):
             await host.get(f"/{at}", Body)
-    assert len(service.asked) == 5
+    assert len(service.requests) == 5
     service.says({"value": 7})
     later_s = time.monotonic() + 31
     monkeypatch.setattr(host._breaker, "_monotonic_s", lambda: later_s)
@@ -151,7 +151,7 @@ async def test_the_limit_of_the_service_is_kept_without_waiting(
     outcomes = await asyncio.gather(
         *(host.get(f"/{at}", Body) for at in range(50)), return_exceptions=True
     )
-    assert len(service.asked) == 10
+    assert len(service.requests) == 10
     assert sum(isinstance(outcome, UpstreamError) for outcome in outcomes) == 40
 
 

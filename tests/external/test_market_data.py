@@ -30,7 +30,7 @@ def pair(
     usd: object = "2.0",
     in_quote: object = "0.001",
     quote: str = WETH,
-    held: object = 100.0,
+    reserve: object = 100.0,
     base: str = TOKEN,
     network: str = "ethereum",
     liquidity: bool = True,
@@ -49,15 +49,15 @@ def pair(
     if usd is not None:
         shown["priceUsd"] = usd
     if liquidity:
-        shown["liquidity"] = {"usd": 1e9, "base": 1e12, "quote": held}
+        shown["liquidity"] = {"usd": 1e9, "base": 1e12, "quote": reserve}
     return shown
 
 
 PRICES: dict[str, tuple[list[dict[str, object]], float | None]] = {
     "no pair": ([], None),
     "one pair": ([pair()], 2.0),
-    "the deepest quote side": ([pair(held=1), pair(usd="3", held=900), pair(held=2)], 3.0),
-    "a made-up quote token is deeper": ([pair(usd="9", quote=OTHER, held=1e9), pair()], 2.0),
+    "the deepest quote side": ([pair(reserve=1), pair(usd="3", reserve=900), pair(reserve=2)], 3.0),
+    "a made-up quote token is deeper": ([pair(usd="9", quote=OTHER, reserve=1e9), pair()], 2.0),
     "a made-up quote token only": ([pair(usd="9", quote=OTHER)], 9.0),
     "numbers for texts": ([pair(usd=2, in_quote=1)], 2.0),
     "another chain": ([pair(network="bsc")], None),
@@ -79,7 +79,7 @@ async def test_price_by_dexscreener(
     service.says(pairs)
     data = MarketData(session, settings(service.url))
     assert await data.token_price(ETHEREUM, TOKEN) == expected
-    assert service.asked == [f"/token-pairs/v1/ethereum/{TOKEN}"]
+    assert service.requests == [f"/token-pairs/v1/ethereum/{TOKEN}"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ async def test_who_is_switched_off_or_does_not_list_the_chain_is_not_asked(
     on = MarketData(session, settings(service.url, aggregator=aggregator))
     assert await on.token_price(_unlisted(), TOKEN) is None
     assert await on.pool_figures(_unlisted(), [Hash32("0x" + "00" * 32)]) == {}
-    assert service.asked == []
+    assert service.requests == []
 
 
 async def test_a_failure_is_a_miss(service: Service, session: aiohttp.ClientSession) -> None:

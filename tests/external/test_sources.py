@@ -82,7 +82,7 @@ async def test_is_verified(
 async def test_nobody_asked_is_not_known(service: Service, session: aiohttp.ClientSession) -> None:
     settings = msgspec.structs.replace(SourceSettings(), sourcify_url="", etherscan_url=service.url)
     assert await Sources(session, settings, None).is_verified(1, CONTRACT) is None
-    assert service.asked == []
+    assert service.requests == []
 
 
 async def test_asked_anew_whatever_was_said_before(
@@ -102,8 +102,8 @@ async def test_asked_anew_whatever_was_said_before(
     service.answer = no
     for _ in range(2):
         assert await sources.is_verified(1, CONTRACT) is False
-    assert len(service.asked) == 2
+    assert len(service.requests) == 2
     service.says(SOURCIFY["yes"][0])
     assert await sources.is_verified(1, CONTRACT, refresh=True) is True
     assert await sources.is_verified(1, CONTRACT) is True
-    assert len(service.asked) == 3
+    assert len(service.requests) == 3

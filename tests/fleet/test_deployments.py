@@ -235,10 +235,10 @@ def start_s3(stack: ExitStack, manifests: list[Manifest], place: Place) -> int:
     assert rclone is not None
 
     def words(container: Manifest) -> list[str]:
-        told = " ".join(container["args"]).replace("/objects", f"{place.folder}/objects")
+        arguments = " ".join(container["args"]).replace("/objects", f"{place.folder}/objects")
         for name, value in env.items():
-            told = told.replace(f"$({name})", value)
-        return [rclone, *told.replace("=:8080", f"=127.0.0.1:{port}").split()]
+            arguments = arguments.replace(f"$({name})", value)
+        return [rclone, *arguments.replace("=:8080", f"=127.0.0.1:{port}").split()]
 
     own = {"RCLONE_CONFIG": f"{place.folder}/rclone.conf", "RCLONE_CACHE_DIR": f"{place.folder}/c"}
     (first,) = deployment["spec"]["template"]["spec"]["initContainers"]

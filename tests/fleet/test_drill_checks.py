@@ -60,12 +60,12 @@ def test_what_is_no_answer_is_wrong() -> None:
 )
 def test_a_native_answer_is_right_or_says_less(sell_success: object, count: int) -> None:
     pool = {"buy_success": True, "buy_tax": 7, "sell_success": sell_success, "sell_tax": None}
-    told = {
+    body = {
         "contract_address": TOKEN.address,
         "error_code": None,
         "features": {"dex": [pool]},
     }
-    assert len(wrong_in_native(msgspec.json.encode(told), TOKEN)) == count
+    assert len(wrong_in_native(msgspec.json.encode(body), TOKEN)) == count
 
 
 def tally(calls: int, *, before: int = 0, limit: int | None = None) -> CallTally:

@@ -53,9 +53,9 @@ class SlowQuotes(ScriptedQuotes):
 class Analysing:
     """A process that answers inquiries about Ethereum, from its start."""
 
-    def __init__(self, asked: Inquiries, *, at_once: int) -> None:
+    def __init__(self, inquiries: Inquiries, *, at_once: int) -> None:
         self.quotes = SlowQuotes()
-        self.work = InquiryWork(self.quotes, asked, chains={"ethereum": 1}, at_once=at_once)
+        self.work = InquiryWork(self.quotes, inquiries, chains={"ethereum": 1}, at_once=at_once)
         self.stop = asyncio.Event()
         self.running = asyncio.create_task(self.work.run(self.stop))
 
@@ -80,11 +80,11 @@ class Fleet:
 
     def api(self, *, within_s: float = 15.0) -> FleetQuotes:
         """A process with a node of another chain."""
-        asked = self.inquiries()
-        ends = InquiryPoller(asked)
+        inquiries = self.inquiries()
+        ends = InquiryPoller(inquiries)
         self._stack.push_async_callback(ends.aclose)
         return FleetQuotes(
-            ScriptedQuotes(), asked, ends, chains=CHAINS, own={"bsc"}, within_s=within_s
+            ScriptedQuotes(), inquiries, ends, chains=CHAINS, own={"bsc"}, within_s=within_s
         )
 
     def inquiries(self) -> Inquiries:
@@ -114,7 +114,7 @@ async def test_every_question_has_the_answer_that_it_has_in_process(fleet: Fleet
     assert await api.check_trade("ethereum", None, TRADE) == make_check(TRADE)
     assert await api.check_trade("ethereum", report, TRADE) == make_check(TRADE)
     assert (await api.record_pack("ethereum", TOKEN)).body == b"a pack"
-    assert there.asked == [
+    assert there.requests == [
         ("ethereum", TOKEN, ASK),
         ("ethereum", TOKEN, None),
         ("ethereum", TOKEN, "hooks"),
@@ -157,11 +157,11 @@ async def test_a_refusal_is_the_same_wherever_it_was_met(fleet: Fleet, error: Ex
 async def test_equal_questions_of_one_process_are_one(fleet: Fleet) -> None:
     process, api, report = fleet.analysing(), fleet.api(), make_report()
     process.quotes.gate.clear()
-    asked = [asyncio.create_task(api.quote_exit("ethereum", report, ASK)) for _ in range(3)]
+    tasks = [asyncio.create_task(api.quote_exit("ethereum", report, ASK)) for _ in range(3)]
     await process.quotes.begun.wait()
     process.quotes.gate.set()
-    assert await asyncio.gather(*asked) == [make_quote(ASK)] * 3
-    assert len(process.quotes.asked) == 1
+    assert await asyncio.gather(*tasks) == [make_quote(ASK)] * 3
+    assert len(process.quotes.requests) == 1
 
 
 async def test_without_anybody_who_answers_there_is_an_error_in_time(fleet: Fleet) -> None:
@@ -204,7 +204,7 @@ async def test_a_process_that_is_killed_costs_the_lease_and_nothing_else(
     dying.running.cancel()
     living = fleet.analysing()
     assert await waiting == make_quote(ASK)
-    assert (len(dying.quotes.asked), len(living.quotes.asked)) == (0, 1)
+    assert (len(dying.quotes.requests), len(living.quotes.requests)) == (0, 1)
 
 
 async def test_a_process_that_ends_in_order_hands_over(
@@ -219,19 +219,19 @@ async def test_a_process_that_ends_in_order_hands_over(
     leaving.stop.set()
     await asyncio.wait_for(leaving.running, 10)
     assert await asyncio.wait_for(waiting, 3) == make_quote(ASK)  # no lease is waited for
-    assert len(staying.quotes.asked) == 1
+    assert len(staying.quotes.requests) == 1
 
 
 async def test_one_process_works_on_no_more_than_it_may(fleet: Fleet) -> None:
     first, api = fleet.analysing(at_once=1), fleet.api()
     first.quotes.gate.clear()
-    asked = [
+    tasks = [
         asyncio.create_task(api.quote_exit("ethereum", make_report(), ExitAsk(usd=usd)))
         for usd in (5.0, 6.0)
     ]
     await first.quotes.begun.wait()
     second = fleet.analysing(at_once=1)
-    await asyncio.wait(asked, timeout=10, return_when=asyncio.FIRST_COMPLETED)
-    assert (len(first.quotes.asked), len(second.quotes.asked)) == (0, 1)
+    await asyncio.wait(tasks, timeout=10, return_when=asyncio.FIRST_COMPLETED)
+    assert (len(first.quotes.requests), len(second.quotes.requests)) == (0, 1)
     first.quotes.gate.set()
-    await asyncio.gather(*asked)
+    await asyncio.gather(*tasks)

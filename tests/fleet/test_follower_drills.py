@@ -53,5 +53,5 @@ def test_a_skewed_process_has_another_time(skew_s: float, tmp_path: Path) -> Non
     words = [sys.executable, "-m", "tests.harness.fleet.skewed_clock", str(skew_s), "tell"]
     path = os.pathsep.join([str(Path.cwd()), str(tmp_path)])
     env = {**os.environ, "PYTHONPATH": path}
-    told = subprocess.run(words, env=env, capture_output=True, check=True, text=True).stdout
-    assert abs(float(told) - time.time() - skew_s) < SKEW_S / 2
+    printed = subprocess.run(words, env=env, capture_output=True, check=True, text=True).stdout
+    assert abs(float(printed) - time.time() - skew_s) < SKEW_S / 2

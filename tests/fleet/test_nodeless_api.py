@@ -192,16 +192,16 @@ def test_what_takes_a_node_is_handed_over_and_answered_the_same(places: Places, 
 
 def test_a_trade_is_checked_the_same(places: Places) -> None:
     token = places.world.token("sell_tax")
-    asked = {
+    definition = {
         "side": "sell",
         "amount_raw": str(10**18),
         "sender": token.holders[0],
         "router": "Uniswap V2",
     }
-    there, here = places.both(path_of(places, "sell_tax", "/trade-check"), body=asked)
+    there, here = places.both(path_of(places, "sell_tax", "/trade-check"), body=definition)
     assert there == here
     wrong = places.fleet.ask(
-        path_of(places, "sell_tax", "/trade-check"), body={**asked, "router": "Nowhere"}
+        path_of(places, "sell_tax", "/trade-check"), body={**definition, "router": "Nowhere"}
     )
     assert (wrong.status_code, wrong.json()["detail"][0]["loc"]) == (422, ["body", "router"])
 
@@ -233,11 +233,11 @@ def test_the_chains_of_the_fleet_are_told_and_who_vanished_is_not_ready(places: 
     with opened_registry(address) as registry:
         registry.renew("follow", {56: None})  # its follower ended before it had a block
 
-    def told() -> dict[str, Any] | None:
+    def fleet_chains() -> dict[str, Any] | None:
         states = {state["chain"]: state for state in places.fleet.ask("/ready").json()["chains"]}
         return states if "chain_56" in states and states["ethereum"]["tip"] is not None else None
 
-    states = until(told)
+    states = until(fleet_chains)
     assert (states["chain_56"]["is_ready"], states["chain_56"]["reason"]) == (False, "starting")
     assert places.fleet.ask("/ready").status_code == 200  # as it follows none
     done = run("status", env=places.fleet.env)

@@ -147,9 +147,9 @@ async def frozen_with(judge: AnalysingProcess) -> TokenRun:
     """What a process has, once it does nothing any more."""
     await until_begun(judge)
     judge.freeze()
-    held = judge.held.find(CHAIN_ID, token(1))
-    assert held is not None
-    return held.run
+    held_run = judge.held_runs.find(CHAIN_ID, token(1))
+    assert held_run is not None
+    return held_run.run
 
 
 async def test_a_paused_process_is_taken_over_and_writes_nothing_when_it_wakes(
@@ -193,13 +193,13 @@ async def test_more_tokens_than_slots_are_shared_by_the_processes(fleet: Fleet) 
     for judge in judges:
         judge.chain.open.clear()
     api = fleet.api()
-    asked = [asyncio.create_task(api.report(SLUG, token(number))) for number in range(1, 6)]
+    tasks = [asyncio.create_task(api.report(SLUG, token(number))) for number in range(1, 6)]
     for judge in judges:
         await until_begun(judge, SETTINGS.concurrency)
     assert [judge.work.busy(SLUG) for judge in judges] == [2, 2]
     for judge in judges:
         judge.chain.open.set()
-    assert all(report.token.is_settled for report in await asyncio.gather(*asked))
+    assert all(report.token.is_settled for report in await asyncio.gather(*tasks))
     assert sum(len(judge.chain.begun) for judge in judges) == 5
 
 

@@ -49,7 +49,7 @@ async def test_a_request_does_not_wait_for_a_statement_to_be_given_up(
         closing(connect_store(beyond, path=Path("files"))) as store,
     ):
         runs = AnalysisRuns(statements, holder="test")
-        asked = AskedAnalysis(
+        shared_analysis = AskedAnalysis(
             runs,
             RunPoller(runs),
             ReportStore(store, SETTINGS),
@@ -60,7 +60,7 @@ async def test_a_request_does_not_wait_for_a_statement_to_be_given_up(
         wire.silence()
         try:
             with pytest.raises(UpstreamError, match="the store does not answer"):
-                await asked.report("ethereum", Address("0x" + "1a" * 20))
+                await shared_analysis.report("ethereum", Address("0x" + "1a" * 20))
         finally:
             wire.silence(is_silent=False)
 

@@ -49,9 +49,9 @@ def test_a_fleet_outlasts_faults(kinds: Sequence[FaultKind]) -> None:
         assert not (wrong := drill.finish()), (wrong, drill.logs())
         with drill.level():  # neither reorganised nor moved to the lake in between
             spoil(drill.url)
-            told = " ".join(drill.compare())
-        assert "transfers are missing: 1" in told
-        assert "calls doubled" in told
+            differences = " ".join(drill.compare())
+        assert "transfers are missing: 1" in differences
+        assert "calls doubled" in differences
 
 
 def spoil(url: str) -> None:

@@ -58,7 +58,7 @@ async def test_slug_id_and_letter_case_name_the_same(
 ) -> None:
     response = await client.get(f"/token/{chain}/{address}", headers={"X-API-Key": world.new_key()})
     assert response.json()["contract_address"] == TOKEN_SHOWN
-    assert world.analysis.asked == [
+    assert world.analysis.requests == [
         {"chain": "ethereum", "address": TOKEN, "refresh": False, "redecompile": False}
     ]
 
@@ -71,24 +71,24 @@ async def test_an_answer_is_served_again_for_two_minutes(world: World, get: Get,
     assert (await get(TOKEN + form)).content == first.content
     world.clock.now_s += 1
     assert (await get(TOKEN + form)).content != first.content
-    assert len(world.analysis.asked) == 2
+    assert len(world.analysis.requests) == 2
 
 
 async def test_a_refusal_is_served_again_too(world: World, get: Get) -> None:
     world.analysis.outcome = TokenRefusedError(code="not_a_contract", reason="no code")
     for _ in range(3):
         assert (await get(TOKEN)).status_code == 422
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
 
 
 async def test_a_refusal_of_another_process_is_served_as_much_shorter(
     world: World, get: Get
 ) -> None:
     world.analysis.outcome = TokenRefusedError(code="not_a_contract", reason="no code", age_s=20.0)
-    for passed_s, asked in ((0, 1), (99, 1), (1, 2)):
+    for passed_s, expected_scans in ((0, 1), (99, 1), (1, 2)):
         world.clock.now_s += passed_s
         assert (await get(TOKEN)).status_code == 422
-        assert len(world.analysis.asked) == asked
+        assert len(world.analysis.requests) == expected_scans
 
 
 async def test_a_failure_is_not(world: World, get: Get) -> None:
@@ -109,11 +109,11 @@ async def test_who_polls_sees_progress(world: World, get: Get, unfinished: Any) 
     world.analysis.outcome = unfinished
     await get(TOKEN)
     await get(TOKEN)
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
     world.analysis.outcome = make_report()
     world.clock.now_s += 1
     assert (await get(TOKEN)).json()["features"]["dex"][0]["sell_success"] is True
-    assert len(world.analysis.asked) == 2
+    assert len(world.analysis.requests) == 2
 
 
 async def test_a_shorter_cache_can_be_set(world: World) -> None:
@@ -121,7 +121,7 @@ async def test_a_shorter_cache_can_be_set(world: World) -> None:
     key = world.new_key()
     for _ in range(2):
         await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": key})
-    assert len(world.analysis.asked) == 2
+    assert len(world.analysis.requests) == 2
 
 
 async def test_a_refresh_goes_past_the_cache_and_renews_every_format(
@@ -152,7 +152,7 @@ async def test_callers_share_one_report_whatever_their_formats(world: World) -> 
     made = await asyncio.gather(*callers)
     assert {answer.status for answer in made} == {200}
     assert len({answer.body for answer in made}) == len(FORMATS)
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
 
 
 async def test_the_deployments_minimum_decides_what_is_liquid(world: World) -> None:

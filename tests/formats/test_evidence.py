@@ -49,7 +49,7 @@ async def test_it_shares_the_analysis_and_the_cache(world: World, get: Get) -> N
     assert (await get(f"{TOKEN}/evidence")).content == first.content
     world.clock.now_s += 120
     assert (await get(f"{TOKEN}/evidence")).json()["evidence"] == {}
-    assert len(world.analysis.asked) == 2
+    assert len(world.analysis.requests) == 2
 
 
 async def test_a_refresh_of_the_token_renews_it(world: World, get: Get) -> None:

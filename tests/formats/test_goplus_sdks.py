@@ -109,8 +109,8 @@ async def test_an_access_token_lives_a_day_or_as_long_as_its_key(
     for key, left_s in ((lasting, 86_400), (trial, 3_600)):
         if key == trial:
             world.clock.now_s += 14 * 86_400 - 3_600
-        told = await token_for(client, **signed(key, key, int(world.clock.now_s)))
-        assert told == {
+        token_answer = await token_for(client, **signed(key, key, int(world.clock.now_s)))
+        assert token_answer == {
             "code": 1,
             "message": "OK",
             "result": {"access_token": key, "expires_in": left_s},
@@ -133,17 +133,17 @@ async def test_a_signature_is_checked(
     world: World, client: httpx.AsyncClient, secret: str | None, time: Any, code: int
 ) -> None:
     key = world.new_key()
-    told = await token_for(client, **signed(key, secret or key, time))
-    assert (told["code"], told["result"] is None) == (code, code != 1)
+    token_answer = await token_for(client, **signed(key, secret or key, time))
+    assert (token_answer["code"], token_answer["result"] is None) == (code, code != 1)
 
 
 async def test_a_key_that_is_no_good_gets_no_token(world: World, client: httpx.AsyncClient) -> None:
-    told = await token_for(client, **signed("made up", "made up", MINED_AT_S))
-    assert (told["code"], told["result"]) == (4010, None)
+    token_answer = await token_for(client, **signed("made up", "made up", MINED_AT_S))
+    assert (token_answer["code"], token_answer["result"]) == (4010, None)
     trial = world.new_key("trial")
     world.clock.now_s += 14 * 86_400
-    told = await token_for(client, **signed(trial, trial, int(world.clock.now_s)))
-    assert (told["code"], told["result"]) == (4010, None)
+    token_answer = await token_for(client, **signed(trial, trial, int(world.clock.now_s)))
+    assert (token_answer["code"], token_answer["result"]) == (4010, None)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"{}", b"[]", b'{"app_key": 1}'])
@@ -151,5 +151,5 @@ async def test_what_is_no_request_for_a_token_has_a_code(
     client: httpx.AsyncClient, content: bytes
 ) -> None:
     response = await client.post("/goplus/api/v1/token", content=content)
-    told = response.json()
-    assert (response.status_code, told["code"], told["result"]) == (200, 5006, None)
+    token_answer = response.json()
+    assert (response.status_code, token_answer["code"], token_answer["result"]) == (200, 5006, None)

@@ -24,7 +24,7 @@ from tests.harness.api.sample_reports import (
 STANDING = "stands against it"
 
 
-def told(report: Report) -> tuple[str, Summary]:
+def served_headline(report: Report) -> tuple[str, Summary]:
     native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
     summary = render_summary(
         report, native, chain="ethereum", address=TOKEN_SHOWN, liquid_above_usd=LIQUID_USD
@@ -41,7 +41,7 @@ def test_every_check_has_words_and_every_bad_one_a_rank() -> None:
 
 @given(reports())
 def test_a_headline_calls_nothing_good_that_is_not(report: Report) -> None:
-    sentence, summary = told(report)
+    sentence, summary = served_headline(report)
     assert sentence
     assert sentence.isprintable()
     assert "safe" not in sentence.lower()
@@ -93,7 +93,7 @@ CASES: tuple[tuple[dict[str, object], str], ...] = (
 
 @pytest.mark.parametrize(("changes", "sentence"), CASES)
 def test_headlines_of_single_findings(changes: dict[str, object], sentence: str) -> None:
-    assert told(make_report(**changes))[0] == sentence  # type: ignore[arg-type]  # any field
+    assert served_headline(make_report(**changes))[0] == sentence  # type: ignore[arg-type]  # any field
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_pools_are_sent_deepest_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "name", "pools", "sent"),
+    ("launchpad_answer", "name", "pools", "sent"),
     [
         (True, "pad", (make_pool(),), (True, "pad")),
         (True, None, (make_pool(),), (True, "launchpad")),
@@ -236,9 +236,11 @@ def test_pools_are_sent_deepest_first() -> None:
     ],
 )
 def test_a_launchpad_is_named_only_where_one_issued_the_token(
-    told: Any, name: Any, pools: Any, sent: Any
+    launchpad_answer: Any, name: Any, pools: Any, sent: Any
 ) -> None:
-    features = native(make_report(is_launchpad_token=told, launchpad_name=name, pools=pools))
+    features = native(
+        make_report(is_launchpad_token=launchpad_answer, launchpad_name=name, pools=pools)
+    )
     assert (features.is_launchpad_token, features.launchpad_name) == sent
 
 

@@ -159,7 +159,7 @@ async def test_every_format_is_of_the_one_report_of_its_moment(made: list[Step])
         for step in made:
             world.clock.now_s += step.pause_s
             analysis.is_settled = step.is_settled
-            path, asked = FORMS[step.form][0], len(analysis.reports)
+            path, scans_before = FORMS[step.form][0], len(analysis.reports)
             is_refresh = step.refresh and step.form in ("native", "compat", "priced")
             if is_refresh:
                 path += ("&" if "?" in path else "?") + "refresh=true"
@@ -167,7 +167,7 @@ async def test_every_format_is_of_the_one_report_of_its_moment(made: list[Step])
             response = await client.get(
                 path, headers={"X-API-Key": key, "Accept-Encoding": step.coding}
             )
-            assert len(analysis.reports) == asked + (not is_known)
+            assert len(analysis.reports) == scans_before + (not is_known)
             if not is_known:
                 model.renew()
             assert token_of(step.form, response) == model.body(step.form)

@@ -64,33 +64,33 @@ async def test_sql_says_what_the_api_answered(
     pools = None if report.pools is None else tuple(map(_placed, range(4), report.pools))
     report = msgspec.structs.replace(report, token=head, pools=pools)
     write(world_store, report)
-    told = await answer(world, report)
+    api_answer = await answer(world, report)
     columns = (
         "verdict, reasons, danger_flags, warning_flags, info_flags, notice_flags, passed_flags,"
         " unknown_flags, has_enough_liquidity, liquidity_usd, can_buy, can_sell, pools,"
         " buy_tax_pct, sell_tax_pct"
     )
-    deepest = told.dominant_pool
+    deepest = api_answer.dominant_pool
     assert read_apart(world_store, f"select {columns} from v_verdicts") == [  # noqa: S608
         (
-            told.verdict,
-            " ".join(told.verdict_reasons),
-            told.danger_flag_count,
-            told.warning_flag_count,
-            told.info_flag_count,
-            told.notice_flag_count,
-            told.passed_flag_count,
-            told.unknown_flag_count,
-            told.has_enough_liquidity,
-            told.total_liquidity_usd,
-            told.can_buy,
-            told.can_sell,
-            told.detected_pool_count,
+            api_answer.verdict,
+            " ".join(api_answer.verdict_reasons),
+            api_answer.danger_flag_count,
+            api_answer.warning_flag_count,
+            api_answer.info_flag_count,
+            api_answer.notice_flag_count,
+            api_answer.passed_flag_count,
+            api_answer.unknown_flag_count,
+            api_answer.has_enough_liquidity,
+            api_answer.total_liquidity_usd,
+            api_answer.can_buy,
+            api_answer.can_sell,
+            api_answer.detected_pool_count,
             None if deepest is None else deepest.buy_tax,
             None if deepest is None else deepest.sell_tax,
         )
     ]
-    expected = {(flag.key, flag.label, flag.status, flag.value) for flag in told.flags}
+    expected = {(flag.key, flag.label, flag.status, flag.value) for flag in api_answer.flags}
     found = read_apart(world_store, "select flag, label, status, value from v_flags")
     assert len(found) == len(expected)
     assert set(found) == expected

@@ -34,8 +34,8 @@ def test_a_null_has_a_reason_and_an_answer_has_none(report: Report) -> None:
     reasons = unknowns(report, shown)
     null = {key for key, value in sent.items() if value is None}
     assert null - NOTHING_TO_TELL <= reasons.keys()
-    told = {key for key, value in sent.items() if value is not None and value != ()}
-    assert not told & reasons.keys()
+    answered = {key for key, value in sent.items() if value is not None and value != ()}
+    assert not answered & reasons.keys()
     assert all(reasons.values())
 
 

@@ -31,20 +31,20 @@ TRANSFER = topic_of("Transfer(address,address,uint256)")
 def replay(chain: Chain, token: Address) -> dict[Address, int]:
     """What all transfers since the first block leave with whom, by the node's own logs."""
     where = {"address": token, "topics": [TRANSFER], "fromBlock": "0x0", "toBlock": "latest"}
-    held: Counter[Address] = Counter()
+    balances: Counter[Address] = Counter()
     for log in msgspec.convert(chain.node.rpc("eth_getLogs", where), list[Log]):
         sender, recipient = (Address("0x" + word[-40:]) for word in log.topics[1:])
-        held[sender] -= int(log.data, 16)
-        held[recipient] += int(log.data, 16)
-    return {owner: amount for owner, amount in held.items() if amount and owner != ZERO_ADDRESS}
+        balances[sender] -= int(log.data, 16)
+        balances[recipient] += int(log.data, 16)
+    return {owner: amount for owner, amount in balances.items() if amount and owner != ZERO_ADDRESS}
 
 
 def top_of(report: Report) -> list[tuple[Address, int]]:
     return [(row.owner, row.amount_raw) for row in report.holders if row.role == "top"]
 
 
-def ranked(held: dict[Address, int]) -> list[tuple[Address, int]]:
-    return sorted(held.items(), key=lambda one: (-one[1], one[0]))[:10]
+def ranked(balances: dict[Address, int]) -> list[tuple[Address, int]]:
+    return sorted(balances.items(), key=lambda one: (-one[1], one[0]))[:10]
 
 
 def knowing(context: ChainContext, known: IndexedFacts) -> ChainContext:
@@ -79,9 +79,9 @@ async def test_the_top_ten_equal_a_replay_of_every_transfer(
     )
     context = msgspec.structs.replace(context, index=ReportStore(store, AnalysisSettings()))
     report = await judge(context, token.address)
-    held = replay(chain, token.address)
-    assert len(held) > 10
-    assert top_of(report) == ranked(held)
+    balances = replay(chain, token.address)
+    assert len(balances) > 10
+    assert top_of(report) == ranked(balances)
     assert all(chain.balance(token.address, owner) == raw for owner, raw in top_of(report))
     assert {DEAD, token.address, token.pool.address, token.owner} <= dict(top_of(report)).keys()
     features = render_native(report, clock=None, liquid_above_usd=100.0)
@@ -100,9 +100,9 @@ async def test_without_an_index_pools_and_owner_are_found(
 ) -> None:
     token = chain.world.token(key)
     top = dict(top_of(await judge(context, token.address)))
-    held = replay(chain, token.address)
-    assert top.items() <= held.items()
-    assert top[token.pool.address] == held[token.pool.address]
+    balances = replay(chain, token.address)
+    assert top.items() <= balances.items()
+    assert top[token.pool.address] == balances[token.pool.address]
 
 
 async def test_stale_and_false_candidates_do_not_get_in(
@@ -140,13 +140,13 @@ async def test_the_creator_of_a_launch_is_who_the_event_names_if_it_is_an_accoun
             log_index=0,
         )
 
-    async def told(*launches: LaunchRow) -> tuple[Address | None, int | None]:
+    async def creator_found(*launches: LaunchRow) -> tuple[Address | None, int | None]:
         known = IndexedFacts(launches=launches, holders=((creator, RawAmount(1)),))
         row = (await judge(knowing(context, known), token.address)).token
         return row.creator_address, row.creator_balance_raw
 
     behind_a_front = launch("front", contract), launch("pad", creator)
-    assert await told(*behind_a_front) == (creator, 123 * 10**18)
-    assert await told(launch("front", contract), launch("pad", None)) == (None, None)
+    assert await creator_found(*behind_a_front) == (creator, 123 * 10**18)
+    assert await creator_found(launch("front", contract), launch("pad", None)) == (None, None)
     contradiction = launch("front", chain.fresh_account()), launch("pad", creator)
-    assert await told(*contradiction) == (None, None)
+    assert await creator_found(*contradiction) == (None, None)

@@ -191,9 +191,9 @@ async def test_whoever_held_it_before_us_is_found(
     chain: Chain, facts: ChainFacts, node_client: RpcClient, store: Store
 ) -> None:
     token, first = await meet(chain, facts, node_client, store)
-    held = replay(chain, token.address)
-    assert len(held) > 80
-    assert top_of(first) != ranked(held), "nobody has told of them yet"
+    balances = replay(chain, token.address)
+    assert len(balances) > 80
+    assert top_of(first) != ranked(balances), "nobody has told of them yet"
     assert (is_concentrated(first), known_of(first)) == (None, "none")
     context = context_of(facts, node_client, store)
     part = await judge(context, token.address)
@@ -209,9 +209,9 @@ async def test_whoever_held_it_before_us_is_found(
         assert chain.balance(token.address, owner) == amount_raw
     assert (is_concentrated(whole), known_of(whole)) == (False, "all")
     listed = dict(top_of(whole))
-    held = replay(chain, token.address)
+    balances = replay(chain, token.address)
     assert whole.token.others_raw == sum(
-        amount_raw for owner, amount_raw in held.items() if owner not in listed
+        amount_raw for owner, amount_raw in balances.items() if owner not in listed
     )
 
 

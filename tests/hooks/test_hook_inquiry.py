@@ -121,5 +121,5 @@ async def test_infinitys_permissions_are_the_keys(
 )
 def test_bits_are_those_of_v4_core(bits: int, granted: str | None) -> None:
     """Numbers of v4-core's Hooks library."""
-    told = permissions_of_address(Address(f"0x{bits:040x}"))
-    assert told == (() if granted is None else (granted,))
+    permissions = permissions_of_address(Address(f"0x{bits:040x}"))
+    assert permissions == (() if granted is None else (granted,))

@@ -57,42 +57,46 @@ def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
     return Held(token=token.address, manager=manager, holder=someone)
 
 
-async def told(
-    context: ChainContext, held: Held, *others: Dex, traces: bool = False
+async def withdrawals_of(
+    context: ChainContext, position: Held, *others: Dex, traces: bool = False
 ) -> LiquidityExit:
     """`others`: exchanges that the demo has not got. `traces`: as the node says; else as one that
     has none."""
     if not traces:
         context.capabilities.traces.note_refusal()
     dexes = tuple(
-        msgspec.structs.replace(dex, position_manager=held.manager) if dex.kind == "AmmV4" else dex
+        msgspec.structs.replace(dex, position_manager=position.manager)
+        if dex.kind == "AmmV4"
+        else dex
         for dex in others or context.chain.dexes
     )
     facts = msgspec.structs.replace(context.chain, dexes=dexes)
     known = msgspec.structs.replace(context, chain=facts)
-    (pool,) = (await find_hooks(known, held.token)).pools
+    (pool,) = (await find_hooks(known, position.token)).pools
     return pool.leaving
 
 
-def really(chain: Chain, held: Held, one: TriedWithdrawal, *, hook: str) -> tuple[bool, int, int]:
+def really(
+    chain: Chain, position: Held, one: TriedWithdrawal, *, hook: str
+) -> tuple[bool, int, int]:
     """Whether the transaction passed, and the tokens and coins that it brought."""
     snapshot, start = chain.node.snapshot(), chain.node.head_time()
-    actor = held.holder
+    actor = position.holder
     if one.by_stranger:
         actor = chain.fresh_account()
-        held.hand_over(chain, actor)
+        position.hand_over(chain, actor)
     if one.wait_s:
         chain.node.set_time(start + one.wait_s)
         mine_before(chain, one.block.number, hook=hook)
     receiver = chain.fresh_account(native_wei=0)
-    success = held.leave(chain, actor, receiver)
+    success = position.leave(chain, actor, receiver)
     coins = int(str(chain.node.rpc("eth_getBalance", receiver, "latest")), 16)
-    tokens = chain.balance(held.token, receiver)
+    tokens = chain.balance(position.token, receiver)
     chain.node.revert(snapshot)
     return success, tokens, coins
 
 
-def assert_as_real(chain: Chain, held: Held, found: LiquidityExit, *, hook: str = "") -> None:
+def assert_as_real(chain: Chain, position: Held, found: LiquidityExit, *, hook: str = "") -> None:
     """`hook`: its contract; empty: one that counts no blocks."""
     assert [(one.by_stranger, one.wait_s) for one in found.tried] == [
         (False, 0),
@@ -101,7 +105,7 @@ def assert_as_real(chain: Chain, held: Held, found: LiquidityExit, *, hook: str 
         (True, 86_400),
     ]
     for one in found.tried:
-        success, tokens, coins = really(chain, held, one, hook=hook)
+        success, tokens, coins = really(chain, position, one, hook=hook)
         assert isinstance(one.withdrawn.outcome, Passed if success else Refused), one
         if success:
             assert (one.withdrawn.token_raw, one.withdrawn.quote_raw) == (tokens, coins)
@@ -124,12 +128,12 @@ async def test_a_hook_that_keeps_liquidity_is_told(
     *,
     is_refused: bool | None,
 ) -> None:
-    held = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
-    found = await told(context, held)
+    position = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
+    found = await withdrawals_of(context, position)
     assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
     assert found.is_refused is is_refused
     assert {one.is_controller for one in found.tried} == {False}
-    assert_as_real(chain, held, found)
+    assert_as_real(chain, position, found)
 
 
 @pytest.mark.parametrize(
@@ -138,26 +142,26 @@ async def test_a_hook_that_keeps_liquidity_is_told(
 async def test_where_the_node_traces_calls_all_blocks_of_a_day_are_waited_for(
     chain: Chain, context: ChainContext, contract: str, *, is_refused: bool
 ) -> None:
-    held = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
-    found = await told(context, held, traces=True)
+    position = hold(chain, stand(chain, contract, permissions=BEFORE_REMOVE))
+    found = await withdrawals_of(context, position, traces=True)
     assert {one.block.left_out for one in found.tried} == {0}
     passed = [isinstance(one.withdrawn.outcome, Passed) for one in found.tried]
     assert passed == [True, not is_refused] * 2
     assert found.is_refused is is_refused
-    assert_as_real(chain, held, found, hook=contract)
+    assert_as_real(chain, position, found, hook=contract)
 
 
 async def test_that_its_owner_can_leave_says_nothing_of_others(
     chain: Chain, context: ChainContext
 ) -> None:
     hook = stand(chain, "OwnerExitHook", permissions=BEFORE_REMOVE)
-    held = hold(chain, hook, holder=chain.world.owner)
-    found = await told(context, held)
+    position = hold(chain, hook, holder=chain.world.owner)
+    found = await withdrawals_of(context, position)
     passed = [isinstance(one.withdrawn.outcome, Passed) for one in found.tried]
     assert passed == [True, True, False, False]
     assert found.tried[0].is_controller
     assert found.is_refused is True
-    assert_as_real(chain, held, found)
+    assert_as_real(chain, position, found)
 
 
 async def test_what_a_hook_keeps_of_a_withdrawal_is_no_pass(
@@ -165,11 +169,11 @@ async def test_what_a_hook_keeps_of_a_withdrawal_is_no_pass(
 ) -> None:
     manager = chain.world.venues.v4.factory
     hook = stand(chain, "KeepingExitHook", manager, permissions=AFTER_REMOVE_TAKES)
-    held = hold(chain, hook)
-    found = await told(context, held)
+    position = hold(chain, hook)
+    found = await withdrawals_of(context, position)
     assert found.is_refused is True
     assert [one.brought_share for one in found.tried] == pytest.approx([0.1] * 4, abs=0.01)
-    assert_as_real(chain, held, found)
+    assert_as_real(chain, position, found)
 
 
 async def test_where_no_holder_is_known_nothing_is_claimed(
@@ -213,11 +217,11 @@ async def test_liquidity_leaves_infinity_as_its_hook_lets_it(
     *,
     is_refused: bool | None,
 ) -> None:
-    held, dex = hold_on_infinity(chain, hook)
-    found = await told(context, held, dex)
+    position, dex = hold_on_infinity(chain, hook)
+    found = await withdrawals_of(context, position, dex)
     assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
     assert found.is_refused is is_refused
-    assert_as_real(chain, held, found)
+    assert_as_real(chain, position, found)
 
 
 class HeldBins(Held, frozen=True, kw_only=True):
@@ -253,10 +257,10 @@ async def test_bins_of_infinity_leave_as_their_hook_lets_them(
     someone = chain.fresh_account(native_wei=100 * 10**18)
     bins = bin_pools.open_infinity(chain, market)
     bins.add(chain, someone)
-    held = HeldBins(token=market.token, manager=bins.tokens, holder=someone, bins=bins)
-    found = await told(context, held, market.dex)
+    position = HeldBins(token=market.token, manager=bins.tokens, holder=someone, bins=bins)
+    found = await withdrawals_of(context, position, market.dex)
     assert [isinstance(one.withdrawn.outcome, Passed) for one in found.tried] == passed
     assert found.is_refused is is_refused
     if brought is not None:
         assert [one.brought_share for one in found.tried] == pytest.approx([brought] * 4, abs=0.01)
-    assert_as_real(chain, held, found)
+    assert_as_real(chain, position, found)

@@ -52,22 +52,22 @@ class Loaded(HTMLParser):
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
+        attributes = dict(attrs)
         names = ("src", "srcset", "data", *(("href",) if tag == "link" else ()))
-        is_named_only = tag == "link" and told.get("rel") in {"canonical", "next", "prev"}
+        is_named_only = tag == "link" and attributes.get("rel") in {"canonical", "next", "prev"}
         if not is_named_only:
-            self.addresses += [str(told[name]) for name in names if told.get(name)]
+            self.addresses += [str(attributes[name]) for name in names if attributes.get(name)]
 
 
 def test_no_page_asks_another_host_for_anything(site: Path) -> None:
     pages = list(site.rglob("*.html"))
-    asked = []
+    outside_addresses = []
     for page in pages:
         loaded = Loaded()
         loaded.feed(page.read_text(encoding="utf-8"))
         assert loaded.addresses, page
-        asked += [address for address in loaded.addresses if "//" in address]
-    assert not asked
+        outside_addresses += [address for address in loaded.addresses if "//" in address]
+    assert not outside_addresses
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
     assert styles
     assert not [style for style in styles if "url(http" in style or "url(//" in style]

@@ -59,7 +59,7 @@ async def test_what_is_due_is_done_and_counted(
     }
     add_job(store, a_job(), now_s=clock())
     await process.work()
-    assert process.scanner.asked == []
+    assert process.scanner.requests == []
     clock.now_s += 3600
     await process.work()
     (run,) = runs_of(store)
@@ -72,7 +72,7 @@ async def test_what_is_due_is_done_and_counted(
     )
     assert run.error == "node: silent"
     assert process.ends == [RunEnd(job="mine", outcome="partly_failed")]
-    assert sorted(process.scanner.asked) == [(address(number), False) for number in (1, 2, 3)]
+    assert sorted(process.scanner.requests) == [(address(number), False) for number in (1, 2, 3)]
 
 
 async def test_days_without_a_service_are_made_up_for_by_one_run(
@@ -84,7 +84,7 @@ async def test_days_without_a_service_are_made_up_for_by_one_run(
         await process.work()
     (run,) = runs_of(store)
     assert run.outcome == "succeeded"
-    assert len(process.scanner.asked) == 3
+    assert len(process.scanner.requests) == 3
 
 
 async def test_young_reports_are_left_out_and_old_ones_are_not(
@@ -108,7 +108,7 @@ async def test_verify_uses_nothing_that_is_stored_and_looks_up_the_past_again(
     await process.work()
     (run,) = runs_of(store)
     assert run.done == 3
-    assert sorted(process.scanner.asked[1:]) == [(address(number), True) for number in (1, 2, 3)]
+    assert sorted(process.scanner.requests[1:]) == [(address(number), True) for number in (1, 2, 3)]
     rows = store.fetch_tuples(
         "tasks/count_due", kind="history", chain_id=1, now_s=int(clock()), at_most=9
     )
@@ -131,10 +131,10 @@ async def test_a_run_that_was_cut_goes_on_with_what_is_left(
     await process.work()
     (run,) = runs_of(store)
     assert (run.outcome, run.tokens, run.done) == ("succeeded", 10, 10)
-    settled = {token for token, _ in first.scanner.asked[:4]}
-    again = {token for token, _ in process.scanner.asked}
+    settled = {token for token, _ in first.scanner.requests[:4]}
+    again = {token for token, _ in process.scanner.requests}
     assert not settled & again
-    assert len(process.scanner.asked) == 6
+    assert len(process.scanner.requests) == 6
 
 
 async def test_a_report_that_was_stored_before_it_was_counted_is_not_made_again(
@@ -149,13 +149,13 @@ async def test_a_report_that_was_stored_before_it_was_counted_is_not_made_again(
     await process.runner.aclose()  # nobody counts what comes now
     process.scanner.open.set()
     await asyncio.gather(*process.begun)
-    for token, _ in process.scanner.asked:
+    for token, _ in process.scanner.requests:
         assert read_token_times(store, chain_id=1, address=Address(token)).scanned_at_s is not None
     await process.work()
     (run,) = runs_of(store)
     assert (run.outcome, run.done) == ("succeeded", 3)
-    asked = sorted(token for token, _ in process.scanner.asked)
-    assert asked == [address(1), address(2), address(3)]
+    scanned_tokens = sorted(token for token, _ in process.scanner.requests)
+    assert scanned_tokens == [address(1), address(2), address(3)]
 
 
 async def test_a_paused_job_stops_within_a_run_and_goes_on_once_it_is_resumed(
@@ -170,7 +170,7 @@ async def test_a_paused_job_stops_within_a_run_and_goes_on_once_it_is_resumed(
     run = find_unfinished_run(store, job.job_id)
     assert run is not None
     assert (run.is_held, run.cuts) == (False, 0)
-    assert process.scanner.asked == []
+    assert process.scanner.requests == []
     pause_job(store, "mine", is_paused=False, now_s=clock())
     await process.work()
     assert [run.outcome for run in runs_of(store)] == ["succeeded"]
@@ -181,7 +181,7 @@ async def test_a_removed_job_stops(store: Store, clock: HandClock, process: Proc
     await process.runner.look()
     remove_job(store, "mine")
     await process.work()
-    assert process.scanner.asked == []
+    assert process.scanner.requests == []
     assert process.ends == []
 
 
@@ -192,8 +192,8 @@ async def test_two_processes_run_a_job_once(
     ask_for(store, clock, a_job())
     await asyncio.gather(process.work(), other.work())
     assert len(runs_of(store)) == 1
-    assert len(process.scanner.asked) + len(other.scanner.asked) == 3
-    assert not other.scanner.asked or not process.scanner.asked
+    assert len(process.scanner.requests) + len(other.scanner.requests) == 3
+    assert not other.scanner.requests or not process.scanner.requests
     await process.runner.aclose()
     request_run(store, "mine", now_s=clock())
     await other.work()
@@ -215,9 +215,9 @@ async def test_a_large_job_leaves_half_of_each_round_and_all_of_the_budget_rule(
     for _ in range(4):
         await process.until_waiting(2)
         await process.rounds.go(SLUG)
-    asked = [token for token, _ in process.scanner.asked]
-    assert sum(token in due for token in asked) == 8
-    assert len(asked) == 16
+    scanned_tokens = [token for token, _ in process.scanner.requests]
+    assert sum(token in due for token in scanned_tokens) == 8
+    assert len(scanned_tokens) == 16
 
 
 async def test_a_job_waits_for_the_budget(store: Store, clock: HandClock, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ async def test_a_job_waits_for_the_budget(store: Store, clock: HandClock, tmp_pa
     await process.until_waiting(3)
     for _ in range(5):
         await process.rounds.go(SLUG)
-    assert len(process.scanner.asked) == 2  # one round; its cost was all there was
+    assert len(process.scanner.requests) == 2  # one round; its cost was all there was
     assert process.share.waiting(SLUG) == 1
     await process.aclose()
 
@@ -264,7 +264,7 @@ async def test_hostile_sql_fails_its_run_with_the_reason(
     assert run.outcome == "failed"
     assert run.error is not None
     assert HOSTILE[sql] in run.error
-    assert process.scanner.asked == []
+    assert process.scanner.requests == []
     assert process.ends == [RunEnd(job="mine", outcome="failed")]
     job = find_job(store, "mine")
     assert job is not None

@@ -41,10 +41,10 @@ background_cpu_s_per_hour = 100000.0
 class _Outside(BaseHTTPRequestHandler):
     """A service that knows nothing, and notes what it was asked."""
 
-    asked: ClassVar[list[str]] = []
+    requests: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
-        self.asked.append(self.path.lower())
+        self.requests.append(self.path.lower())
         self.send_response(404)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -75,14 +75,14 @@ class Place(msgspec.Struct):
         return answer
 
     def ended_runs(self, name: str, count: int = 1) -> list[dict[str, Any]]:
-        """The runs of a job, once so many are over."""
+        """Return the ended runs of a job, once there are `count`."""
 
-        def told() -> list[dict[str, Any]] | None:
+        def ended_or_none() -> list[dict[str, Any]] | None:
             runs: list[dict[str, Any]] = self.call("GET", f"/jobs/{name}")["runs"]
             ended = [one for one in runs if one["outcome"] is not None]
             return ended if len(ended) >= count else None
 
-        return until(told)
+        return until(ended_or_none)
 
     @contextmanager
     def service(self) -> Iterator[subprocess.Popen[str]]:
@@ -108,9 +108,9 @@ class Place(msgspec.Struct):
         return not sum(map(float, found))
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        told = run("sql", sql, "--output", "json", env=self.env)
-        assert told.returncode == 0, told.stderr
-        names, *rows = map(msgspec.json.decode, told.stdout.splitlines())
+        output = run("sql", sql, "--output", "json", env=self.env)
+        assert output.returncode == 0, output.stderr
+        names, *rows = map(msgspec.json.decode, output.stdout.splitlines())
         return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -150,7 +150,7 @@ def place(
 
 def _asked_of(token: str) -> int:
     """How often the source service was asked about a token."""
-    return sum("sourcify" in path and token in path for path in _Outside.asked)
+    return sum("sourcify" in path and token in path for path in _Outside.requests)
 
 
 def follow(place: Place, text: str) -> str:

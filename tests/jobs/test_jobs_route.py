@@ -52,8 +52,8 @@ async def test_a_job_from_its_making_to_its_end(
     assert run is not None
     status, shown = await operator.call("GET", "/jobs/mine")
     assert shown["job"]["state"] == "running"  # type: ignore[index]
-    status, told = await operator.call("POST", "/jobs/mine/run")
-    assert (status, told) == (409, {"detail": "Job 'mine': is running already."})
+    status, body = await operator.call("POST", "/jobs/mine/run")
+    assert (status, body) == (409, {"detail": "Job 'mine': is running already."})
     finish_run(world_store, run.run_id, now_s=world.clock.now_s + 5, error="took longer than 1 s")
     status, shown = await operator.call("GET", "/jobs/mine")
     (ended,) = msgspec.convert(shown["runs"], list[dict[str, object]])
@@ -83,9 +83,9 @@ async def test_a_job_from_its_making_to_its_end(
     ],
 )
 async def test_a_job_that_there_is_not(operator: Operator, method: str, path: str) -> None:
-    status, told = await operator.call(method, path)
+    status, body = await operator.call(method, path)
     assert status == 404
-    assert str(told["detail"]).startswith("There is no job ")
+    assert str(body["detail"]).startswith("There is no job ")
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ async def test_a_job_that_there_is_not(operator: Operator, method: str, path: st
 async def test_a_wrong_definition_names_its_key(
     operator: Operator, change: dict[str, object], key: str
 ) -> None:
-    status, told = await operator.call("POST", "/jobs", {**GOOD, **change})
+    status, body = await operator.call("POST", "/jobs", {**GOOD, **change})
     assert status == 422
-    assert key in msgspec.json.encode(told["detail"]).decode()
+    assert key in msgspec.json.encode(body["detail"]).decode()
     assert await operator.call("GET", "/jobs") == (200, {"jobs": []})
 
 

@@ -292,9 +292,9 @@ async def test_a_bundler_is_nobodys_creator(
         assert (found.creator, found.tx_hash) == (None, row.tx_hash)
 
 
-@pytest.mark.parametrize("told", ["another transaction", "one that is gone", "none"])
+@pytest.mark.parametrize("named_account", ["another transaction", "one that is gone", "none"])
 async def test_a_launch_that_does_not_show_the_making_names_nobody(
-    chain: Chain, context: ChainContext, store: Store, told: str
+    chain: Chain, context: ChainContext, store: Store, named_account: str
 ) -> None:
     """The node without old states then cannot tell either."""
     token = launch(chain, chain.fresh_account())
@@ -305,7 +305,7 @@ async def test_a_launch_that_does_not_show_the_making_names_nobody(
         "one that is gone": Hash32("0x" + "ab" * 32),
         "none": None,
     }
-    row = launched_row(chain, token, hashes[told])
+    row = launched_row(chain, token, hashes[named_account])
     assert await creator_by_launch(chain, context, store, token, row) is None
 
 

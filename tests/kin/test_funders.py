@@ -244,8 +244,8 @@ async def test_an_account_is_looked_up_once_and_a_node_that_forgot_is_asked_agai
     row = read_funder(store, chain_id=1, account=creator)
     assert row is not None
     assert row.funder == funder
-    asked = counting.calls
+    calls_before = counting.calls
     put_report(store, new_account(), creator)  # another token of the same creator
     clock[0] += 86_400
     await job.go("ethereum")
-    assert counting.calls == asked
+    assert counting.calls == calls_before

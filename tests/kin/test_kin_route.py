@@ -69,8 +69,8 @@ async def test_of_a_token_without_report_nothing_is_known(world: World, filled: 
 async def test_the_tool_says_what_the_route_says(world: World, filled: Store) -> None:
     key = world.new_key("pro")
     async with on_network(world, store=filled) as base, agent(base, {"X-API-Key": key}) as client:
-        told = await call(client, "token_kin", chain="ethereum", address=ASKED)
-        assert told == (False, await ask(world, filled, ASKED))
+        tool_answer = await call(client, "token_kin", chain="ethereum", address=ASKED)
+        assert tool_answer == (False, await ask(world, filled, ASKED))
         is_error, _ = await call(client, "token_kin", chain="ethereum", address="0x12")
         assert is_error
 

@@ -32,11 +32,11 @@ def balances_in(store: Store) -> dict[tuple[int, int], int]:
 
 
 def summed(events: list[Event]) -> dict[tuple[int, int], int]:
-    held: Counter[tuple[int, int]] = Counter()
+    sums: Counter[tuple[int, int]] = Counter()
     for event in events:
-        held[event.token_id, event.recipient] += event.amount
-        held[event.token_id, event.sender] -= event.amount
-    return {key: amount for key, amount in held.items() if amount}
+        sums[event.token_id, event.recipient] += event.amount
+        sums[event.token_id, event.sender] -= event.amount
+    return {key: amount for key, amount in sums.items() if amount}
 
 
 @settings(

@@ -55,14 +55,14 @@ def test_a_round_leaves_the_lake_with_all_and_the_serving_state_with_the_rest(
     fresh: StoreFiles,
 ) -> None:
     total = closed_batches(fresh, 2, 5_000)
-    told: list[int] = []
+    notified: list[int] = []
     result = run_compaction(
-        fresh.prefix, CHAIN, progress=lambda progress: told.append(progress.done)
+        fresh.prefix, CHAIN, progress=lambda progress: notified.append(progress.done)
     )
     assert result is not None
     assert result.moved_rows == 10_000
-    assert told == sorted(told)
-    assert told[-1] == 20_000
+    assert notified == sorted(notified)
+    assert notified[-1] == 20_000
     assert run_sql(fresh.prefix, "select count(*) from v_transfers").rows == [(total,)]
     with closing(sqlite3.connect(fresh.serving)) as serving:
         assert serving.execute("select count(*) from final_transfer").fetchone() == (0,)

@@ -45,7 +45,7 @@ class Listing:
 
     def hold(self, entry: str, *tokens: Address, count: int | None = None) -> None:
         """The tokens from number 0 on; `count` None: as many as they are."""
-        told = Catalogued(
+        catalogued = Catalogued(
             chain=1,
             platform="pad",
             count=selector_of(LIST.count),
@@ -54,8 +54,8 @@ class Listing:
             record=entry,
         ).answers(*tokens)
         if count is not None:
-            told[selector_of(LIST.count)] = f"0x{count:064x}"
-        for question, answer in told.items():
+            catalogued[selector_of(LIST.count)] = f"0x{count:064x}"
+        for question, answer in catalogued.items():
             self.say("record(bytes,bytes)", bytes.fromhex(question[2:]), bytes.fromhex(answer[2:]))
 
 
@@ -121,7 +121,7 @@ async def test_an_empty_list_and_no_list_name_nobody(listing: Listing, client: R
 
 def test_what_was_not_seen_is_named_and_what_was_not_read_is_unknown() -> None:
     pads = (pad_at(other_address("list")),)
-    told: dict[str, RpcAnswer] = {
+    token_answers: dict[str, RpcAnswer] = {
         "unseen": msgspec.Raw(b'"0x' + b"0" * 64 + b"f" * 64 + b'"'),
         "unread": REFUSAL,
         "no code of ours is put there": msgspec.Raw(b'"0x"'),
@@ -131,7 +131,7 @@ def test_what_was_not_seen_is_named_and_what_was_not_read_is_unknown() -> None:
     def concluded(answer: RpcAnswer) -> IssuerOrigin:
         return conclude(pads, TOKENS[0], lambda _: answer)
 
-    found = {name: concluded(answer) for name, answer in told.items()}
+    found = {name: concluded(answer) for name, answer in token_answers.items()}
     assert {name: (one.is_launchpad, one.unasked) for name, one in found.items()} == {
         "unseen": (False, ("pad",)),
         "unread": (None, ()),

@@ -29,13 +29,13 @@ def context_of(context: ChainContext, curve: str, platform: Address) -> ChainCon
 def put(chain: Chain, portal: Address, token: Address, quote: Address, paid: int) -> None:
     """The token is on flap's curve, and so much was paid in."""
     sold, for_pool = 300 * 10**6 * ETHER, 800 * 10**6 * ETHER
-    told = chain.send(
+    receipt = chain.send(
         chain.world.owner,
         portal,
         "put(address,uint8,uint256,uint256,uint256,address)",
         *(token, 1, paid, sold, for_pool, quote),
     )
-    assert told.success
+    assert receipt.success
 
 
 def curves_of(report: Report) -> list[PoolResultRow]:
@@ -49,7 +49,7 @@ async def judge_with_market(
     """Others see one market of the quote token, against the wrapped native coin."""
     async with asking() as (service, outside):
         weth = chain.world.venues.wrapped_native.address
-        pair = shown("0x1", quote, weth, held=depth_eth, usd=str(TOKEN_USD))
+        pair = shown("0x1", quote, weth, depth=depth_eth, usd=str(TOKEN_USD))
         service.says([pair] if depth_eth else [])
         return await judge(context_with(context, outside=outside), token)
 

@@ -69,8 +69,8 @@ async def standing(node: Node, pad: Launchpad, token: Address = TOKEN) -> Standi
 
 def address_in(chain: Chain, registry: Address, signature: str, word: int) -> Address:
     """An address in the registry's record of the token."""
-    told = read(chain.node, registry, signature, TOKEN, returns="(address,address,address)")
-    return Address(str(told[word]))
+    registered = read(chain.node, registry, signature, TOKEN, returns="(address,address,address)")
+    return Address(str(registered[word]))
 
 
 def state(

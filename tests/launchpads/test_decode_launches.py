@@ -63,8 +63,10 @@ def test_the_same_event_of_anybody_else_is_nothing(event: Announced) -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=NAMES)
 def test_what_has_another_shape_is_kept_apart(event: Announced) -> None:
     half_a_word = decode(event.chain, sent(event, event.emitters[0], data="00"))
-    told = {one.topic: one for pad in CHAINS[event.chain].launchpads for one in pad.event}
-    is_declared = told[Hash32(event.topic0)].declared is not None
+    events_by_topic = {
+        one.topic: one for pad in CHAINS[event.chain].launchpads for one in pad.event
+    }
+    is_declared = events_by_topic[Hash32(event.topic0)].declared is not None
     assert (not half_a_word.launches) == is_declared
     assert len(half_a_word.undecoded) == is_declared
     if event.topics > 1:

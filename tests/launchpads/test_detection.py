@@ -127,19 +127,19 @@ async def test_an_event_that_is_indexed(here: Here, client: RpcClient) -> None:
     pin = await client.fetch_head()
     chain = msgspec.structs.replace(here.chain, finality_blocks=0)
     await backfill(chain, client, store, IndexerSettings(), from_block=0, to_block=pin.number)
-    shelf = ReportStore(store, AnalysisSettings())
+    report_store = ReportStore(store, AnalysisSettings())
     wrong = {}
     for token, (event, emitter) in launched.items():
-        known = await shelf.known(here.chain, token, (), pin)
+        known = await report_store.known(here.chain, token, (), pin)
         assert {row.emitter for row in known.launches} == {emitter}
-        told = await ask(
+        detected = await ask(
             client, here.pads, token, launches=known.launches, covered=known.covered_launches
         )
         expected = (None, False) if event.needs_registry else (event.platform, True)
-        if (told.name, told.is_launchpad) != expected:
-            wrong[event.platform] = told
+        if (detected.name, detected.is_launchpad) != expected:
+            wrong[event.platform] = detected
     assert not wrong
-    stranger = await shelf.known(here.chain, other_address("stranger"), (), pin)
+    stranger = await report_store.known(here.chain, other_address("stranger"), (), pin)
     assert stranger.launches == ()
     assert stranger.covered_launches == {pad.subject for pad in here.pads if pad.event}
 
@@ -157,9 +157,9 @@ async def test_an_event_that_is_not_indexed_is_searched_for(here: Here, client: 
         here.announce(event, emitter, other_address((event.topic0, emitter)))
     here.flush()
     for event, emitter in searched:
-        told = await ask(client, here.pads, other_address((event.topic0, emitter)))
-        assert (told.name, told.signal) == (event.platform, "event")
-        assert told.issuer == emitter
+        detected = await ask(client, here.pads, other_address((event.topic0, emitter)))
+        assert (detected.name, detected.signal) == (event.platform, "event")
+        assert detected.issuer == emitter
 
 
 async def test_a_registry_that_knows_the_token(here: Here, client: RpcClient) -> None:
@@ -168,8 +168,12 @@ async def test_a_registry_that_knows_the_token(here: Here, client: RpcClient) ->
         here.record(registry, at, other_address((registry.selector, at)))
     here.flush()
     for registry, at in listed:
-        told = await ask(client, here.pads, other_address((registry.selector, at)))
-        assert (told.name, told.signal, told.issuer) == (registry.platform, "registry", at)
+        detected = await ask(client, here.pads, other_address((registry.selector, at)))
+        assert (detected.name, detected.signal, detected.issuer) == (
+            registry.platform,
+            "registry",
+            at,
+        )
 
 
 async def test_a_list_that_names_the_token(here: Here, client: RpcClient) -> None:
@@ -179,8 +183,8 @@ async def test_a_list_that_names_the_token(here: Here, client: RpcClient) -> Non
             here.answer(catalogue.at, question, answer)
         here.flush()
         for token in names:
-            told = await ask(client, here.pads, token)
-            assert (told.name, told.signal, told.issuer) == (
+            detected = await ask(client, here.pads, token)
+            assert (detected.name, detected.signal, detected.issuer) == (
                 catalogue.platform,
                 "registry",
                 catalogue.at,
@@ -191,8 +195,8 @@ async def test_a_list_that_names_the_token(here: Here, client: RpcClient) -> Non
 
 
 async def test_a_token_of_nobody_is_nobodys(here: Here, client: RpcClient) -> None:
-    told = await ask(client, here.pads, other_address("stranger"))
-    assert (told.is_launchpad, told.name, told.unread) == (False, None, ())
+    detected = await ask(client, here.pads, other_address("stranger"))
+    assert (detected.is_launchpad, detected.name, detected.unread) == (False, None, ())
 
 
 async def test_an_event_from_memory_counts_with_its_registrys_word(
@@ -217,6 +221,6 @@ async def test_an_event_from_memory_counts_with_its_registrys_word(
     assert (await ask(client, here.pads, token, launches=[row])).is_launchpad is False
     here.record(registry, emitter, token)
     here.flush()
-    told = await ask(client, here.pads, token, launches=[row])
+    detected = await ask(client, here.pads, token, launches=[row])
     anvil.revert(snapshot)
-    assert (told.name, told.signal) == (event.platform, "event")
+    assert (detected.name, detected.signal) == (event.platform, "event")

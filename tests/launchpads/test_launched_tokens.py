@@ -136,8 +136,8 @@ async def test_a_refused_search_is_no_no(chain: Chain, context: ChainContext) ->
     report = await judge(lacking, chain.world.token("honest").address)
     assert report.pools
     assert report.token.is_launchpad_token is None
-    told = next(row.body for row in report.evidence if row.key == "is_launchpad_token")
-    assert DIRECT_PAD in told
+    evidence_body = next(row.body for row in report.evidence if row.key == "is_launchpad_token")
+    assert DIRECT_PAD in evidence_body
     # What a registry says needs no logs.
     issued = await judge(lacking, chain.world.issued("graduated").address)
     assert issued.token.launchpad_name == CURVE_PAD
@@ -196,17 +196,19 @@ async def test_a_token_may_name_whom_it_likes(chain: Chain, context: ChainContex
     pons = next(pad for pad in public_pads("chain_4663") if pad.getter == "launchFactory()")
     pads = (msgspec.structs.replace(pons, contracts=(known,)),)
     with_pons = with_chain(context, msgspec.structs.replace(context.chain, launchpads=pads))
-    told, resolved = {}, {}
+    named_accounts, resolved = {}, {}
     for factory in (known, fork, denying, chain.deploy("HonestToken", "No", "FACTORY")):
         token = chain.deploy("ClaimingToken", factory)
         if factory == fork:
             chain.send(chain.world.owner, fork, "launch(address,address)", token, ZERO_ADDRESS)
         report = await judge(with_pons, token)
-        told[factory] = report.token.launchpad_name
+        named_accounts[factory] = report.token.launchpad_name
         resolved[factory] = report.pools is not None
-    assert told == {factory: "launchpad" if factory == fork else None for factory in told}
+    assert named_accounts == {
+        factory: "launchpad" if factory == fork else None for factory in named_accounts
+    }
     # The fork's curve is not known here, so nobody can say that there is no pool.
-    assert resolved == {factory: factory != fork for factory in told}
+    assert resolved == {factory: factory != fork for factory in named_accounts}
 
 
 def public_pads(slug: str) -> tuple[Launchpad, ...]:

@@ -14,7 +14,7 @@ from core.rpc.messages import RpcAnswer, RpcRequest
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.logs import decode_logs
 from tests.harness.indexer.wire_logs import wire_log
-from tests.harness.launchpads.issuer_search import PLAIN_CODE, REVERT, called, conclude, told
+from tests.harness.launchpads.issuer_search import PLAIN_CODE, REVERT, called, conclude, log_answer
 from tests.harness.launchpads.platforms import (
     CHAINS,
     EVENTS,
@@ -50,8 +50,8 @@ def denial(registry: Recorded, lot: random.Random) -> RpcAnswer:
     if unknown is None:
         return REVERT
     if "T" in registry.record.split() and lot.random() < 0.5:
-        return told(registry.answer(other_address(lot.random())))
-    return told(unknown)
+        return log_answer(registry.answer(other_address(lot.random())))
+    return log_answer(unknown)
 
 
 def misleading(chain_id: int, lot: random.Random) -> Callable[[RpcRequest], RpcAnswer]:
@@ -70,13 +70,13 @@ def misleading(chain_id: int, lot: random.Random) -> Callable[[RpcRequest], RpcA
         if request.method == "eth_getLogs":
             return EMPTY_LOGS
         if data.startswith(WALK):
-            return told("0x" + word("0x0") * 2)
+            return log_answer("0x" + word("0x0") * 2)
         registry = registries.get((Address(to), data[:10]))
         if registry is not None:
             return denial(registry, lot)
         if to in factories:
             return REVERT
-        return told("0x" + word(lot.choice(factories)))  # a getter of the token
+        return log_answer("0x" + word(lot.choice(factories)))  # a getter of the token
 
     return answer
 

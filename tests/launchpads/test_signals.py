@@ -11,7 +11,14 @@ from core.evm.keccak import keccak
 from core.evm.primitives import Address, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.harness.launchpads.issuer_search import METADATA, REFUSAL, REVERT, called, conclude, told
+from tests.harness.launchpads.issuer_search import (
+    METADATA,
+    REFUSAL,
+    REVERT,
+    called,
+    conclude,
+    log_answer,
+)
 from tests.harness.launchpads.platforms import CHAINS, other_address, word
 
 TOKEN = Address(other_address("token")[:-4] + "4444")
@@ -22,9 +29,9 @@ EVENT = CreationEvent(
     declared="Made(address indexed token,address by)", token="token", creator="by"
 )
 REGISTRY = Registry(read="made(address)", words=2, token_word=0)
-ZEROS = told("0x" + "0" * 128)
-KNOWN = told("0x" + word(TOKEN) + word("0x1"))
-NOTHING = told("0x")
+ZEROS = log_answer("0x" + "0" * 128)
+KNOWN = log_answer("0x" + word(TOKEN) + word("0x1"))
+NOTHING = log_answer("0x")
 NO_LOGS = msgspec.Raw(b"[]")
 
 
@@ -112,7 +119,13 @@ def test_a_registry_names_the_platform() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [ZEROS, NOTHING, REVERT, told("0x" + word(HUB) + word("0x1")), told("0x" + word(TOKEN))],
+    [
+        ZEROS,
+        NOTHING,
+        REVERT,
+        log_answer("0x" + word(HUB) + word("0x1")),
+        log_answer("0x" + word(TOKEN)),
+    ],
     ids=["zeros", "no contract", "revert", "another token's", "too short"],
 )
 def test_a_registry_that_does_not_know_the_token(answer: RpcAnswer) -> None:
@@ -148,7 +161,7 @@ def test_the_very_code_of_a_platform_names_it() -> None:
 
 
 def claiming(issuer: Address) -> RpcAnswer:
-    return told("0x" + word(issuer))
+    return log_answer("0x" + word(issuer))
 
 
 def test_an_issuer_that_is_not_configured_has_to_confirm_the_token() -> None:

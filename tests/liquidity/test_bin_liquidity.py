@@ -36,9 +36,9 @@ def place(chain: Chain, family: Family) -> tuple[BinPool, Address]:
 
 
 async def found(context: ChainContext, pool: BinPool) -> PoolLiquidity:
-    asked = with_dexes(context, (pool.dex,))
-    report = await judge(asked, pool.market.token)
-    (one,) = (await find_liquidity(asked, pool.market.token, report)).pools
+    market_context = with_dexes(context, (pool.dex,))
+    report = await judge(market_context, pool.market.token)
+    (one,) = (await find_liquidity(market_context, pool.market.token, report)).pools
     shares = one.ownership
     assert (
         shares.burnt_share
@@ -69,8 +69,8 @@ def part_of_pool(chain: Chain, pool: BinPool, amounts: tuple[int, int]) -> float
     """What amounts are worth beside what the pool holds, at the price it was opened with."""
     price = QUOTE_RAW / TOKEN_RAW
     market = pool.market
-    held = [chain.balance(token, market.holder) for token in (market.token, market.quote)]
-    return (amounts[0] * price + amounts[1]) / (held[0] * price + held[1])
+    balance = [chain.balance(token, market.holder) for token in (market.token, market.quote)]
+    return (amounts[0] * price + amounts[1]) / (balance[0] * price + balance[1])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -78,12 +78,12 @@ async def test_what_a_holder_has_is_what_redeeming_it_brings(
     chain: Chain, context: ChainContext, family: Family
 ) -> None:
     pool, someone = place(chain, family)
-    told = await found(context, pool)
+    holders_found = await found(context, pool)
     real = part_of_pool(chain, pool, really_redeem(chain, pool, someone))
     assert 0 < real < 1
-    assert share_of(told, someone) == pytest.approx(real, rel=0.01)
-    predicted = told.withdrawal
-    assert predicted is not None, told.reason
+    assert share_of(holders_found, someone) == pytest.approx(real, rel=0.01)
+    predicted = holders_found.withdrawal
+    assert predicted is not None, holders_found.reason
     assert isinstance(predicted.withdrawn.outcome, Passed)
     by = predicted.by.account
     assert by is not None
@@ -101,11 +101,11 @@ async def test_burnt_shares_are_gone_and_passed_on_ones_are_their_receivers(
     friend = chain.fresh_account()
     assert pool.hand_over(chain, someone, BURN, part=0.25).success
     assert pool.hand_over(chain, someone, friend, part=0.5).success
-    told = await found(context, pool)
-    assert told.ownership.burnt_share == pytest.approx(whole / 4, rel=1e-6)
-    assert share_of(told, friend) == pytest.approx(whole * 3 / 8, rel=1e-6)
-    assert share_of(told, someone) == pytest.approx(whole * 3 / 8, rel=1e-6)
-    assert {friend, someone} <= {one.account for one in told.ownership.withdrawers}
+    holders_found = await found(context, pool)
+    assert holders_found.ownership.burnt_share == pytest.approx(whole / 4, rel=1e-6)
+    assert share_of(holders_found, friend) == pytest.approx(whole * 3 / 8, rel=1e-6)
+    assert share_of(holders_found, someone) == pytest.approx(whole * 3 / 8, rel=1e-6)
+    assert {friend, someone} <= {one.account for one in holders_found.ownership.withdrawers}
 
 
 @pytest.mark.parametrize(("family", "is_named"), [("infinity", False), ("book", True)])
@@ -119,14 +119,14 @@ async def test_shares_that_were_passed_on_twice_are_not_said_to_stay(
     friend, hidden = chain.fresh_account(), chain.fresh_account()
     assert pool.hand_over(chain, someone, friend).success
     assert pool.hand_over(chain, friend, hidden).success
-    told = (await found(context, pool)).ownership
-    assert told.burnt_share + told.locked_share == 0
+    holders_found = (await found(context, pool)).ownership
+    assert holders_found.burnt_share + holders_found.locked_share == 0
     free = whole if is_named else 0
     missing = 0 if is_named else whole
     expected = before.ownership.withdrawable_share - whole + free
-    assert told.withdrawable_share == pytest.approx(expected, rel=1e-6)
-    assert told.unaccounted_share == pytest.approx(missing, rel=1e-6)
-    assert bool(told.gap) is not is_named
+    assert holders_found.withdrawable_share == pytest.approx(expected, rel=1e-6)
+    assert holders_found.unaccounted_share == pytest.approx(missing, rel=1e-6)
+    assert bool(holders_found.gap) is not is_named
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -135,10 +135,10 @@ async def test_where_the_node_gives_no_logs_nothing_is_said_to_stay(
 ) -> None:
     pool, someone = place(chain, family)
     assert pool.hand_over(chain, someone, BURN).success
-    asked = with_dexes(context, (pool.dex,))
+    market_context = with_dexes(context, (pool.dex,))
     market = pool.market
     row, _ = further_venues.follow(chain, market)
-    deaf = context_with(asked, rows=[row], node=LogLimitedNode(asked.node))
+    deaf = context_with(market_context, rows=[row], node=LogLimitedNode(market_context.node))
     report = await judge(deaf, market.token)
     (one,) = (await find_liquidity(deaf, market.token, report)).pools
     assert one.ownership.unaccounted_share == 1
@@ -151,7 +151,7 @@ async def test_shares_of_a_contract_of_its_own_are_not_known_to_stay(
 ) -> None:
     """What Infinity's manager keeps for a contract that is not the position manager."""
     pool, someone = place(chain, "infinity")
-    told = (await found(context, pool)).ownership
-    (other,) = (one for one in told.holders if one.holder != someone)
+    holders_found = (await found(context, pool)).ownership
+    (other,) = (one for one in holders_found.holders if one.holder != someone)
     assert (other.kind, other.withdrawable_share) == ("contract", None)
-    assert told.unknown_share == pytest.approx(other.share)
+    assert holders_found.unknown_share == pytest.approx(other.share)

@@ -114,15 +114,15 @@ def place_v4(chain: Chain, context: ChainContext, venue: VenueKey) -> Scene:
 
 
 def place_infinity(chain: Chain, context: ChainContext, _: VenueKey) -> Scene:
-    held, dex = hold_on_infinity(chain, "frees")
-    known = with_dexes(context, (msgspec.structs.replace(dex, position_manager=held.manager),))
-    owners = passing_on(chain, held.holder)
+    position, dex = hold_on_infinity(chain, "frees")
+    known = with_dexes(context, (msgspec.structs.replace(dex, position_manager=position.manager),))
+    owners = passing_on(chain, position.holder)
 
     def later() -> None:
         holder, receiver = next(owners)
-        msgspec.structs.replace(held, holder=holder).hand_over(chain, receiver)
+        msgspec.structs.replace(position, holder=holder).hand_over(chain, receiver)
 
-    return Scene(token=held.token, context=known, later=later)
+    return Scene(token=position.token, context=known, later=later)
 
 
 def place_bins(chain: Chain, context: ChainContext, venue: str) -> Scene:

@@ -38,7 +38,7 @@ def ranges_round(tick: int) -> tuple[Range, ...]:
     )
 
 
-def held(root: Decimal, nets: Mapping[int, int]) -> tuple[Decimal, Decimal]:
+def amounts_held(root: Decimal, nets: Mapping[int, int]) -> tuple[Decimal, Decimal]:
     """Both currencies, from what each tick adds to the liquidity. Source: V3 whitepaper, 6.29."""
     amount_0 = amount_1 = Decimal(0)
     liquidity = 0
@@ -54,7 +54,7 @@ def held(root: Decimal, nets: Mapping[int, int]) -> tuple[Decimal, Decimal]:
 def quote_by_ticks(chain: Chain, token: ZooToken, ticks: Sequence[int]) -> Decimal:
     """The quote side, from the price and the ticks that the contract keeps."""
     root = Decimal(price_of(chain, token)) / 2**96
-    amounts = held(root, {tick: net_at(chain, token, tick) for tick in ticks})
+    amounts = amounts_held(root, {tick: net_at(chain, token, tick) for tick in ticks})
     return amounts[0] if token.pool.quote < token.address else amounts[1]
 
 
@@ -102,7 +102,7 @@ def mint(chain: Chain, token: ZooToken, span: Range, liquidity: int) -> None:
     """The owner opens a position in a pool of the V3 family."""
     venues, pool = chain.world.venues, token.pool
     root = Decimal(price_of(chain, token)) / 2**96
-    most = [int(one) + 1 for one in held(root, {span[0]: liquidity, span[1]: 0})]
+    most = [int(one) + 1 for one in amounts_held(root, {span[0]: liquidity, span[1]: 0})]
     is_algebra = pool.venue == "algebra"
     key_type, key = ("address", ZERO_ADDRESS) if is_algebra else ("uint24", pool.fee)
     chain.node.set_balance(token.owner, 1_000 * ETHER)
@@ -152,10 +152,10 @@ async def test_v4_pools_of_many_positions(chain: Chain, context: ChainContext, k
         change(chain, token, span, liquidity)
 
     async def check() -> float:
-        told = await worth(chain, context, token)
+        worth_usd = await worth(chain, context, token)
         expected = 2 * usd_of(chain, token.pool.quote, quote_by_ticks(chain, token, ticks))
-        assert told == pytest.approx(expected, rel=1e-6)
-        return told
+        assert worth_usd == pytest.approx(expected, rel=1e-6)
+        return worth_usd
 
     assert await check() > alone * 1.001
     trader = chain.fresh_account()
@@ -183,9 +183,9 @@ async def test_pools_of_the_v3_family_with_many_positions(
     def by_ticks() -> float:
         return 2 * usd_of(chain, token.pool.quote, quote_by_ticks(chain, token, ticks))
 
-    told = await worth(chain, context, token)
-    assert told == pytest.approx(by_ticks(), rel=1e-6)
-    assert told > alone * 1.001
+    worth_usd = await worth(chain, context, token)
+    assert worth_usd == pytest.approx(by_ticks(), rel=1e-6)
+    assert worth_usd > alone * 1.001
     assert chain.buy(token, chain.fresh_account(), chain.quote_worth(token, 3_000)).success
     traded = await worth(chain, context, token)
     assert by_ticks() <= traded <= by_ticks() + 2 * 3_000 * 0.01
@@ -213,15 +213,15 @@ async def test_pairs_after_trades(chain: Chain, context: ChainContext, key: str)
     reserves = read(chain.node, token.pool.address, "getReserves()", returns="(uint112,uint112)")
     kept = reserves[0 if token.pool.quote < token.address else 1]
     assert kept == balance_of(chain.node, token.pool.quote, token.pool.address)
-    told = await worth(chain, context, token)
-    assert told == pytest.approx(2 * usd_of(chain, token.pool.quote, kept), rel=0.01)
-    assert told > before
+    worth_usd = await worth(chain, context, token)
+    assert worth_usd == pytest.approx(2 * usd_of(chain, token.pool.quote, kept), rel=0.01)
+    assert worth_usd > before
 
 
 def test_the_check_itself_knows_where_liquidity_lies() -> None:
     """One unit of price 1 in a symmetric range holds the same of both; outside it only one."""
-    inside = held(Decimal(1), {-600: 10**18, 600: -(10**18)})
+    inside = amounts_held(Decimal(1), {-600: 10**18, 600: -(10**18)})
     assert inside[0] == pytest.approx(inside[1])
-    below = held(sqrt_at(-1200), {-600: 10**18, 600: -(10**18)})
+    below = amounts_held(sqrt_at(-1200), {-600: 10**18, 600: -(10**18)})
     assert below[1] == 0
     assert below[0] > 0

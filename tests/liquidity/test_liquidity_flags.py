@@ -20,7 +20,7 @@ ALL, NONE = (True, True, False, True), (False, False, False, False)
 
 
 @pytest.mark.parametrize(
-    ("venue", "held", "expected"),
+    ("venue", "placement", "expected"),
     [
         ("v2", "by its maker", ALL),
         ("v3", "by its maker", ALL),
@@ -32,12 +32,12 @@ async def test_checks_follow_from_where_the_liquidity_was_sent(
     chain: Chain,
     context: ChainContext,
     venue: VenueKey,
-    held: Held,
+    placement: Held,
     expected: tuple[bool | None, ...],
 ) -> None:
     token = place(chain, venue=venue)
     wrapped = chain.world.venues.wrapped_native.address
-    to = {"burnt": BURN, "by a contract": wrapped, "by its maker": None}[held]
+    to = {"burnt": BURN, "by a contract": wrapped, "by its maker": None}[placement]
     if to is not None:
         give_lp(chain, token, to, lp_balance(chain, token))
     report = await judge(context, token.address)
@@ -57,5 +57,5 @@ async def test_checks_follow_from_where_the_liquidity_was_sent(
         "burnt": answer.protected_share,
         "by a contract": answer.unknown_share,
     }
-    assert shares.pop(held) == pytest.approx(1)
+    assert shares.pop(placement) == pytest.approx(1)
     assert list(shares.values()) == [pytest.approx(0, abs=1e-9)] * 2

@@ -216,9 +216,9 @@ async def test_positions_of_one_manager_are_their_owners(
     venues = chain.world.venues
     manager = deploy_position_manager(chain)
     (shared,) = read_words(chain, pool.address, "extsload(bytes32)", slot_of(token, context))
-    held = shared // 3
+    part = shared // 3
     minted = mint_position(
-        chain, manager, token.owner, (token.address, pool), held, coins_wei=native_worth(100_000)
+        chain, manager, token.owner, (token.address, pool), part, coins_wei=native_worth(100_000)
     )
     assert minted.success
     found_pool = await found(with_position_manager(context, pool, manager), token)
@@ -232,7 +232,7 @@ async def test_positions_of_one_manager_are_their_owners(
     assert isinstance(predicted.sale_after.outcome, Passed)
     assert predicted.withdrawn.quote_raw
     receiver = chain.fresh_account(native_wei=0)
-    data = take_pair((1, held), (ZERO_ADDRESS, token.address), receiver)
+    data = take_pair((1, part), (ZERO_ADDRESS, token.address), receiver)
     assert chain.send(
         token.owner, manager, "modifyLiquidities(bytes,uint256)", data, FOR_EVER
     ).success

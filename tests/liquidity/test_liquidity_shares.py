@@ -23,10 +23,10 @@ locks = st.builds(
 )
 
 
-def judged(held: dict[Address, int], records: list[Lock], missing: int) -> LiquidityShares:
+def judged(balances: dict[Address, int], records: list[Lock], missing: int) -> LiquidityShares:
     found = gather(
-        [(holder, float(amount), Part(amount=amount)) for holder, amount in held.items()],
-        total=float(sum(held.values()) + missing),
+        [(holder, float(amount), Part(amount=amount)) for holder, amount in balances.items()],
+        total=float(sum(balances.values()) + missing),
         gap="some" if missing else "",
     )
     parties = Parties(
@@ -42,10 +42,10 @@ def judged(held: dict[Address, int], records: list[Lock], missing: int) -> Liqui
 
 @given(st.dictionaries(st.sampled_from(EVERYBODY), amounts), st.lists(locks, max_size=4), amounts)
 def test_shares_add_up_and_only_records_lock(
-    held: dict[Address, int], records: list[Lock], missing: int
+    balances: dict[Address, int], records: list[Lock], missing: int
 ) -> None:
-    shares = judged(held, records, missing)
-    total = sum(held.values()) + missing
+    shares = judged(balances, records, missing)
+    total = sum(balances.values()) + missing
     if total == 0:
         assert shares == LiquidityShares(gap=shares.gap)
         return
@@ -58,13 +58,13 @@ def test_shares_add_up_and_only_records_lock(
     )
     assert all(0 <= part <= 1 + 1e-9 for part in parts)
     assert abs(sum(parts) - 1) < 1e-6
-    assert abs(shares.burnt_share - held.get(BURN, 0) / total) < 1e-9
+    assert abs(shares.burnt_share - balances.get(BURN, 0) / total) < 1e-9
     recorded = sum(lock.weight for lock in records if lock.until_s > NOW_S)
-    assert shares.locked_share <= min(recorded, held.get(LOCKER, 0)) / total + 1e-9
+    assert shares.locked_share <= min(recorded, balances.get(LOCKER, 0)) / total + 1e-9
     assert abs(sum(lock.share for lock in shares.locks) - shares.locked_share) < 1e-9
     # What a contract without records holds is never said to be withdrawable, nor locked.
-    assert shares.unknown_share >= held.get(COPY, 0) / total - 1e-6
-    direct = (held.get(CREATOR, 0) + held.get(PERSON, 0) + held.get(POOL, 0)) / total
+    assert shares.unknown_share >= balances.get(COPY, 0) / total - 1e-6
+    direct = (balances.get(CREATOR, 0) + balances.get(PERSON, 0) + balances.get(POOL, 0)) / total
     assert shares.withdrawable_share >= direct - 1e-9
 
 

@@ -43,8 +43,8 @@ def asking(context: ChainContext) -> ChainContext:
     return asking_for(context, "always")
 
 
-def asking_for(context: ChainContext, asked: Asked) -> ChainContext:
-    settings = msgspec.structs.replace(context.settings, liquidity_holders=asked)
+def asking_for(context: ChainContext, holder_setting: Asked) -> ChainContext:
+    settings = msgspec.structs.replace(context.settings, liquidity_holders=holder_setting)
     return msgspec.structs.replace(context, settings=settings)
 
 
@@ -58,15 +58,15 @@ async def verdict(context: ChainContext, token: Address) -> Summary:
 
 def put(chain: Chain, context: ChainContext, token: ZooToken, placed: Placed) -> ChainContext:
     """Move the LP tokens from their maker; return what knows the locker."""
-    held = lp_balance(chain, token)
+    lp_tokens = lp_balance(chain, token)
     if placed == "spread":
         for number in range(1, 10):
-            give_lp(chain, token, Address(f"0x{0xACC0 + number:040x}"), held // 10)
+            give_lp(chain, token, Address(f"0x{0xACC0 + number:040x}"), lp_tokens // 10)
     elif placed == "burnt":
-        give_lp(chain, token, BURN, held)
+        give_lp(chain, token, BURN, lp_tokens)
     elif placed != "kept":
         until_s = now_s(chain) + (YEAR_S if placed == "locked" else WEEK_S)
-        return with_locker(context, lock(chain, token, "DatedLocker", held, until_s))
+        return with_locker(context, lock(chain, token, "DatedLocker", lp_tokens, until_s))
     return context
 
 
@@ -84,18 +84,18 @@ async def test_what_its_maker_can_take_is_not_safe(
     chain: Chain, asking: ChainContext, placed: Placed, reasons: tuple[str, ...]
 ) -> None:
     token = place(chain)
-    told = await verdict(put(chain, asking, token, placed), token.address)
-    assert told.verdict_reasons == reasons
-    assert told.verdict == ("warning" if reasons else "safe")
+    verdict_given = await verdict(put(chain, asking, token, placed), token.address)
+    assert verdict_given.verdict_reasons == reasons
+    assert verdict_given.verdict == ("warning" if reasons else "safe")
 
 
 @pytest.mark.parametrize("venue", ["v3", "v4"])
 async def test_positions_are_looked_into_too(
     chain: Chain, asking: ChainContext, venue: VenueKey
 ) -> None:
-    told = await verdict(asking, place(chain, venue=venue).address)
-    assert told.verdict == "warning"
-    assert told.verdict_reasons[-1] in ("liquidity_can_leave", "unanswered_danger_checks")
+    verdict_given = await verdict(asking, place(chain, venue=venue).address)
+    assert verdict_given.verdict == "warning"
+    assert verdict_given.verdict_reasons[-1] in ("liquidity_can_leave", "unanswered_danger_checks")
 
 
 async def risk(context: ChainContext, token: Address) -> str | None:
@@ -103,16 +103,19 @@ async def risk(context: ChainContext, token: Address) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"), [("never", None), ("young", "withdrawable"), ("always", "withdrawable")]
+    ("holder_setting", "expected_verdict"),
+    [("never", None), ("young", "withdrawable"), ("always", "withdrawable")],
 )
 async def test_a_young_pool_is_asked_about_unless_the_deployment_never_does(
-    chain: Chain, context: ChainContext, asked: Asked, told: str | None
+    chain: Chain, context: ChainContext, holder_setting: Asked, expected_verdict: str | None
 ) -> None:
     token = place(chain).address
-    summary = await verdict(asking_for(context, asked), token)
-    assert (summary.verdict == "safe") is (told is None)
-    assert ("liquidity_can_leave" in {flag.key for flag in summary.flags}) is (told is not None)
-    assert await risk(asking_for(context, asked), token) == told
+    summary = await verdict(asking_for(context, holder_setting), token)
+    assert (summary.verdict == "safe") is (expected_verdict is None)
+    assert ("liquidity_can_leave" in {flag.key for flag in summary.flags}) is (
+        expected_verdict is not None
+    )
+    assert await risk(asking_for(context, holder_setting), token) == expected_verdict
 
 
 def with_long_blocks(context: ChainContext, *, pools: tuple[PoolRow, ...] | None) -> ChainContext:
@@ -122,17 +125,24 @@ def with_long_blocks(context: ChainContext, *, pools: tuple[PoolRow, ...] | None
     return slow if pools is None else context_with(slow, rows=pools)
 
 
-@pytest.mark.parametrize(("asked", "told"), [("young", None), ("always", "withdrawable")])
+@pytest.mark.parametrize(
+    ("holder_setting", "expected_verdict"), [("young", None), ("always", "withdrawable")]
+)
 @pytest.mark.parametrize("is_indexed", [True, False])
 async def test_an_old_pool_is_asked_about_where_the_deployment_always_does(
-    chain: Chain, context: ChainContext, asked: Asked, told: str | None, *, is_indexed: bool
+    chain: Chain,
+    context: ChainContext,
+    holder_setting: Asked,
+    expected_verdict: str | None,
+    *,
+    is_indexed: bool,
 ) -> None:
     """Its age is in the index, or an event that is as old shows it."""
     token = place(chain)
     rows = pool_rows(chain, token)
     chain.mine(31)
     slow = with_long_blocks(context, pools=rows if is_indexed else None)
-    assert await risk(asking_for(slow, asked), token.address) == told
+    assert await risk(asking_for(slow, holder_setting), token.address) == expected_verdict
 
 
 @pytest.mark.parametrize("is_indexed", [True, False])
@@ -150,7 +160,7 @@ async def test_a_pool_is_young_up_to_its_thirtieth_day(
 
 @pytest.mark.usefixtures("few_first_blocks")
 @pytest.mark.parametrize(
-    ("venue", "is_burnt", "told"),
+    ("venue", "is_burnt", "expected_verdict"),
     [
         ("v2", True, "held"),
         ("v2", False, "withdrawable"),
@@ -160,14 +170,14 @@ async def test_a_pool_is_young_up_to_its_thirtieth_day(
     ],
 )
 async def test_a_node_that_searches_few_blocks_shows_what_came_first(
-    chain: Chain, context: ChainContext, venue: VenueKey, told: str, *, is_burnt: bool
+    chain: Chain, context: ChainContext, venue: VenueKey, expected_verdict: str, *, is_burnt: bool
 ) -> None:
     key = {"v2": "honest", "v3": "v3_honest", "algebra": "algebra_honest"}[venue]
     token = chain.world.token(key) if is_burnt else place(chain, venue=venue)
     rows = pool_rows(chain, token)
     chain.mine(60)
     known = context_with(context, rows=rows, node=LogLimitedNode(context.node, most_blocks=40))
-    assert await risk(asking_for(known, "young"), token.address) == told
+    assert await risk(asking_for(known, "young"), token.address) == expected_verdict
 
 
 @pytest.mark.usefixtures("few_first_blocks")

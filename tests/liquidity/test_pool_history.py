@@ -58,11 +58,11 @@ def span(indexed_to: int | None, *events: IndexedEvent) -> PoolSpan:
 
 
 async def ask(
-    node: LogNode, asked: PoolSpan, *topics: str, other: Address | None = None
+    node: LogNode, pool_span: PoolSpan, *topics: str, other: Address | None = None
 ) -> tuple[list[int], bool]:
     """The blocks of the events that were found, and whether all blocks were searched."""
     batch = ReadBatch(block(20).ref.hash)
-    found = asked.ask(batch, list(topics), address=other, returns=decode_mined_logs)
+    found = pool_span.ask(batch, list(topics), address=other, returns=decode_mined_logs)
     await batch.send(node, NodeCapabilities(lambda: 0.0))
     logs: tuple[MinedLog, ...] = found.read()
     return [int(log.block_number, 16) for log in logs], found.is_whole
@@ -71,8 +71,8 @@ async def ask(
 @pytest.mark.parametrize("refuses", [False, True])
 async def test_what_is_indexed_is_not_asked_for(*, refuses: bool) -> None:
     node = LogNode(refuses=refuses)
-    asked = span(20, event(11, MINT), event(14, MINT))
-    assert await ask(node, asked, MINT) == ([11, 14], True)
+    pool_span = span(20, event(11, MINT), event(14, MINT))
+    assert await ask(node, pool_span, MINT) == ([11, 14], True)
     assert node.spans == []
 
 
@@ -87,9 +87,9 @@ async def test_where_the_rest_is_refused_what_is_indexed_is_told() -> None:
 
 
 async def test_only_events_of_these_topics_are_told() -> None:
-    asked = span(20, event(11, MINT, ID), event(12, BURN, ID), event(13, MINT, BURN))
-    assert await ask(LogNode(), asked, MINT, ID) == ([11], True)
-    assert await ask(LogNode(), asked, MINT) == ([11, 13], True)
+    pool_span = span(20, event(11, MINT, ID), event(12, BURN, ID), event(13, MINT, BURN))
+    assert await ask(LogNode(), pool_span, MINT, ID) == ([11], True)
+    assert await ask(LogNode(), pool_span, MINT) == ([11, 13], True)
 
 
 async def test_events_of_another_contract_are_asked_for() -> None:

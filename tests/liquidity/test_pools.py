@@ -85,8 +85,10 @@ async def test_pairs_are_worth_their_reserves(
 ) -> None:
     token = chain.world.token(key)
     row = own_pool(await judge(context, token.address), token)
-    held = balance_of(chain.node, token.pool.quote, token.pool.address)
-    assert row.liquidity_usd == pytest.approx(2 * usd_of(chain, token.pool.quote, held), rel=0.01)
+    balance = balance_of(chain.node, token.pool.quote, token.pool.address)
+    assert row.liquidity_usd == pytest.approx(
+        2 * usd_of(chain, token.pool.quote, balance), rel=0.01
+    )
 
 
 def sqrt_at(tick: int) -> Decimal:
@@ -111,14 +113,16 @@ async def test_v3_pools_are_worth_what_their_ticks_say(
     row = own_pool(await judge(context, token.address), token)
     (price,) = read(chain.node, token.pool.address, "slot0()", returns="(uint160)")
     (liquidity,) = read(chain.node, token.pool.address, "liquidity()", returns="(uint128)")
-    held = quote_by_ticks(
+    quote_amount = quote_by_ticks(
         token,
         price_x96=cast(int, price),
         liquidity=cast(int, liquidity),
         lower=-outermost,
         upper=outermost,
     )
-    assert row.liquidity_usd == pytest.approx(2 * usd_of(chain, token.pool.quote, held), rel=1e-6)
+    assert row.liquidity_usd == pytest.approx(
+        2 * usd_of(chain, token.pool.quote, quote_amount), rel=1e-6
+    )
 
 
 def v4_words(chain: Chain, token: ZooToken) -> tuple[int, int]:
@@ -140,10 +144,12 @@ async def test_v4_pools_are_worth_what_their_ticks_say(
     token = chain.world.token(key)
     row = own_pool(await judge(context, token.address), token)
     price, liquidity = v4_words(chain, token)
-    held = quote_by_ticks(
+    quote_amount = quote_by_ticks(
         token, price_x96=price, liquidity=liquidity, lower=-887_220, upper=887_220
     )
-    assert row.liquidity_usd == pytest.approx(2 * usd_of(chain, token.pool.quote, held), rel=1e-6)
+    assert row.liquidity_usd == pytest.approx(
+        2 * usd_of(chain, token.pool.quote, quote_amount), rel=1e-6
+    )
 
 
 async def test_without_logs_a_v4_pool_is_worth_what_is_surely_in_it(
@@ -163,8 +169,12 @@ async def test_without_logs_a_v4_pool_is_worth_what_is_surely_in_it(
     tick = next(
         at for at in range(-887_220, 887_220, 60) if sqrt_at(at + 60) > Decimal(price) / 2**96
     )
-    held = quote_by_ticks(token, price_x96=price, liquidity=liquidity, lower=tick, upper=tick + 60)
-    assert row.liquidity_usd == pytest.approx(2 * usd_of(chain, token.pool.quote, held), rel=1e-4)
+    quote_amount = quote_by_ticks(
+        token, price_x96=price, liquidity=liquidity, lower=tick, upper=tick + 60
+    )
+    assert row.liquidity_usd == pytest.approx(
+        2 * usd_of(chain, token.pool.quote, quote_amount), rel=1e-4
+    )
     assert 0 < row.liquidity_usd < 1_000
 
 
@@ -237,7 +247,7 @@ async def asking() -> AsyncIterator[tuple[Service, ExternalServices]]:
         )
 
 
-def shown(key: str, base: Address, quote: Address, *, held: float, usd: str) -> dict[str, object]:
+def shown(key: str, base: Address, quote: Address, *, depth: float, usd: str) -> dict[str, object]:
     """A pair of DexScreener whose token side is worth what its issuer likes."""
     return {
         "chainId": "ethereum",
@@ -246,7 +256,7 @@ def shown(key: str, base: Address, quote: Address, *, held: float, usd: str) -> 
         "quoteToken": {"address": quote},
         "priceUsd": usd,
         "priceNative": str(float(usd) / NATIVE_USD),
-        "liquidity": {"usd": 9e12, "base": 9e12, "quote": held},
+        "liquidity": {"usd": 9e12, "base": 9e12, "quote": depth},
     }
 
 
@@ -255,7 +265,7 @@ async def test_a_v4_pool_counts_for_twice_the_anchors_that_others_see(
 ) -> None:
     token = chain.world.token("v4_honest")
     async with asking() as (service, outside):
-        pair = shown(str(token.pool.pool_id), token.address, ZERO_ADDRESS, held=7.5, usd="1")
+        pair = shown(str(token.pool.pool_id), token.address, ZERO_ADDRESS, depth=7.5, usd="1")
         service.says({"pairs": [pair]})
         row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
     assert row.liquidity_usd == pytest.approx(2 * 7.5 * NATIVE_USD)
@@ -271,7 +281,7 @@ async def test_what_others_do_not_tell_changes_nothing(
     async with asking() as (service, outside):
         service.says(answer)
         row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
-        assert service.asked
+        assert service.requests
     assert row.liquidity_usd == alone.liquidity_usd
 
 
@@ -352,7 +362,7 @@ async def test_pools_against_other_tokens_are_worth_what_a_market_backs(
     row = seed_beside(chain, token, quote)
     weth = chain.world.venues.wrapped_native.address
     async with asking() as (service, outside):
-        pair = shown("0x1", quote.address, weth, held=depth or 0, usd=usd)
+        pair = shown("0x1", quote.address, weth, depth=depth or 0, usd=usd)
         service.says([] if depth is None else [pair])
         report = await judge(context_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
@@ -377,7 +387,7 @@ async def test_a_pool_against_a_worthless_token_is_worth_the_side_that_has_a_pri
     row = seed_beside(chain, token, quote)
     weth = chain.world.venues.wrapped_native.address
     async with asking() as (service, outside):
-        service.says([shown("0x1", token.address, weth, held=100, usd=usd)])
+        service.says([shown("0x1", token.address, weth, depth=100, usd=usd)])
         report = await judge(context_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
     assert found[row.pool].liquidity_usd == pytest.approx(expected)

@@ -48,9 +48,9 @@ async def call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
     result = await client.call_tool(tool, arguments)
     content = result.content[0]
     assert content.type == "text"
-    told = json.loads(content.text)
-    assert result.structured_content == (None if result.is_error else told)
-    return result.is_error, told
+    decoded = json.loads(content.text)
+    assert result.structured_content == (None if result.is_error else decoded)
+    return result.is_error, decoded
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -145,8 +145,8 @@ async def test_a_spent_key_hears_402(world: World) -> None:
         on_network(world) as base,
         agent(base, {"X-API-Key": new.plaintext}) as client,
     ):
-        is_error, told = await call(client, "token_report", **ONE)
-    assert (is_error, told["status"], told["error_code"]) == (True, 402, "free_quota_exhausted")
+        is_error, answer = await call(client, "token_report", **ONE)
+    assert (is_error, answer["status"], answer["error_code"]) == (True, 402, "free_quota_exhausted")
 
 
 @pytest.mark.parametrize(
@@ -172,10 +172,10 @@ async def test_what_is_asked_wrongly_is_an_error_of_the_tool(
         on_network(world) as base,
         agent(base, {"X-API-Key": world.new_key("pro")}) as client,
     ):
-        is_error, told = await call(client, tool, **arguments)
+        is_error, answer = await call(client, tool, **arguments)
         _, seen = await call(client, "usage")
-    assert (is_error, told["status"]) == (True, status)
-    assert shown in told["error"]
+    assert (is_error, answer["status"]) == (True, status)
+    assert shown in answer["error"]
     assert seen["day"]["used"] == 0
 
 
@@ -195,9 +195,9 @@ async def test_a_refused_token_is_an_error_with_its_code(
         on_network(world) as base,
         agent(base, {"X-API-Key": world.new_key()}) as client,
     ):
-        is_error, told = await call(client, "check_token", chain="1", address=address)
-    assert (is_error, told["error_code"], told["verdict"]) == (True, code, None)
-    assert "secret" not in str(told)
+        is_error, answer = await call(client, "check_token", chain="1", address=address)
+    assert (is_error, answer["error_code"], answer["verdict"]) == (True, code, None)
+    assert "secret" not in str(answer)
 
 
 async def test_a_ledger_out_of_reach_is_an_error_of_the_tool(world: World) -> None:
@@ -207,8 +207,8 @@ async def test_a_ledger_out_of_reach_is_an_error_of_the_tool(world: World) -> No
     ):
         await call(client, "list_chains")
         world.ledger.close()
-        is_error, told = await call(client, "usage")
-    assert (is_error, told["status"]) == (True, 503)
+        is_error, answer = await call(client, "usage")
+    assert (is_error, answer["status"]) == (True, 503)
 
 
 async def test_a_fault_of_ours_tells_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,8 +222,8 @@ async def test_a_fault_of_ours_tells_nothing(world: World, monkeypatch: pytest.M
             raise LookupError("secret")
 
         monkeypatch.setattr(world.ledger, "usage", fail)
-        is_error, told = await call(client, "usage")
-    assert (is_error, told["status"], told["error"]) == (True, 500, "Internal server error.")
+        is_error, answer = await call(client, "usage")
+    assert (is_error, answer["status"], answer["error"]) == (True, 500, "Internal server error.")
 
 
 async def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol(world: World) -> None:
@@ -243,8 +243,8 @@ async def test_a_chain_is_found_by_every_name_it_has(world: World, chain: str | 
         on_network(world) as base,
         agent(base, {"X-API-Key": world.new_key()}) as client,
     ):
-        is_error, told = await call(client, "check_token", chain=chain, address=TOKEN)
-    assert (is_error, told["chain"]) == (False, "ethereum")
+        is_error, answer = await call(client, "check_token", chain=chain, address=TOKEN)
+    assert (is_error, answer["chain"]) == (False, "ethereum")
 
 
 async def test_a_report_shows_as_many_pools_as_can_be_read(world: World) -> None:
@@ -277,24 +277,24 @@ async def test_long_evidence_is_read_in_parts(world: World) -> None:
         on_network(world) as base,
         agent(base, {"X-API-Key": world.new_key()}) as client,
     ):
-        is_error, told = await call(client, "token_evidence", **ONE)
+        is_error, answer = await call(client, "token_evidence", **ONE)
         assert not is_error
-        assert told["evidence"] == {
+        assert answer["evidence"] == {
             "is_proxy": {"slots": ["0x1"]},
             "sell:0x1": {"outcome": {"reason": "no"}},
         }
-        assert told["left_out"] == {"sell:0x1": len(body), "long": 30_012}
-        for key, size in told["left_out"].items():
+        assert answer["left_out"] == {"sell:0x1": len(body), "long": 30_012}
+        for key, size in answer["left_out"].items():
             text = ""
             for _ in range(-(-size // 20_000)):
-                _, told = await call(client, "token_evidence", **ONE, key=key, offset=len(text))
-                part = told["part"]
+                _, answer = await call(client, "token_evidence", **ONE, key=key, offset=len(text))
+                part = answer["part"]
                 text += part["text"]
                 assert part["total_chars"] == size
                 assert part["next_offset"] == (None if len(text) == size else len(text))
             assert json.loads(text) == json.loads(next(r.body for r in rows if r.key == key))
-        is_error, told = await call(client, "token_evidence", **ONE, key="nothing")
-        assert (is_error, told["status"]) == (True, 422)
+        is_error, answer = await call(client, "token_evidence", **ONE, key="nothing")
+        assert (is_error, answer["status"]) == (True, 422)
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,13 @@ async def test_an_agent_watches_reads_and_removes(
         assert (is_error, made["watch"]["id"], made["secret"]) == (False, 1, None)
         for number in (1, 2):
             await asyncio.to_thread(tell, world_store, number, token=TOKEN)
-        _, told = await call(one, "watch_messages", watch_id=1)
-        (delivery,) = told["deliveries"]
+        _, answer = await call(one, "watch_messages", watch_id=1)
+        (delivery,) = answer["deliveries"]
         assert delivery["body"]["data"]["contract_address"] == TOKEN_SHOWN
         (resource,) = (await one.list_resources()).resources
         assert (str(resource.uri), resource.name) == ("assay://watches/1", "mine")
         (content,) = (await one.read_resource("assay://watches/1")).contents
-        assert json.loads(content.text) == told  # type: ignore[union-attr]  # a text
+        assert json.loads(content.text) == answer  # type: ignore[union-attr]  # a text
 
         assert (await other.list_resources()).resources == []
         for tool in ("watch_messages", "remove_watch"):
@@ -87,7 +87,7 @@ async def test_a_deployment_without_a_store_refuses(world: World) -> None:
         on_network(world) as base,
         agent(base, {"X-API-Key": world.new_key()}) as client,
     ):
-        is_error, told = await call(client, "list_watches")
-        assert (is_error, told["status"]) == (True, 503)
+        is_error, answer = await call(client, "list_watches")
+        assert (is_error, answer["status"]) == (True, 503)
         with pytest.raises(MCPError):
             await client.list_resources()

@@ -86,12 +86,12 @@ async def test_the_document_is_made_once_while_others_are_answered(
 
     monkeypatch.setattr("api.openapi.served_document.describe", describe_slowly)
     client = world.client()
-    asked = [asyncio.create_task(client.get(path)) for path in ("/schema", "/schema/openapi.json")]
+    tasks = [asyncio.create_task(client.get(path)) for path in ("/schema", "/schema/openapi.json")]
     assert await asyncio.to_thread(begun.wait, 60)
     assert (await client.get("/health")).status_code == 200
-    assert not any(task.done() for task in asked)
+    assert not any(task.done() for task in tasks)
     may_end.set()
-    answers = await asyncio.gather(*asked)
+    answers = await asyncio.gather(*tasks)
     assert [answer.status_code for answer in answers] == [200, 200]
     assert "/health" in answers[0].json()["paths"]
     assert len(made) == 1

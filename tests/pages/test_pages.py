@@ -137,7 +137,7 @@ async def test_a_stranger_is_asked_for_a_key_and_costs_nothing(world: World) -> 
     assert response.status_code == 200
     fields = [attributes.get("name") for tag, attributes in read(response).tags if tag == "input"]
     assert fields == ["api_key"]
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 async def test_a_key_in_the_form_pays_for_the_verdict(
@@ -168,7 +168,7 @@ async def test_a_bad_key_buys_nothing(world: World, client: httpx.AsyncClient) -
         assert (await post_key(client, key)).status_code == 401
     header = await client.get(PAGE, headers={"X-API-Key": "tsk_live_nobody"})
     assert (header.status_code, header.json()) == (401, {"detail": "Unknown API key."})
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 async def test_a_token_with_a_hostile_name_is_only_text(
@@ -215,7 +215,7 @@ async def test_a_plan_without_refreshes_has_those_of_everybody(
     for _ in range(3):
         response = await browser.client.post(f"{PUBLIC}{PAGE}/refresh")
         assert response.status_code == 303
-    assert [asked["refresh"] for asked in world.analysis.asked] == [True]
+    assert [request["refresh"] for request in world.analysis.requests] == [True]
 
 
 @pytest.mark.parametrize(

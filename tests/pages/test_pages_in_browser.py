@@ -122,7 +122,7 @@ async def test_the_api_browser_calls_an_operation_with_the_demos_key(
     called = [each.partition("?")[0] for each in seen.requests]
     assert called.count(f"{url}/token/ethereum/{TOKEN_SHOWN}") == 1
     assert f'"contract_address": "{TOKEN_SHOWN}"' in seen.text
-    assert [asked["address"] for asked in world.analysis.asked] == [TOKEN]
+    assert [request["address"] for request in world.analysis.requests] == [TOKEN]
 
 
 async def test_the_form_that_asks_for_a_key(world: World, chromium: Chromium) -> None:

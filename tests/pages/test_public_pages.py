@@ -50,7 +50,7 @@ async def test_a_closed_deployment_asks_for_a_key(world: World) -> None:
     fields = [attributes.get("name") for tag, attributes in read(response).tags if tag == "input"]
     assert (response.status_code, fields) == (200, ["api_key"])
     assert response.headers["cache-control"] == "no-store"
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 async def test_the_api_still_needs_a_key(world: World) -> None:
@@ -64,7 +64,7 @@ async def test_a_network_has_so_many_analyses_an_hour(world: World) -> None:
     client = public(world, analyses_per_hour=2)
     statuses = [(await client.get(address(number))).status_code for number in range(0x10, 0x14)]
     assert statuses == [200, 200, 429, 429]
-    assert len(world.analysis.asked) == 2
+    assert len(world.analysis.requests) == 2
     refused = await client.get(address(0x12))
     assert 1 <= int(refused.headers["retry-after"]) <= 3601
     assert "api_key" in refused.text  # a key can be typed in instead
@@ -113,7 +113,7 @@ async def test_a_crowd_of_networks_has_the_budget_of_the_chain(world: World) -> 
     for minute in range(1, 25):
         world.clock.now_s += 61
         await crowd(minute * 10, 3)
-    assert len(world.analysis.asked) == 40
+    assert len(world.analysis.requests) == 40
     assert (await client.get(address(0x100), headers=PAGES)).status_code == 429  # cached no more
 
 
@@ -126,14 +126,14 @@ async def test_beyond_the_limit_the_stored_report_is_shown_with_its_age(world: W
     assert "OLD" in text
     assert "Analysed 2 hours ago" in text
     assert "used up" in text
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 async def test_without_an_analysis_left_and_nothing_stored_there_is_no_page(world: World) -> None:
     for name in ("analyses_per_hour", "analyses_per_hour_and_chain"):
         response = await public(world, **{name: 0}).get(PAGE)
         assert (response.status_code, response.headers["retry-after"]) == (429, "3600")
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 @pytest.mark.parametrize("known", ["recent", "running"])
@@ -171,7 +171,7 @@ async def test_a_node_that_hangs_keeps_nobody_waiting(
     world.analysis.gate.set()
     await asyncio.sleep(0)
     assert "NEW" in read(await client.get(PAGE)).text
-    assert len(world.analysis.asked) == 1  # it went on when the first had its answer
+    assert len(world.analysis.requests) == 1  # it went on when the first had its answer
 
 
 async def test_a_node_that_fails_leaves_what_is_stored(world: World) -> None:
@@ -201,7 +201,7 @@ async def test_a_robot_sees_what_is_stored_and_has_nothing_analysed(
     assert (await client.get(PAGE)).status_code == 404
     world.analysis.known = STORED
     assert "OLD" in read(await client.get(PAGE)).text
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ async def test_a_key_counts_whatever_the_public_limits_are(world: World) -> None
         assert (response.status_code, response.headers["cache-control"]) == (200, "no-store")
     form = await client.post(address(0x20), data={"api_key": key})
     assert (form.status_code, form.headers["cache-control"]) == (200, "no-store")
-    assert len(world.analysis.asked) == 4
+    assert len(world.analysis.requests) == 4
 
 
 async def test_who_is_signed_in_without_a_key_is_as_everybody(browser: Browser) -> None:

@@ -61,7 +61,7 @@ async def test_the_front_page_lists_the_newest_and_the_richest(
     response = await client_of(world, world_store).get("/")
     assert links(response) == [page_of(3), page_of(1), page_of(1), page_of(3)]
     assert response.headers["cache-control"] == "public, max-age=15"
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 async def test_a_line_has_the_verdict_and_the_headline_of_the_page(
@@ -89,7 +89,7 @@ async def test_the_better_match_comes_first_then_money_then_the_verdict(
     assert links(await find(client_of(world, world_store), "pepe")) == [
         *(page_of(3), page_of(2), page_of(1), page_of(4))
     ]
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 async def test_the_tokens_that_exchanges_quote_in_come_first_unseen_too(

@@ -252,7 +252,7 @@ async def test_the_card_is_of_what_is_stored_and_costs_nothing(
     assert response.headers["cache-control"] == "public, max-age=300"
     assert Image.open(io.BytesIO(response.content)).size == (1200, 630)
     assert (await client.get("/t/ethereum/0x12/card.png")).status_code == 404
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
     closed = world.client(public=PublicSettings(is_open=False))
     assert (await closed.get(CARD)).status_code == 404
 
@@ -286,11 +286,11 @@ async def test_a_market_data_service_that_hangs_or_fails_keeps_nobody_waiting(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("api.routes.token_page._PRICE_PATIENCE_S", 0.01)
-    asked, gate = [], asyncio.Event()
+    requested, gate = [], asyncio.Event()
 
     async def read_price(_chain: str, _report: Report) -> TokenPrice | None:
-        asked.append(1)
-        if len(asked) == 1:
+        requested.append(1)
+        if len(requested) == 1:
             raise UpstreamError(service="prices", reason="down")
         await gate.wait()
         return TokenPrice(usd=7.0, source="aggregator", service="DexScreener", read_at_s=1)
@@ -303,7 +303,7 @@ async def test_a_market_data_service_that_hangs_or_fails_keeps_nobody_waiting(
     gate.set()
     await asyncio.sleep(0)
     assert "Price by DexScreener" in (await client.get(PAGE, headers=PAGES)).text
-    assert len(asked) == 2  # shared by all who waited
+    assert len(requested) == 2  # shared by all who waited
 
 
 OWN = {**PAGES, "Sec-Fetch-Site": "same-origin", "Origin": "http://testserver.local"}
@@ -314,18 +314,18 @@ async def test_analyse_again_makes_one_new_analysis_within_the_limits(world: Wor
     page_shown = read(await client.get(PAGE, headers=PAGES))
     forms = [attributes for tag, attributes in page_shown.tags if tag == "form"]
     assert [(form["method"], str(form["action"]).lower()) for form in forms] == [("post", REFRESH)]
-    world.analysis.asked.clear()
+    world.analysis.requests.clear()
     client = world.client(public=PublicSettings(analyses_per_hour=1))
     for _ in range(2):
         response = await client.post(REFRESH, headers=OWN)
         assert (response.status_code, response.headers["location"]) == (303, PAGE)
-    assert [asked["refresh"] for asked in world.analysis.asked] == [True]
+    assert [request["refresh"] for request in world.analysis.requests] == [True]
 
 
 async def test_a_robot_makes_no_analysis_by_that(world: World) -> None:
     agent = {**OWN, "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"}
     response = await world.client().post(REFRESH, headers=agent)
-    assert (response.status_code, world.analysis.asked) == (303, [])
+    assert (response.status_code, world.analysis.requests) == (303, [])
 
 
 @pytest.mark.parametrize(
@@ -351,13 +351,13 @@ async def test_a_page_of_another_site_starts_no_analysis(
     asked_of = {"Host": "host.example:8000"}
     response = await world.client().post(REFRESH, headers={**PAGES, **asked_of, **headers})
     assert response.status_code == status
-    assert len(world.analysis.asked) == (1 if status == 303 else 0)
+    assert len(world.analysis.requests) == (1 if status == 303 else 0)
 
 
 async def test_opening_a_page_never_makes_its_analysis_anew(world: World) -> None:
     response = await world.client().get(f"{PAGE}?refresh=1", headers=PAGES)
     assert response.status_code == 200
-    assert [asked["refresh"] for asked in world.analysis.asked] == [False]
+    assert [request["refresh"] for request in world.analysis.requests] == [False]
     assert (await world.client().get(REFRESH, headers=PAGES)).status_code == 405
 
 
@@ -367,7 +367,7 @@ async def test_a_page_of_another_site_that_loads_this_one_spends_nothing(
 ) -> None:
     headers = {**PAGES, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": kind}
     assert (await world.client().get(PAGE, headers=headers)).status_code == 404
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
     link = {**headers, "Sec-Fetch-Dest": "document"}
     assert (await world.client().get(PAGE, headers=link)).status_code == 200
 

@@ -98,11 +98,11 @@ async def site(
         Wire(context.node),
         AnalysisSettings(wait_s=2.0, refresh_after_s=refresh_after_s),
     )
-    shelf = ReportStore(store, settings)
+    report_store = ReportStore(store, settings)
     gated = ChainContext(
-        chain=context.chain, node=node, index=shelf, settings=settings, now_s=time.time
+        chain=context.chain, node=node, index=report_store, settings=settings, now_s=time.time
     )
-    analyser = Analyser({SLUG: ChainScanner(gated)}, shelf, settings, time.time)
+    analyser = Analyser({SLUG: ChainScanner(gated)}, report_store, settings, time.time)
     with closing(store), closing(new_ledger(tmp_path / "ledger.sqlite")) as ledger:
         app = World(ledger).make_app(
             analysis=analyser,

@@ -57,10 +57,10 @@ def test_no_market_cap_without_supply_or_belief(supply: int, burned: int) -> Non
 
 
 async def test_the_api_asks_for_a_price_only_where_the_caller_does(world: World) -> None:
-    asked = []
+    price_requests = []
 
     async def read_price(chain: str, report: Report) -> TokenPrice | None:
-        asked.append((chain, report.token.address))
+        price_requests.append((chain, report.token.address))
         return TokenPrice(usd=3.0, source="stablecoin_pin")
 
     client = world.client(read_price=read_price)
@@ -71,7 +71,7 @@ async def test_the_api_asks_for_a_price_only_where_the_caller_does(world: World)
             answer = await client.get(f"/token/1/{TOKEN}{query}", headers=headers)
             shown.append(answer.json().get("token_usd_price"))
     assert shown == [None, None, 3.0, 3.0, None, None, None, None]
-    assert asked == [("ethereum", TOKEN)]
+    assert price_requests == [("ethereum", TOKEN)]
 
 
 @pytest.mark.parametrize(

@@ -39,16 +39,19 @@ async def test_a_quote_says_what_sells_and_why_the_rest_does_not(world: World, g
     assert refused["reason"] == "sale too large"
     assert {refused[key] for key in ("proceeds_usd", "net_usd", "tax_pct", "gas_used")} == {None}
     assert (body["sizes"][0]["amount"], body["sizes"][0]["gas_coin"]) == ("100", "0.00019")
-    assert world.quotes.asked == [("ethereum", TOKEN, ExitAsk(usd=250.0))]
+    assert world.quotes.requests == [("ethereum", TOKEN, ExitAsk(usd=250.0))]
 
 
 @pytest.mark.parametrize(
-    ("asked", "raw"), [("1", 10**18), ("0.000000000000000001", 1), ("1250.50", 125_050 * 10**16)]
+    ("amount_text", "raw"),
+    [("1", 10**18), ("0.000000000000000001", 1), ("1250.50", 125_050 * 10**16)],
 )
-async def test_an_amount_is_in_whole_tokens(world: World, get: Get, asked: str, raw: int) -> None:
+async def test_an_amount_is_in_whole_tokens(
+    world: World, get: Get, amount_text: str, raw: int
+) -> None:
     world.analysis.outcome = make_report(decimals=18)
-    assert (await get(f"{EXIT}?amount={asked}")).status_code == 200
-    assert world.quotes.asked[0][2] == ExitAsk(amount_raw=raw)  # type: ignore[arg-type]  # an int is one
+    assert (await get(f"{EXIT}?amount={amount_text}")).status_code == 200
+    assert world.quotes.requests[0][2] == ExitAsk(amount_raw=raw)  # type: ignore[arg-type]  # an int is one
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ async def test_a_size_that_is_none_is_refused(world: World, get: Get, query: str
     answer = await get(f"{EXIT}?{query}")
     assert answer.status_code == 422
     assert answer.json()["detail"][0]["loc"][0] == "query"
-    assert world.quotes.asked == []
+    assert world.quotes.requests == []
 
 
 async def test_a_check_has_the_stored_verdict_and_starts_no_analysis(world: World) -> None:
@@ -77,7 +80,7 @@ async def test_a_check_has_the_stored_verdict_and_starts_no_analysis(world: Worl
     assert body["verdict_block"] == report.token.block_number
     assert (body["outcome"], body["is_hypothetical"]) == ("passed", True)
     assert body["balances"][0]["change_raw"] == str(10**18)
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,7 @@ async def test_a_hostile_trade_is_refused(world: World, change: dict[str, Any]) 
     status, body = await check(world, {**TRADE, **change})
     assert status == 422
     assert body["detail"][0]["loc"][0] == "body"
-    assert world.quotes.asked == []
+    assert world.quotes.requests == []
 
 
 async def test_a_trade_that_is_no_call_names_the_argument(world: World) -> None:
@@ -174,7 +177,7 @@ async def test_a_pack_is_a_file(world: World, get: Get) -> None:
     assert answer.headers["content-type"] == "application/zstd"
     name = f'filename="ethereum-{TOKEN}.pack.zst"'
     assert answer.headers["content-disposition"] == f"attachment; {name}"
-    assert world.quotes.asked == [("ethereum", TOKEN, "pack")]
+    assert world.quotes.requests == [("ethereum", TOKEN, "pack")]
 
 
 async def test_each_counts_as_one_call(world: World) -> None:
@@ -195,8 +198,8 @@ async def test_the_tools_say_what_the_routes_say(world: World, get: Get) -> None
         assert checked == (False, (await check(world, TRADE))[1])
         quote = await call(client, "quote_exit", **ONE, usd=5)
         assert quote == (False, (await get(f"{EXIT}?usd=5")).json())
-        held = await call(client, "liquidity_holders", **ONE)
-        assert held == (False, (await get(LIQUIDITY)).json())
+        tool_answer = await call(client, "liquidity_holders", **ONE)
+        assert tool_answer == (False, (await get(LIQUIDITY)).json())
         hooks = await call(client, "hook_dossier", **ONE)
         assert hooks == (False, (await get(f"{TOKEN}/hooks")).json())
         wrong = await call(client, "check_trade", **ONE, **{**TRADE, "side": "hold"})
@@ -212,10 +215,13 @@ async def test_the_tool_of_packs_hands_out_the_file_that_it_describes(world: Wor
     assert resource.type == "resource"
     assert isinstance(resource.resource, BlobResourceContents)
     file = base64.b64decode(resource.resource.blob)
-    told = answer.structured_content
-    assert told is not None
-    assert (told["sha256"], told["size_bytes"]) == (hashlib.sha256(file).hexdigest(), len(file))
-    assert (file, told["block_number"], told["signer"]) == (b"a pack", 21_000_000, SIGNER)
+    described = answer.structured_content
+    assert described is not None
+    assert (described["sha256"], described["size_bytes"]) == (
+        hashlib.sha256(file).hexdigest(),
+        len(file),
+    )
+    assert (file, described["block_number"], described["signer"]) == (b"a pack", 21_000_000, SIGNER)
     assert (failed[0], failed[1]["error_code"]) == (True, "analysis_failed")
 
 
@@ -291,7 +297,7 @@ async def test_pages_of_people_without_a_key_are_bounded_as_analyses_are(world: 
     client = world.client(public=settings)
     seen = [(await client.get(PAGE, headers=READER)).status_code for _ in range(3)]
     assert seen == [200, 200, 429]
-    assert len(world.quotes.asked) == 2
+    assert len(world.quotes.requests) == 2
     robot = await world.client().get(PAGE, headers={**READER, "User-Agent": "Googlebot/2.1"})
     assert robot.status_code == 404
     closed = await world.client(public=PublicSettings(is_open=False)).get(PAGE, headers=READER)

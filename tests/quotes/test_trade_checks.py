@@ -24,7 +24,7 @@ def traps(chain: Chain) -> Chain:
     return with_traps(chain)
 
 
-def asked(ask: UnsignedTrade, call: Call) -> UnsignedTrade:
+def given_trade(ask: UnsignedTrade, call: Call) -> UnsignedTrade:
     return msgspec.structs.replace(
         ask, router=call.to, data=HexBytes(call.data), value_wei=call.value_wei
     )
@@ -60,8 +60,8 @@ def really(
     """What approval and call, sent for real, changed of the sender's balances, gas put back."""
 
     def balances() -> dict[Address, int]:
-        held = {contract: chain.balance(contract, sender) for contract in contracts}
-        return {ZERO_ADDRESS: coins(chain, sender), **held}
+        balances_before = {contract: chain.balance(contract, sender) for contract in contracts}
+        return {ZERO_ADDRESS: coins(chain, sender), **balances_before}
 
     before = balances()
     token, amount = approves
@@ -84,7 +84,7 @@ async def test_a_sale_does_what_was_said(
     call = sell_call(traps.world.venues, token, trader=sender, token_raw=10**20)
     report = await judge(context, token.address)
     there = msgspec.structs.replace(context, node=Lacking(context.node, LACKING[back_end]))
-    check = await check_trade(there, asked(sale_of(token, sender, 10**20), call), report)
+    check = await check_trade(there, given_trade(sale_of(token, sender, 10**20), call), report)
     assert (check.outcome, check.reason) == ("passed", "")
     assert check.approval is not None
     assert check.approval.passed
@@ -113,7 +113,7 @@ async def test_what_else_a_router_takes_is_said(traps: Chain, context: ChainCont
             traps.approve(contract, sender, router, 6 * 10**9)
         data = call_data("sell(address,address,uint256)", token.address, token.pool.address, 10**19)
         call = Call(to=router, data=data)
-        ask = asked(sale_of(token, sender, 10**19), call)
+        ask = given_trade(sale_of(token, sender, 10**19), call)
         check = await check_trade(context, ask, None)
         contracts = (token.address, token.pool.quote, *owners)
         success, changed = really(traps, sender, call, *contracts, approves=(token.address, 10**19))
@@ -131,7 +131,7 @@ async def test_an_allowance_that_a_trade_leaves_is_said(
     token = place(traps, "AllowingToken", knows_pair=False)
     sender = holder(traps, token)
     call = sell_call(traps.world.venues, token, trader=sender, token_raw=10**19)
-    check = await check_trade(context, asked(sale_of(token, sender, 10**19), call), None)
+    check = await check_trade(context, given_trade(sale_of(token, sender, 10**19), call), None)
     assert check.outcome == "passed"
     assert "allowance_to_other" in check.warnings
     (left,) = [each for each in check.allowances if each.after_raw]
@@ -146,7 +146,7 @@ async def test_an_allowance_to_the_router_that_stays_is_said(
     sender = holder(traps, token)
     traps.approve(token.address, sender, spender_of(traps.world.venues, token.pool))
     call = sell_call(traps.world.venues, token, trader=sender, token_raw=10**19)
-    check = await check_trade(context, asked(sale_of(token, sender, 10**19), call), None)
+    check = await check_trade(context, given_trade(sale_of(token, sender, 10**19), call), None)
     assert check.approval is None
     assert check.warnings == ("allowance_left",)
 
@@ -196,7 +196,7 @@ async def test_what_reverts_for_real_reverts_with_its_reason(
     token = place(traps, "SmallSalesToken")
     sender = holder(traps, token, 10**22)
     call = sell_call(traps.world.venues, token, trader=sender, token_raw=10**22)
-    check = await check_trade(context, asked(sale_of(token, sender, 10**22), call), None)
+    check = await check_trade(context, given_trade(sale_of(token, sender, 10**22), call), None)
     traps.approve(token.address, sender, call.to, 10**22)
     assert traps.node.execute(call.sent_by(sender, gas=3_000_000))["status"] == "0x0"
     assert (check.outcome, check.warnings) == ("reverted", ("reverts",))
@@ -215,9 +215,11 @@ async def test_odd_targets_are_named(chain: Chain, context: ChainContext) -> Non
         sender=sender,
         router="",
     )
-    empty = await check_trade(context, asked(ask, Call(to=nobody, data=buy.data)), None)
+    empty = await check_trade(context, given_trade(ask, Call(to=nobody, data=buy.data)), None)
     assert {"router_has_no_code", "nothing_arrives"} <= set(empty.warnings)
-    itself = await check_trade(context, asked(ask, Call(to=token.address, data=buy.data)), None)
+    itself = await check_trade(
+        context, given_trade(ask, Call(to=token.address, data=buy.data)), None
+    )
     assert "router_is_token" in itself.warnings
     with pytest.raises(TradeRefusedError) as unknown:
         await check_trade(context, msgspec.structs.replace(ask, router=nobody), None)

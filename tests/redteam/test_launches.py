@@ -21,7 +21,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> list[list[LaunchResult]]
     every_kind = [launch_of(f"Every{at}", kind) for at, kind in enumerate(KINDS)]
     folder: Path = tmp_path_factory.mktemp("launches")
     launches = [*every_kind, *compose_launches(SEED, COMPOSED)]
-    return run_batch(launches, folder, asked=("never", "young"))
+    return run_batch(launches, folder, liquidity_modes=("never", "young"))
 
 
 @pytest.fixture
@@ -36,17 +36,17 @@ def usual(judged: list[list[LaunchResult]]) -> list[LaunchResult]:
     return judged[1]
 
 
-def told(results: list[LaunchResult]) -> list[str]:
+def labels_of(results: list[LaunchResult]) -> list[str]:
     return [f"{one.truth.label}: {one.truth.words}" for one in results]
 
 
 def test_what_trapped_within_the_hour_was_not_called_safe(usual: list[LaunchResult]) -> None:
-    assert not told([one for one in usual if one.is_false_safe])
+    assert not labels_of([one for one in usual if one.is_false_safe])
     assert any(one.verdict == "safe" for one in usual)
 
 
 def test_the_code_alone_keeps_traps_from_safe(results: list[LaunchResult]) -> None:
-    assert not told([one for one in results if one.is_false_safe and one.is_in_code])
+    assert not labels_of([one for one in results if one.is_false_safe and one.is_in_code])
     assert any(one.is_false_safe for one in results), "nothing shows what the question is for"
 
 

@@ -60,8 +60,8 @@ def placed(*, is_honest: bool = False, bypasses: bool = False) -> Placed:
 
 def wrong(truth: dict[str, Any], said: dict[str, Any], **trap: bool) -> set[str]:
     real = msgspec.structs.replace(QUIET, **truth)
-    told = msgspec.structs.replace(SAFE, **said)
-    return {*compare(placed(**trap), real, told).wrong}
+    summary = msgspec.structs.replace(SAFE, **said)
+    return {*compare(placed(**trap), real, summary).wrong}
 
 
 WARNED = {"verdict": "warning"}

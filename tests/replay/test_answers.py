@@ -65,7 +65,7 @@ class PlainLogs:
         for at, event in enumerate(block.events):
             log, transaction = encode_event(event), block.transactions[at]
             first_of.setdefault(transaction, at)
-            told = {
+            plain_log = {
                 "address": checksum(log.address) if self._format == "besu" else log.address,
                 "topics": list(log.topics),
                 "data": log.data,
@@ -77,12 +77,12 @@ class PlainLogs:
                 "removed": False,
             }
             if self._format in ("geth", "reth", "besu"):
-                told["blockTimestamp"] = hex(block.time_s)
+                plain_log["blockTimestamp"] = hex(block.time_s)
             if self._format == "erigon":
-                told["timestamp"] = "0x0"
+                plain_log["timestamp"] = "0x0"
             if self._format == "nethermind":
-                told["transactionLogIndex"] = hex(at - first_of[transaction])
-            yield told
+                plain_log["transactionLogIndex"] = hex(at - first_of[transaction])
+            yield plain_log
 
 
 @pytest.fixture(scope="module")
@@ -245,26 +245,26 @@ def test_one_connection_carries_single_calls_and_batches(
 def test_faults_happen_as_planned_and_only_then(
     server: ReplayServer, line: http.client.HTTPConnection
 ) -> None:
-    asked = [call(1, "eth_chainId"), call(2, "eth_blockNumber")]
-    whole = post(line, asked)[1]
+    calls = [call(1, "eth_chainId"), call(2, "eth_blockNumber")]
+    whole = post(line, calls)[1]
     try:
         server.faults = lambda _: Fault(status=429, headers={"Retry-After": "1"})
-        assert post(line, asked) == (429, b"")
+        assert post(line, calls) == (429, b"")
         server.faults = lambda _: Fault(refusals={1: Refusal(-32005, "too many")})
-        answers = msgspec.json.decode(post(line, asked)[1])
+        answers = msgspec.json.decode(post(line, calls)[1])
         assert "result" in answers[0]
         assert answers[1]["error"] == {"code": -32005, "message": "too many"}
         server.faults = lambda _: Fault(sent_share=0.5)
         with pytest.raises(http.client.IncompleteRead) as cut:
-            post(line, asked)
+            post(line, calls)
         assert cut.value.partial == whole[: len(whole) // 2]
         line.close()
         line.timeout = 0.05
         server.faults = lambda _: Fault(delay_s=0.2)
         with pytest.raises(TimeoutError):
-            post(line, asked)
+            post(line, calls)
     finally:
         server.faults = lambda _: Fault()
     line.close()
     line.timeout = 10
-    assert post(line, asked) == (200, whole)
+    assert post(line, calls) == (200, whole)

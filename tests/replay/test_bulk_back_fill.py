@@ -62,17 +62,17 @@ def assert_complete(store: Store) -> None:
         assert getattr(found, part) == getattr(expected, part), part
     files = StoreFiles(prefix=store.path)
     rows = read_apart(store, QUERY)
-    told = [(*row[:5], float(int(str(row[5]), 16))) for row in expected.transfers]
-    assert [row[:5] for row in rows] == [row[:5] for row in told]
-    assert [row[5] for row in rows] == pytest.approx([row[5] for row in told])
+    transfers = [(*row[:5], float(int(str(row[5]), 16))) for row in expected.transfers]
+    assert [row[:5] for row in rows] == [row[:5] for row in transfers]
+    assert [row[5] for row in rows] == pytest.approx([row[5] for row in transfers])
     with closing(Lake.open(files)) as lake:
         fold_bulks(lake, store)
-    held: dict[str, dict[str, int]] = {}
+    by_token: dict[str, dict[str, int]] = {}
     for _, _, token, sender, recipient, amount in expected.transfers:
-        own = held.setdefault(str(token), {})
+        own = by_token.setdefault(str(token), {})
         own[str(recipient)] = own.get(str(recipient), 0) + int(str(amount), 16)
         own[str(sender)] = own.get(str(sender), 0) - int(str(amount), 16)
-    for token, own in held.items():
+    for token, own in by_token.items():
         found_top = holders_of(store, chain_id=SPEC.chain.id, token=token, at_most=10**6).top  # type: ignore[arg-type]  # 0x text
         positive = {owner: amount for owner, amount in own.items() if amount > 0}
         assert {one.owner: one.amount_raw for one in found_top} == positive

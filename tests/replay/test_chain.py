@@ -49,14 +49,14 @@ def test_another_seed_gives_another_chain(seed: int) -> None:
 @given(number=st.integers(0, 1_000), branch=st.integers(0, 5), logs=st.none() | st.integers(0, 30))
 def test_a_block_depends_on_nothing_made_before(number: int, branch: int, logs: int | None) -> None:
     maker, other = BlockMaker(SPEC), BlockMaker(SPEC)
-    asked = SPEC.first_block + number
-    other.make(asked + 1, parent_hash=other.root_hash)
+    block_number = SPEC.first_block + number
+    other.make(block_number + 1, parent_hash=other.root_hash)
     made = [
-        one.make(asked, parent_hash=maker.root_hash, branch=branch, logs=logs)
+        one.make(block_number, parent_hash=maker.root_hash, branch=branch, logs=logs)
         for one in (maker, other)
     ]
     assert made[0] == made[1]
-    elsewhere = maker.make(asked, parent_hash=maker.root_hash, branch=branch + 1, logs=logs)
+    elsewhere = maker.make(block_number, parent_hash=maker.root_hash, branch=branch + 1, logs=logs)
     assert elsewhere.hash != made[0].hash
 
 

@@ -133,6 +133,8 @@ async def test_the_product_follows_it_through_reorgs_by_socket(tmp_path: Path) -
             stop.set()
             await following
             await client.aclose()
-            held = [row[0] for row in read_rows(store, "select hash from block order by number")]
-    assert held == hashes(chain)[-len(held) :]
-    assert len(held) > 10
+            stored_hashes = [
+                row[0] for row in read_rows(store, "select hash from block order by number")
+            ]
+    assert stored_hashes == hashes(chain)[-len(stored_hashes) :]
+    assert len(stored_hashes) > 10

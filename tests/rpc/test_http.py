@@ -52,9 +52,9 @@ class Server:
 
     async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while self.answers:
-            asked = await reader.readuntil(b"\r\n\r\n")
-            length = int(asked.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-            self.requests.append(asked + await reader.readexactly(length))
+            request_head = await reader.readuntil(b"\r\n\r\n")
+            length = int(request_head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+            self.requests.append(request_head + await reader.readexactly(length))
             answer = self.answers.pop(0)
             at = 0
             for size in (*self.cuts, len(answer)):
@@ -111,8 +111,8 @@ def ok(body: bytes) -> bytes:
 
 def chunked(body: bytes, size: int) -> bytes:
     parts = [body[at : at + size] for at in range(0, len(body), size)]
-    told = b"".join(b"%x;note=1\r\n%s\r\n" % (len(part), part) for part in parts)
-    return told + b"0\r\nTrailer: x\r\n\r\n"
+    chunks = b"".join(b"%x;note=1\r\n%s\r\n" % (len(part), part) for part in parts)
+    return chunks + b"0\r\nTrailer: x\r\n\r\n"
 
 
 FRAMES: dict[str, Callable[[bytes], bytes]] = {
@@ -275,8 +275,10 @@ async def test_what_is_not_to_be_kept_is_not_kept(ending: bytes) -> None:
 
 
 async def test_no_redirect_is_followed_and_no_cookie_is_kept() -> None:
-    told = "HTTP/1.1 307 Elsewhere\r\nLocation: /other\r\nSet-Cookie: a=b\r\nContent-Length: 0"
-    async with serving(f"{told}\r\n\r\n".encode(), ok(b"2")) as server:
+    response_head = (
+        "HTTP/1.1 307 Elsewhere\r\nLocation: /other\r\nSet-Cookie: a=b\r\nContent-Length: 0"
+    )
+    async with serving(f"{response_head}\r\n\r\n".encode(), ok(b"2")) as server:
         server.url = server.url.replace("127.0.0.1", "localhost")  # jars take none of addresses
         async with transport_to(server) as transport:
             with pytest.raises(HttpStatusError, match="307"):

@@ -114,11 +114,11 @@ def test_every_size_is_within_bounds_and_a_limit_is_found(
     answered = 0
     for _ in range(steps):
         assert 1 <= logs.size <= largest
-        asked = logs.last_block(1000, bound=10**9) - 1000 + 1
-        if asked > limit:
-            logs = logs.after_refusal(asked)
+        blocks_requested = logs.last_block(1000, bound=10**9) - 1000 + 1
+        if blocks_requested > limit:
+            logs = logs.after_refusal(blocks_requested)
         else:
-            logs = logs.after_success(asked)
+            logs = logs.after_success(blocks_requested)
             answered += 1
     assert answered > 0
     assert logs.size >= min(limit, largest) / 2 or logs.rest or logs.size == largest

@@ -193,9 +193,9 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
     refusal = read_refusal(scene.store, chain_id=CHAIN_ID, address=refused)
     assert refusal is not None
     assert refusal.code == "not_a_token"
-    asked = scene.node.heads_asked
+    heads_before = scene.node.heads_asked
     await rounds.go(SLUG)
-    assert scene.node.heads_asked == asked  # nothing is due any more
+    assert scene.node.heads_asked == heads_before  # nothing is due any more
 
 
 async def test_a_report_that_did_not_settle_is_kept_only_when_nothing_better_comes(
@@ -230,19 +230,19 @@ class SlowShelf(ReportStore):
 async def test_nobody_waits_for_the_tables_and_none_is_judged_twice_for_them(
     chain: Chain, context: ChainContext, scene: Scene
 ) -> None:
-    shelf = SlowShelf(scene.store)
+    report_store = SlowShelf(scene.store)
     settings = msgspec.structs.replace(scene.settings, wait_s=3600.0)
-    analyser = Analyser({SLUG: ChainScanner(context)}, shelf, settings, context.now_s)
+    analyser = Analyser({SLUG: ChainScanner(context)}, report_store, settings, context.now_s)
     token = chain.world.token("honest").address
     async with asyncio.timeout(60):
         first = await analyser.report(SLUG, token)
     assert first.token.is_settled
-    assert shelf.written == 0
+    assert report_store.written == 0
     next_one = asyncio.create_task(analyser.report(SLUG, token))
     await asyncio.sleep(0)
-    shelf.open.set()
+    report_store.open.set()
     assert await next_one == as_stored(first)
-    assert shelf.written == 1
+    assert report_store.written == 1
     assert scene.stored(token) == as_stored(first)
 
 
@@ -259,8 +259,8 @@ class FullShelf(ReportStore):
 async def test_a_full_disk_costs_no_answer(
     chain: Chain, context: ChainContext, scene: Scene
 ) -> None:
-    shelf = FullShelf(scene.store, scene.settings)
-    analyser = Analyser({SLUG: ChainScanner(context)}, shelf, scene.settings, scene.clock)
+    report_store = FullShelf(scene.store, scene.settings)
+    analyser = Analyser({SLUG: ChainScanner(context)}, report_store, scene.settings, scene.clock)
     report = await analyser.report(SLUG, chain.world.token("honest").address)
     assert report.token.is_settled
     assert scene.stored(report.token.address) is None
@@ -270,8 +270,8 @@ async def test_a_full_disk_costs_no_answer(
 
 async def test_a_refusal_reaches_everybody_who_waits(chain: Chain, scene: Scene) -> None:
     token = chain.world.token("symbol_burns_gas").address
-    told = await asyncio.gather(
+    refusals = await asyncio.gather(
         *(scene.analyser.report(SLUG, token) for _ in range(3)), return_exceptions=True
     )
-    assert [getattr(error, "code", None) for error in told] == ["not_a_token"] * 3
-    assert all(isinstance(error, TokenRefusedError) for error in told)
+    assert [getattr(error, "code", None) for error in refusals] == ["not_a_token"] * 3
+    assert all(isinstance(error, TokenRefusedError) for error in refusals)

@@ -37,8 +37,8 @@ async def test_what_a_node_lacks_is_not_asked_again_at_once(
     context = msgspec.structs.replace(context, node=node)
     token = chain.world.token("honest").address
     await judge(context, token)
-    asked = [request.method for request in node.requests]
-    assert "eth_simulateV1" in asked
+    called_methods = [request.method for request in node.requests]
+    assert "eth_simulateV1" in called_methods
     node.requests.clear()
     await judge(context, token)
     methods = [request.method for request in node.requests]

@@ -216,8 +216,8 @@ async def test_trading_that_ends_is_foreseen(
     sweep = sweep_of(report)
     assert sweep.changes == ["+30 days: buy refused", "+30 days: sale refused"]
     assert (sweep.is_blocked, report.scan.sell_blocked_later) == (True, True)
-    asked = [moment.transfer for moment in sweep.moments if moment.transfer is not None]
-    assert [transfer["success"] for transfer in asked] == [True] * 3
+    transfers = [moment.transfer for moment in sweep.moments if moment.transfer is not None]
+    assert [transfer["success"] for transfer in transfers] == [True] * 3
     trader = chain.fresh_account()
     assert chain.buy(token, trader).success
     chain.node.increase_time(30 * DAY_S)

@@ -75,16 +75,16 @@ def real_sale(chain: Chain, facts: ChainFacts, token: ZooToken, trader: Address)
     assert facts.permit2 is not None
     assert facts.permit2.router is not None
     permit2, router = facts.permit2.address, facts.permit2.router
-    held = chain.balance(token.address, trader)
+    balance = chain.balance(token.address, trader)
     chain.approve(token.address, trader, permit2, UNLIMITED)
-    told = chain.send(
+    receipt = chain.send(
         *(trader, permit2, "approve(address,address,uint160,uint48)"),
-        *(token.address, router, held, 2**48 - 1),
+        *(token.address, router, balance, 2**48 - 1),
     )
-    assert told.success
+    assert receipt.success
     path = [token.address, token.pool.quote]
     swap = encode(
-        ["address", "uint256", "uint256", "address[]", "bool"], [_ROUTER, held, 0, path, True]
+        ["address", "uint256", "uint256", "address[]", "bool"], [_ROUTER, balance, 0, path, True]
     )
     unwrap = encode(["address", "uint256"], [_SENDER, 0])
     return chain.send(

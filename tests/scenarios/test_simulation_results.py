@@ -223,15 +223,15 @@ class Sales:
         self,
         sell: SimResult,
         *,
-        held: int = 100,
+        balance_raw: int = 100,
         share: Literal["all", "half"] = "all",
         approval: ApprovalSteps | None = None,
         first: SaleSteps | None = None,
     ) -> SaleSteps:
         order = Order(label="", amount=RawAmount(100 if share == "all" else 50), share=share)
         steps = write_sale(self._calls, SETUP, TRADER, order, approval=approval, first=first)
-        left = 0 if sell.ok else held
-        self._results += [answered(held), answered(0), sell, answered(left), answered(50)]
+        left = 0 if sell.ok else balance_raw
+        self._results += [answered(balance_raw), answered(0), sell, answered(left), answered(50)]
         return steps
 
     @property
@@ -249,9 +249,11 @@ def test_what_the_approval_took_counts_for_the_first_attempt_and_its_repetitions
     assert read_sale(SETUP, sales.result, other) == Passed(tax=0.0)
 
 
-@pytest.mark.parametrize(("held", "outcome"), [(100, Refused), (99, Passed)])
-def test_half_sells_nothing_while_all_of_it_is_held(held: int, outcome: type[Outcome]) -> None:
+@pytest.mark.parametrize(("balance_raw", "outcome"), [(100, Refused), (99, Passed)])
+def test_half_sells_nothing_while_all_of_it_is_held(
+    balance_raw: int, outcome: type[Outcome]
+) -> None:
     sales = Sales()
     whole = sales.attempt(REVERTED)
-    half = sales.attempt(SOLD, held=held, share="half", first=whole)
+    half = sales.attempt(SOLD, balance_raw=balance_raw, share="half", first=whole)
     assert isinstance(read_attempts(SETUP, sales.result, [(whole, half)]), outcome)

@@ -46,16 +46,16 @@ async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
     holder = chain.fresh_account()
     assert chain.transfer(token, chain.world.owner, holder, 10**20).success
     clock, store = HandClock(), Store.open(Path(":memory:"))
-    shelf = HolderShelf(store, context.settings)
+    report_store = HolderShelf(store, context.settings)
     settings = msgspec.structs.replace(context.settings, refresh_after_s=refresh_after_s)
     blind = ChainContext(
         chain=context.chain,
         node=NoOverrides(context.node),
-        index=shelf,
+        index=report_store,
         settings=settings,
         now_s=clock,
     )
-    analyser = Analyser({SLUG: ChainScanner(blind)}, shelf, settings, clock)
+    analyser = Analyser({SLUG: ChainScanner(blind)}, report_store, settings, clock)
 
     async def checked() -> tuple[bool | None, float | None, int | None]:
         row = (await analyser.report(SLUG, token)).token
@@ -63,7 +63,7 @@ async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
 
     first_s = int(clock.now_s)
     assert await checked() == (None, None, first_s)
-    shelf.holders = ((holder, RawAmount(1)),)
+    report_store.holders = ((holder, RawAmount(1)),)
     for later_s in (refresh_after_s + 1, SIX_HOURS_S):
         clock.now_s = min(first_s + later_s, first_s + SIX_HOURS_S)
         assert await checked() == (None, None, first_s)

@@ -118,9 +118,9 @@ def test_the_demo_prints_a_line_that_works_and_leaves_nothing_behind() -> None:
         assert logged["url"] == f"http://127.0.0.1:{port}"
         assert logged["following"] == "Ethereum (1)"
         assert lines[-1].startswith("Ctrl-C")
-        told = re.search(r"curl -H '(X-API-Key): (\S+)' (\S+)", "".join(lines))
-        assert told is not None, "".join(lines)
-        name, key, url = told.groups()
+        curl_line = re.search(r"curl -H '(X-API-Key): (\S+)' (\S+)", "".join(lines))
+        assert curl_line is not None, "".join(lines)
+        name, key, url = curl_line.groups()
         answer = httpx.get(url, headers={name: key}, timeout=30)
         assert answer.status_code == 200
         assert answer.json()["features"]["dex"]
@@ -220,8 +220,10 @@ def test_metrics_say_what_the_service_does(served: Served) -> None:
         for family in text_string_to_metric_families(served.client.get("/metrics").text)
     }
     exist = {sample.name for family in families.values() for sample in family.samples}
-    asked = metrics_asked_for()
-    assert not {name for name in asked if not {name, base_name(name)} & families.keys()}
+    documented_metrics = metrics_asked_for()
+    assert not {
+        name for name in documented_metrics if not {name, base_name(name)} & families.keys()
+    }
 
     def value(name: str, **labels: str) -> float:
         (found,) = (
@@ -341,10 +343,10 @@ def test_commands_end_with_the_documented_code_and_a_clear_word(
 ) -> None:
     names = {token.key: token.address for token in deployment.world.tokens}
     names["node"] = deployment.node.url  # type: ignore[assignment]  # a name like the others here
-    told = {name: value.format(**names) for name, value in env.items()}
+    command_env = {name: value.format(**names) for name, value in env.items()}
     ended = run(
         *(argument.format(**names) for argument in arguments),
-        env={**deployment.env, "ASSAY_STORE": str(tmp_path / "s.duckdb"), **told},
+        env={**deployment.env, "ASSAY_STORE": str(tmp_path / "s.duckdb"), **command_env},
     )
     assert ended.returncode == code, ended.stderr
     assert words in ended.stderr

@@ -34,10 +34,10 @@ class ManyTokens:
         self.slow: set[str] = set()
         self.running = 0
         self.most_running = 0
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def report(self, _chain: str, address: Address, /, **_: bool) -> Report:
-        self.asked.append(address)
+        self.requests.append(address)
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         try:
@@ -94,8 +94,8 @@ async def test_what_has_no_result_stands_apart(world: World) -> None:
     wanted = [OWNER, "nonsense", TOKEN, PAIR, DEAD]
     body = (await ask(client, world.new_key(), {"addresses": wanted})).json()
     assert addresses_of(body) == [TOKEN]
-    told = [(e["contract_address"], e["status"], e["error_code"]) for e in body["errors"]]
-    assert told == [
+    errors = [(e["contract_address"], e["status"], e["error_code"]) for e in body["errors"]]
+    assert errors == [
         (OWNER, 422, "not_a_contract"),
         ("nonsense", 422, "invalid_address"),
         (PAIR, 500, "analysis_failed"),
@@ -120,7 +120,7 @@ async def test_a_limit_that_ends_in_the_middle_costs_what_was_answered(world: Wo
         "error": "Limit of 5 calls in 10 seconds reached.",
         "retry_after_s": 11,
     }
-    assert analysis.asked == OTHERS[:5]
+    assert analysis.requests == OTHERS[:5]
     used = (await client.get("/usage", headers={"X-API-Key": key})).json()
     assert (used["lifetime"]["used"], used["day"]["used"]) == (5, 5)
 

@@ -32,7 +32,7 @@ async def test_the_names_share_one_cache(world: World, client: httpx.AsyncClient
     key = {"X-API-Key": world.new_key()}
     for name in NAMES:
         assert (await client.get(f"/token/{name}/{TOKEN}", headers=key)).status_code == 200
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
 
 
 async def test_another_name_is_no_way_past_a_limit(world: World, client: httpx.AsyncClient) -> None:

@@ -31,8 +31,8 @@ def opened(response: httpx.Response) -> dict[str, str]:
 @pytest.mark.parametrize("path", [PATH, "/agent-keys", "/nowhere"])
 async def test_no_site_may_call_unless_it_is_named(world: World, path: str) -> None:
     for client in (client_of(world), client_of(world, WALLET)):
-        asked = await client.options(path, headers={"Origin": OTHER, **PREFLIGHT})
-        assert opened(asked) == {}
+        preflight = await client.options(path, headers={"Origin": OTHER, **PREFLIGHT})
+        assert opened(preflight) == {}
         assert opened(await client.get(path, headers={"Origin": OTHER})) == {}
 
 
@@ -44,20 +44,22 @@ async def test_a_named_site_may_send_its_key(
 ) -> None:
     """Asked before the call, without the key; on each answer, from memory and refusals too."""
     client = client_of(world, *origins)
-    asked = await client.options(PATH, headers={"Origin": WALLET, **PREFLIGHT})
-    assert (asked.status_code, asked.content) == (204, b"")
-    assert opened(asked)["allow-origin"] == allowed
-    assert {"x-api-key", "content-type"} <= set(opened(asked)["allow-headers"].split(", "))
-    assert opened(asked)["allow-methods"] == "GET, HEAD, POST, DELETE"
+    preflight = await client.options(PATH, headers={"Origin": WALLET, **PREFLIGHT})
+    assert (preflight.status_code, preflight.content) == (204, b"")
+    assert opened(preflight)["allow-origin"] == allowed
+    assert {"x-api-key", "content-type"} <= set(opened(preflight)["allow-headers"].split(", "))
+    assert opened(preflight)["allow-methods"] == "GET, HEAD, POST, DELETE"
     key = {"X-API-Key": world.new_key("trial")}
     for call in range(6):
-        told = await client.get(PATH, headers={"Origin": WALLET, **key})
-        assert told.status_code == (429 if call == 5 else 200)
-        assert opened(told)["allow-origin"] == allowed
+        response = await client.get(PATH, headers={"Origin": WALLET, **key})
+        assert response.status_code == (429 if call == 5 else 200)
+        assert opened(response)["allow-origin"] == allowed
         assert {"Retry-After", "X-RateLimit-Burst-Limit", "X-API-Key-Expires-At"} <= set(
-            opened(told)["expose-headers"].split(", ")
+            opened(response)["expose-headers"].split(", ")
         )
-        assert ("origin" in told.headers.get_list("vary", split_commas=True)) is (allowed != "*")
+        assert ("origin" in response.headers.get_list("vary", split_commas=True)) is (
+            allowed != "*"
+        )
     refused = await client.get(PATH, headers={"Origin": WALLET})
     assert (refused.status_code, opened(refused)["allow-origin"]) == (401, allowed)
 

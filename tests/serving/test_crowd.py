@@ -60,7 +60,7 @@ async def test_two_hundred_callers_of_one_token_cost_one_report(world: World, as
     assert {answer.status_code for answer in answers} == {200}
     bodies = [{answer.content for answer in answers[at::4]} for at in range(4)]
     assert [len(same) for same in bodies] == [1, 1, 1, 1]
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
 
 
 async def test_a_slow_token_keeps_no_other_waiting(world: World, ask: Get) -> None:
@@ -72,7 +72,7 @@ async def test_a_slow_token_keeps_no_other_waiting(world: World, ask: Get) -> No
     assert (await asyncio.wait_for(ask(token=OWNER), PATIENCE_S)).status_code == 200
     world.analysis.gate.set()
     await asyncio.gather(*callers)
-    assert [asked["address"] for asked in world.analysis.asked] == [OWNER, TOKEN]
+    assert [request["address"] for request in world.analysis.requests] == [OWNER, TOKEN]
 
 
 async def test_a_storm_of_refreshes_is_one_refresh(world: World, ask: Get) -> None:
@@ -86,10 +86,10 @@ async def test_a_storm_of_refreshes_is_one_refresh(world: World, ask: Get) -> No
     world.analysis.gate.set()
     answers = await asyncio.gather(*callers)
     assert {answer.json()["features"]["symbol"] for answer in answers} == {"NEW"}
-    assert [asked["refresh"] for asked in world.analysis.asked] == [False, True]
+    assert [request["refresh"] for request in world.analysis.requests] == [False, True]
     assert (await ask()).json()["features"]["symbol"] == "NEW"
     await ask("?refresh=true")
-    assert len(world.analysis.asked) == 3
+    assert len(world.analysis.requests) == 3
 
 
 @pytest.mark.parametrize("left", [0, 1, CROWD // 2])
@@ -106,7 +106,7 @@ async def test_callers_who_leave_take_nothing_from_the_others(
     world.analysis.gate.set()
     assert {caller.status_code for caller in await asyncio.gather(*callers[:left])} <= {200}
     assert (await ask()).status_code == 200
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
 
 
 async def test_one_failure_is_told_to_all_and_then_forgotten(world: World, ask: Get) -> None:
@@ -116,7 +116,7 @@ async def test_one_failure_is_told_to_all_and_then_forgotten(world: World, ask: 
     await are_waiting(world, callers)
     world.analysis.gate.set()
     assert {answer.status_code for answer in await asyncio.gather(*callers)} == {500}
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
     world.analysis.outcome = make_report()
     assert (await ask()).status_code == 200
 

@@ -142,7 +142,7 @@ async def test_a_burn_address_is_refused_in_any_case(
     for text in (burnt.lower(), burnt.upper()):
         response = await get(f"/token/1/0x{text}{tail}")(world, client, "")
         assert (response.status_code, response.json()["error_code"]) == (422, "burn_address")
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 STATUSES: dict[str, tuple[int, Ask]] = {

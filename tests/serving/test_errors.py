@@ -70,7 +70,7 @@ async def test_what_is_not_an_address_is_refused_unasked(
     assert response.json() == refused(
         "invalid_address", f"{shown!r} is not an EVM address", address=shown
     )
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 @pytest.mark.parametrize(
@@ -181,15 +181,15 @@ async def test_recomputing_needs_a_plan(world: World, get: Get, plan: str, query
         403,
         {"detail": "refresh and redecompile need an enterprise plan or an admin key."},
     )
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 @pytest.mark.parametrize("plan", ["enterprise", "admin"])
 async def test_a_plan_that_may_recompute_does(world: World, get: Get, plan: str) -> None:
     response = await get(f"{TOKEN}?refresh=true&redecompile=true", key=world.new_key(plan))
     assert response.status_code == 200
-    assert world.analysis.asked[-1]["refresh"]
-    assert world.analysis.asked[-1]["redecompile"]
+    assert world.analysis.requests[-1]["refresh"]
+    assert world.analysis.requests[-1]["redecompile"]
 
 
 # --- form of the request -----------------------------------------------------------------------
@@ -240,7 +240,7 @@ async def test_a_bad_query_value(world: World, get: Get, query: str, name: str) 
     assert response.status_code == 422
     assert list(response.json()) == ["detail"]
     assert (item["loc"], item["type"], bool(item["msg"])) == (["query", name], "value_error", True)
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 async def test_the_summary_takes_no_parameters_and_minds_none(get: Get) -> None:

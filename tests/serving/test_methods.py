@@ -22,11 +22,14 @@ async def test_head_is_get_without_its_body(
 ) -> None:
     headers = {"X-API-Key": world.new_key(days=5)} if with_key else {}
     for path in GETS:
-        asked = await client.get(path, headers=headers)
-        told = await client.head(path, headers=headers)
-        assert (told.status_code, told.content) == (asked.status_code, b""), path
-        assert list(told.headers) == list(asked.headers), path
-        assert told.headers == asked.headers or path in OF_THE_MOMENT, path
+        get_response = await client.get(path, headers=headers)
+        head_response = await client.head(path, headers=headers)
+        assert (head_response.status_code, head_response.content) == (
+            get_response.status_code,
+            b"",
+        ), path
+        assert list(head_response.headers) == list(get_response.headers), path
+        assert head_response.headers == get_response.headers or path in OF_THE_MOMENT, path
 
 
 @pytest.mark.parametrize("rest", ["", "/summary", "?response_format=compat"])
@@ -36,8 +39,8 @@ async def test_a_tag_that_is_known_is_known_to_head(
     key = {"X-API-Key": world.new_key()}
     tag = (await client.head(PATH + rest, headers=key)).headers["etag"]
     for _ in range(2):
-        told = await client.head(PATH + rest, headers={**key, "If-None-Match": tag})
-        assert (told.status_code, told.headers["etag"]) == (304, tag)
+        head_response = await client.head(PATH + rest, headers={**key, "If-None-Match": tag})
+        assert (head_response.status_code, head_response.headers["etag"]) == (304, tag)
 
 
 @pytest.mark.parametrize("plan", ["trial", "developer"])
@@ -58,11 +61,11 @@ async def test_head_counts_as_get_does(world: World, plan: str) -> None:
 
 async def test_each_route_names_its_methods(client: httpx.AsyncClient) -> None:
     for method, path in ROUTES:
-        asked, refused = await client.options(path), await client.patch(path)
-        assert (asked.status_code, refused.status_code) == (204, 405), path
+        options_response, refused = await client.options(path), await client.patch(path)
+        assert (options_response.status_code, refused.status_code) == (204, 405), path
         allowed = refused.headers["allow"].split(", ")
         assert allowed == sorted({*allowed, "OPTIONS", method})
-        for named in (allowed, asked.headers["allow"].split(", ")):
+        for named in (allowed, options_response.headers["allow"].split(", ")):
             assert ("HEAD" in named) is ("GET" in named), path
 
 

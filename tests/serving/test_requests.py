@@ -167,9 +167,9 @@ async def test_what_is_no_address_is_invalid(
     key = {"X-API-Key": world.new_key()}
     for address in _not_addresses():
         response = await client.get(f"/token/1/{address}{rest}", headers=key)
-        told = (response.status_code, response.json()["error_code"])
-        assert told == (422, "invalid_address"), address
-    assert world.analysis.asked == []
+        outcome = (response.status_code, response.json()["error_code"])
+        assert outcome == (422, "invalid_address"), address
+    assert world.analysis.requests == []
 
 
 @pytest.mark.parametrize("rest", ["", "?response_format=compat", "/summary"])
@@ -182,7 +182,7 @@ async def test_each_burn_address_is_refused(
         for address in (burnt, burnt.upper(), checksum(burnt)):
             response = await client.get(f"/token/1/{address}{rest}", headers=key)
             assert (response.status_code, response.json()["error_code"]) == (422, "burn_address")
-    assert world.analysis.asked == []
+    assert world.analysis.requests == []
 
 
 # --- paths and queries ---------------------------------------------------------------------------
@@ -205,8 +205,8 @@ async def test_paths(world: World, client: httpx.AsyncClient) -> None:
     key = {"X-API-Key": world.new_key()}
     for path, status in PATHS:
         response = await client.get(path, headers=key)
-        told = (response.status_code, response.headers["content-type"])
-        assert told == (status, "application/json"), path
+        outcome = (response.status_code, response.headers["content-type"])
+        assert outcome == (status, "application/json"), path
 
 
 BOOLEANS: list[tuple[str, bool | None]] = [
@@ -224,30 +224,30 @@ async def test_booleans_that_need_a_plan(
     for plan, refusal in (("admin", 200), ("pro", 403)):
         key = {"X-API-Key": world.new_key(plan)}
         for text, value in BOOLEANS:
-            asked = len(world.analysis.asked)
+            scans_before = len(world.analysis.requests)
             world.clock.now_s += 121
             response = await client.get(f"{PATH}?{name}={text}", headers=key)
             status = 422 if value is None else refusal if value else 200
             assert response.status_code == status, text
             if status == 200:
-                assert world.analysis.asked[asked][name] is value
+                assert world.analysis.requests[scans_before][name] is value
             else:
-                assert len(world.analysis.asked) == asked
+                assert len(world.analysis.requests) == scans_before
 
 
 async def test_the_boolean_that_asks_for_a_price(world: World) -> None:
-    asked = []
+    price_requests = []
 
     async def read_price(*_: object) -> None:
-        asked.append(True)
+        price_requests.append(True)
 
     client, key = world.client(read_price=read_price), {"X-API-Key": world.new_key()}
     for text, value in BOOLEANS:
-        asked.clear()
+        price_requests.clear()
         world.clock.now_s += 121
         response = await client.get(f"{PATH}?include_token_price={text}", headers=key)
         assert response.status_code == (422 if value is None else 200), text
-        assert bool(asked) is bool(value), text
+        assert bool(price_requests) is bool(value), text
         if value is None:
             assert response.json()["detail"][0]["loc"] == ["query", "include_token_price"]
 

@@ -98,10 +98,10 @@ async def test_an_odd_call_is_refused_in_json(
 ) -> None:
     raw = await send(call(target, headers=f"X-API-Key: {world.new_key()}\r\n{headers}"))
     got, sent, body = answer_of(raw)
-    told = msgspec.json.decode(body)
+    answer_body = msgspec.json.decode(body)
     assert (got, sent["content-type"]) == (status, "application/json")
-    assert told["error_code"] == code if code else list(told) == ["detail"]
-    assert world.analysis.asked == []
+    assert answer_body["error_code"] == code if code else list(answer_body) == ["detail"]
+    assert world.analysis.requests == []
 
 
 SAME = [
@@ -170,28 +170,28 @@ NOT_JSON = [
 
 @pytest.mark.parametrize(("head", "body"), NOT_JSON)
 async def test_a_body_that_is_no_json(send: Send, head: str, body: bytes) -> None:
-    status, _, told = answer_of(await send(post(head, body)))
-    assert (status, told) == (400, b'{"detail":"The body is not JSON."}')
+    status, _, answer_body = answer_of(await send(post(head, body)))
+    assert (status, answer_body) == (400, b'{"detail":"The body is not JSON."}')
 
 
 @pytest.mark.parametrize("head", ["Content-Length: 20000", "Content-Length: 99999999999"])
 async def test_a_body_that_is_too_large_is_not_read(send: Send, head: str) -> None:
-    status, _, told = answer_of(await send(post(head, b"a" * 20_000)))
-    assert (status, told) == (413, b'{"detail":"Request Entity Too Large"}')
+    status, _, answer_body = answer_of(await send(post(head, b"a" * 20_000)))
+    assert (status, answer_body) == (413, b'{"detail":"Request Entity Too Large"}')
 
 
 async def test_a_body_that_does_not_come_is_cut_off(
     send: Send, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("api.routes.agent_keys.BODY_WITHIN_S", 0.1)
-    status, _, told = answer_of(await send(post("Content-Length: 100", b'{"rea')))
-    assert (status, told) == (400, b'{"detail":"The body is not JSON."}')
+    status, _, answer_body = answer_of(await send(post("Content-Length: 100", b'{"rea')))
+    assert (status, answer_body) == (400, b'{"detail":"The body is not JSON."}')
 
 
 async def test_a_body_in_pieces_is_put_together(send: Send) -> None:
     pieces = b'5\r\n{"rea\r\n9\r\nson":"a"}\r\n0\r\n\r\n'
-    status, _, told = answer_of(await send(post("Transfer-Encoding: chunked", pieces)))
-    assert (status, msgspec.json.decode(told)["plan"]) == (200, "trial")
+    status, _, answer_body = answer_of(await send(post("Transfer-Encoding: chunked", pieces)))
+    assert (status, msgspec.json.decode(answer_body)["plan"]) == (200, "trial")
 
 
 NOT_HTTP = [
@@ -225,7 +225,7 @@ async def test_calls_sent_at_once_are_answered_in_turn(world: World, send: Send)
     last = call("/nowhere", headers=key)
     raw = await send(kept * 20 + last)
     assert [part[:3] for part in raw.split(b"HTTP/1.1 ")[1:]] == [b"200"] * 20 + [b"404"]
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1
 
 
 REFUSED = [
@@ -276,4 +276,4 @@ async def test_a_caller_who_leaves_in_the_middle_harms_nobody(
         writer.transport.abort()
     world.analysis.gate.set()
     assert answer_of(await send(call(PATH, headers=key)))[0] == 200
-    assert len(world.analysis.asked) == 1
+    assert len(world.analysis.requests) == 1

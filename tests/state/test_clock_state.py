@@ -116,8 +116,8 @@ async def test_clock_and_slots_come_in_one_round_trip() -> None:
         row(6, 9),
         row(None, None),
     )
-    assert [len(batch) for batch in node.asked] == [3]
-    assert {request.params[-1]["blockHash"] for request in node.asked[0]} == {BLOCK}  # type: ignore[index]
+    assert [len(batch) for batch in node.requests] == [3]
+    assert {request.params[-1]["blockHash"] for request in node.requests[0]} == {BLOCK}  # type: ignore[index]
 
 
 async def test_a_packed_value_is_cut_out_and_what_the_code_adds_is_added() -> None:
@@ -129,7 +129,7 @@ async def test_a_packed_value_is_cut_out_and_what_the_code_adds_is_added() -> No
 async def test_without_limits_nothing_is_asked() -> None:
     node = ScriptedNode()
     assert await read(node) == ClockState(reading=None, limits=())
-    assert node.asked == []
+    assert node.requests == []
 
 
 async def test_a_slot_the_node_refuses_has_no_value() -> None:
@@ -170,7 +170,7 @@ async def test_reads_are_bounded() -> None:
     many = [stored(at) for at in range(1_000)]
     node = telling({at: word(at) for at in range(1_000)})
     state = await read(node, *many)
-    assert len(node.asked[0]) == 65
+    assert len(node.requests[0]) == 65
     assert len(state.limits) == 1_000
     assert state.limits[-1] == row(999, None)
 
@@ -191,19 +191,21 @@ async def test_reads_are_bounded() -> None:
     ],
 )
 def test_vacant_slots(words: tuple[int | None, ...], vacant: bool | None) -> None:
-    slots = [ownership.OwnerSlot(slot=slot(at), word=held) for at, held in enumerate(words)]
+    slots = [
+        ownership.OwnerSlot(slot=slot(at), word=slot_word) for at, slot_word in enumerate(words)
+    ]
     assert ownership.are_vacant(slots) is vacant
 
 
-def holding(held: RpcAnswer) -> ScriptedNode:
+def holding(slot_word: RpcAnswer) -> ScriptedNode:
     def code(request: RpcRequest) -> RpcAnswer:
         return sent(b"" if request.params[0] == WALLET else b"\x60\x80")
 
-    return ScriptedNode(lambda _: held, code)
+    return ScriptedNode(lambda _: slot_word, code)
 
 
 @pytest.mark.parametrize(
-    ("held", "expected"),
+    ("slot_word", "expected"),
     [
         (address(WALLET), OwnerSlots(wallets=(WALLET,), are_vacant=False)),
         (address(CONTRACT), OwnerSlots(wallets=(), are_vacant=False)),
@@ -211,8 +213,8 @@ def holding(held: RpcAnswer) -> ScriptedNode:
         (RpcFault(code=1, message="no"), OwnerSlots(wallets=(), are_vacant=None)),
     ],
 )
-async def test_what_owner_slots_tell(held: RpcAnswer, expected: OwnerSlots) -> None:
-    found = await read_owner_slots(at_block(holding(held)), TOKEN, [slot(1)])
+async def test_what_owner_slots_tell(slot_word: RpcAnswer, expected: OwnerSlots) -> None:
+    found = await read_owner_slots(at_block(holding(slot_word)), TOKEN, [slot(1)])
     assert found == expected
 
 
@@ -221,7 +223,7 @@ PACKED = 1 + (int(WALLET, 16) << 40) + (7 << 200)
 
 
 @pytest.mark.parametrize(
-    ("held", "expected"),
+    ("slot_word", "expected"),
     [
         (word(PACKED), OwnerSlots(wallets=(WALLET,), are_vacant=False)),
         (word(1 + (7 << 200)), OwnerSlots(wallets=(), are_vacant=True)),
@@ -229,9 +231,11 @@ PACKED = 1 + (int(WALLET, 16) << 40) + (7 << 200)
         (RpcFault(code=1, message="no"), OwnerSlots(wallets=(), are_vacant=None)),
     ],
 )
-async def test_an_owner_who_shares_a_slot_is_found(held: RpcAnswer, expected: OwnerSlots) -> None:
+async def test_an_owner_who_shares_a_slot_is_found(
+    slot_word: RpcAnswer, expected: OwnerSlots
+) -> None:
     places = [StoredAddress(slot=slot(1), shift=40)]
-    found = await read_owner_slots(at_block(holding(held)), TOKEN, [], packed=places)
+    found = await read_owner_slots(at_block(holding(slot_word)), TOKEN, [], packed=places)
     assert found == expected
     assert ownership.find_ownership((), found.wallets).ownership_renounced is (
         None if found.wallets else True

@@ -66,7 +66,7 @@ def add_reads(batch: ReadBatch, token: Address) -> list[Handle[object]]:
     ]
 
 
-def told(batch: ReadBatch, handle: Handle[object]) -> object:
+def batch_result(batch: ReadBatch, handle: Handle[object]) -> object:
     reply = batch[handle]
     return "refused" if isinstance(reply, NoAnswer) else reply
 
@@ -82,8 +82,8 @@ async def test_packed_answers_are_the_plain_ones(
         reads, again = add_reads(packed, token.address), add_reads(plain, token.address)
         await packed.send(node, NodeCapabilities())
         await plain.send(context.node)
-        found = [told(packed, one) for one in reads]
-        assert found == [told(plain, one) for one in again], token.key
+        found = [batch_result(packed, one) for one in reads]
+        assert found == [batch_result(plain, one) for one in again], token.key
         assert node.calls <= (4 if token.key.startswith("symbol_") else 2), token.key
 
 
@@ -99,7 +99,7 @@ async def test_reads_that_write_leave_no_trace(
     reads = [batch.call(token.address, *each) for each in (transfer, balance, transfer, balance)]
     node = CountingNode(context.node)
     await batch.send(node, NodeCapabilities())
-    moved, before, again, after = (told(batch, one) for one in reads)
+    moved, before, again, after = (batch_result(batch, one) for one in reads)
     assert moved == again != "refused"
     assert before == after == bytes(32)
     assert node.calls == 1
@@ -118,14 +118,16 @@ async def test_an_address_of_an_earlier_answer_is_the_same_packed_and_plain(
             for quote in (token.pool.quote, named_account("no quote"))
         ]
         reserves = [batch.call(pair, "getReserves()") for pair in pairs]
-        held = [batch.call(token.address, "balanceOf(address)", pair) for pair in pairs]
+        balance_handles = [batch.call(token.address, "balanceOf(address)", pair) for pair in pairs]
         codes = [batch.code(pair, first_bytes=4) for pair in pairs]
         node = CountingNode(context.node)
         await batch.send(node, capabilities)
         assert [batch.resolve(pair) for pair in pairs] == [token.pool.address, None]
         assert node.trips == (1 if capabilities else 2)
         told_codes = [batch[code][:4] for code in codes]
-        results.append([*(told(batch, one) for one in (*reserves, *held)), *told_codes])
+        results.append(
+            [*(batch_result(batch, one) for one in (*reserves, *balance_handles)), *told_codes]
+        )
     packed, plain = results
     assert packed == plain
     balance = chain.balance(token.address, token.pool.address)
@@ -143,7 +145,7 @@ async def test_what_memory_answers_is_not_sent(context: ChainContext, demo_world
     again = ReadBatch(head.hash, memory=first.answers(reads[:-1]))
     same = add_reads(again, token)
     await again.send(node, NodeCapabilities())
-    assert [told(again, one) for one in same] == [told(first, one) for one in reads]
+    assert [batch_result(again, one) for one in same] == [batch_result(first, one) for one in reads]
     assert [request.method for request in node.requests] == ["eth_getStorageAt"]
 
 

@@ -24,9 +24,9 @@ def read(*answers: RpcAnswer) -> Burned:
 def test_every_burn_address_is_asked() -> None:
     batch = ReadBatch(BLOCK)
     BurnReads(batch, TOKEN)
-    asked = [str(request.params[0]) for request in requests_of(batch)]
-    assert len(asked) == 5
-    for request, owner in zip(asked, ASKED, strict=True):
+    addresses = [str(request.params[0]) for request in requests_of(batch)]
+    assert len(addresses) == 5
+    for request, owner in zip(addresses, ASKED, strict=True):
         assert "0x70a08231" + "0" * 24 + owner[2:] in request
 
 

@@ -44,8 +44,8 @@ def deadline_of(chain: Chain, token: ZooToken) -> int:
 def slot_of(chain: Chain, token: Address, word: int) -> Hash32:
     """The slot among the first that holds this word."""
     for number in range(32):
-        held = chain.node.rpc("eth_getStorageAt", token, hex(number), "latest")
-        if int(str(held), 16) == word:
+        slot_word = chain.node.rpc("eth_getStorageAt", token, hex(number), "latest")
+        if int(str(slot_word), 16) == word:
             return slot(number)
     raise LookupError(word)
 

@@ -18,8 +18,8 @@ def test_the_archive_is_current(package: str) -> None:
     """If it is not: `python -m tests.harness.cases.compiled_cases`."""
     if package == "vyper" and not HAS_VYPER:
         pytest.skip("Vyper is not installed; run `make setup`")
-    kept, asked = read_archive(), digests_of(package)
-    missing, sample = asked - kept.keys(), sorted(asked & kept.keys())[::SAMPLED]
+    kept, requested = read_archive(), digests_of(package)
+    missing, sample = requested - kept.keys(), sorted(requested & kept.keys())[::SAMPLED]
     compiled = compile_all(package, only={*missing, *sample})
     made = {digest: code.hex() for digest, code in compiled.items()}
     assert made == {digest: kept[digest] for digest in sample}

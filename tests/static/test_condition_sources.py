@@ -93,8 +93,8 @@ ASKED = "{selector} 0xe0 SHL 0 MSTORE {first} 4 MSTORE 0 0x24 MSTORE 0x20 0x60 0
 def test_an_own_getter_has_the_sources_of_its_answer(
     selector: str, first: str, balance_of: str, expected: set[str]
 ) -> None:
-    asked = ASKED.format(selector=selector, first=first)
-    word = f"{asked} STATICCALL POP 1000 0x60 MLOAD LT"
+    getter = ASKED.format(selector=selector, first=first)
+    word = f"{getter} STATICCALL POP 1000 0x60 MLOAD LT"
     assert sources(refusing(word), balance_of=balance_of) - {"answer"} == expected
 
 
@@ -143,9 +143,9 @@ def test_what_scales_amounts_is_a_counter_in_a_test(
 
 def test_the_length_of_a_partys_list_is_a_mark_in_a_test() -> None:
     slot = "{key} 0 MSTORE 9 0x20 MSTORE 0x40 0 SHA3"
-    mine, asked = slot.format(key="4 CALLDATALOAD"), slot.format(key="CALLER")
+    mine, callers_slot = slot.format(key="4 CALLDATALOAD"), slot.format(key="CALLER")
     noted = f"1 {mine} SLOAD ADD {mine} SSTORE 1 {mine} 0 MSTORE 0x20 0 SHA3 SSTORE STOP"
-    assert sources(refusing(f"{asked} SLOAD"), _12345678=noted) == {"unguarded"}
+    assert sources(refusing(f"{callers_slot} SLOAD"), _12345678=noted) == {"unguarded"}
 
 
 @pytest.mark.parametrize(

@@ -162,8 +162,8 @@ def test_what_a_front_itself_may_do_to_balances(front: str) -> None:
 
 
 def test_the_stores_of_a_front_are_judged_with_the_code_behind_it() -> None:
-    door = {0x12345678: WRITE}
-    front = analyse_code(functions(door, fallback=FORWARD.format(target=TARGET))).hints
+    behind = {0x12345678: WRITE}
+    front = analyse_code(functions(behind, fallback=FORWARD.format(target=TARGET))).hints
     joined = behind_front(SimulationHints(), front)
     doubts = open_custody(joined, {}, trusted=frozenset())
     assert [each.selector for each in doubts] == [0x12345678]

@@ -42,7 +42,7 @@ def store() -> Store:
 
 
 @pytest.fixture
-async def examiner(store: Store) -> AsyncIterator[StaticResultCache]:
+async def static_results(store: Store) -> AsyncIterator[StaticResultCache]:
     made = StaticResultCache(ReportStore(store, AnalysisSettings()))
     yield made
     made.close()
@@ -62,18 +62,18 @@ async def test_what_is_looked_up_is_what_was_found(store: Store, done: Counted) 
 
 
 async def test_builds_that_differ_in_metadata_are_one_code(
-    examiner: StaticResultCache, done: Counted
+    static_results: StaticResultCache, done: Counted
 ) -> None:
     for build in range(3):
-        await examiner.analyse(CALLED + bytes.fromhex(METADATA.format(build)))
-    await examiner.analyse(CALLED)
+        await static_results.analyse(CALLED + bytes.fromhex(METADATA.format(build)))
+    await static_results.analyse(CALLED)
     assert done.codes == [CALLED]
 
 
 async def test_callers_at_the_same_time_share_one_run(
-    examiner: StaticResultCache, done: Counted
+    static_results: StaticResultCache, done: Counted
 ) -> None:
-    found = await asyncio.gather(*(examiner.analyse(CALLED) for _ in range(5)))
+    found = await asyncio.gather(*(static_results.analyse(CALLED) for _ in range(5)))
     assert len(done.codes) == 1
     assert all(each == found[0] for each in found)
 
@@ -128,9 +128,9 @@ class Full:
 
 
 async def test_tables_that_cannot_be_used_cost_no_answer() -> None:
-    examiner = StaticResultCache(Full())
-    await examiner.start()
-    assert await examiner.analyse(CALLED) == analyse_code(CALLED)
+    static_results = StaticResultCache(Full())
+    await static_results.start()
+    assert await static_results.analyse(CALLED) == analyse_code(CALLED)
 
 
 async def test_what_the_clock_cut_short_is_not_kept(
@@ -158,14 +158,14 @@ def end_this_process(_: bytes) -> CodeAnalysis:
 async def test_a_code_that_ends_its_worker_is_not_known_and_the_next_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    examiner = StaticResultCache(in_processes=True)
+    static_results = StaticResultCache(in_processes=True)
     with monkeypatch.context() as patched:
         patched.setattr(module, "analyse_code", end_this_process)
-        lost = await examiner.analyse(CALLED)
+        lost = await static_results.analyse(CALLED)
     assert lost.findings.external_call is None
     assert lost.is_timed_out
-    assert await examiner.analyse(DESTROYED) == analyse_code(DESTROYED)
-    examiner.close()
+    assert await static_results.analyse(DESTROYED) == analyse_code(DESTROYED)
+    static_results.close()
 
 
 @pytest.mark.parametrize(

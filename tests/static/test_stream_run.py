@@ -51,12 +51,12 @@ def run() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
-    told = subprocess.run(
+    printed = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(process.pid)],  # noqa: S607 - ps from the PATH
         capture_output=True,
         check=False,
     )
-    return [int(word) for word in told.stdout.split()]
+    return [int(word) for word in printed.stdout.split()]
 
 
 def given(process: subprocess.Popen[bytes], lines: int) -> None:

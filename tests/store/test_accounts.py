@@ -35,9 +35,9 @@ def test_a_session_ends_with_its_time(accounts: Accounts) -> None:
 
 def test_the_file_does_not_hold_the_token(ledger_file: Ledger, tmp_path: Path) -> None:
     token = sign_in(Accounts(ledger_file))
-    held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"alice" in held
-    assert token.encode() not in held
+    file_bytes = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"alice" in file_bytes
+    assert token.encode() not in file_bytes
 
 
 def test_a_subject_is_somebody_of_one_issuer(accounts: Accounts) -> None:

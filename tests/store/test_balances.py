@@ -98,8 +98,8 @@ class Played:
         """In a block of its own; an old one has a log index of its own in block 0."""
         self.height += 1
         sums = self.sums[step.token]
-        held = max(sums[address(step.sender)], 0) % 2**256 // step.divisor
-        amount = held if step.amount is None else step.amount
+        balance = max(sums[address(step.sender)], 0) % 2**256 // step.divisor
+        amount = balance if step.amount is None else step.amount
         block_number, log_index = (0, self.height) if step.is_old else (self.height, 0)
         row = TransferRow(
             block_number=block_number,

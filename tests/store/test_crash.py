@@ -38,28 +38,28 @@ def look(path: Path) -> Held:
     )
 
 
-def assert_agrees(held: Held) -> None:
+def assert_agrees(stored: Held) -> None:
     """Every block up to the checkpoint is there once and whole, and none after it."""
-    assert held.blocks == dict.fromkeys(range(held.checkpoint + 1), ROWS)
+    assert stored.blocks == dict.fromkeys(range(stored.checkpoint + 1), ROWS)
 
 
 def test_a_transaction_under_way_leaves_nothing_behind(path: Path) -> None:
     with start("stop_inside_a_transaction", path) as child:
         assert read_line(child) == "inside"
         child.kill()
-    held = look(path)
-    assert held.checkpoint == 0
-    assert_agrees(held)
+    stored = look(path)
+    assert stored.checkpoint == 0
+    assert_agrees(stored)
 
 
 def test_killed_at_any_moment_and_started_again(path: Path) -> None:
     for blocks in (1, 7, 3):
         with start("ingest_for_ever", path) as child:
-            told = [int(read_line(child)) for _ in range(blocks)]
+            committed = [int(read_line(child)) for _ in range(blocks)]
             child.kill()
-        held = look(path)
-        assert_agrees(held)
-        assert held.checkpoint >= told[-1]
+        stored = look(path)
+        assert_agrees(stored)
+        assert stored.checkpoint >= committed[-1]
 
 
 @pytest.mark.parametrize("room", [100_000, 3_000_000, 12_000_000])
@@ -69,9 +69,9 @@ def test_a_full_disk_is_an_error_and_then_forgotten(path: Path, room: int) -> No
         full, after = int(read_line(child)), int(read_line(child))
         assert child.wait() == 0
     assert after == full + 1
-    held = look(path)
-    assert_agrees(held)
-    assert held.checkpoint == after - 1
+    stored = look(path)
+    assert_agrees(stored)
+    assert stored.checkpoint == after - 1
 
 
 def test_a_failed_block_is_undone(store: Store) -> None:

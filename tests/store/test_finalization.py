@@ -306,9 +306,9 @@ def test_chains_have_batches_of_their_own_and_a_closed_one_gets_no_more(store: S
     batches = "select batch, chain_id, is_closed from batch order by batch"
     assert read_rows(store, batches) == [(1, 1, 0), (2, 56, 0)]
     write_rows(store, "update batch set is_closed = 1 where batch = 1")
-    held = read_rows(store, "select count(*) from final_transfer where batch = 1")
+    batch_rows = read_rows(store, "select count(*) from final_transfer where batch = 1")
     assert finalize_rows(store, chain_id=1, final=2, at_most=2)
-    assert read_rows(store, "select count(*) from final_transfer where batch = 1") == held
+    assert read_rows(store, "select count(*) from final_transfer where batch = 1") == batch_rows
     assert read_rows(store, batches) == [(1, 1, 1), (2, 56, 0), (3, 1, 0)]
 
 

@@ -232,15 +232,15 @@ def test_who_waits_as_told_is_let_through(ledger: Ledger) -> None:
 def test_a_flood_of_attempts_is_hardly_written(ledger_file: Ledger, path: Path) -> None:
     ledger = ledger_file
 
-    def held() -> int:
+    def file_size() -> int:
         return sum(file.stat().st_size for file in path.parent.iterdir())
 
     for _ in range(10):
         ledger.note_attempt(IPV4, NOON_S, per_hour=5)
-    before = held()
+    before = file_size()
     for _ in range(200):
         assert ledger.note_attempt(IPV4, NOON_S, per_hour=5) == 3_600
-    assert held() == before
+    assert file_size() == before
 
 
 def test_counts_of_several_processes_add_up(ledger: Ledger, ledger_place: str) -> None:
@@ -257,16 +257,16 @@ def test_counts_of_several_processes_add_up(ledger: Ledger, ledger_place: str) -
 def test_processes_share_the_last_call_of_a_lifetime(ledger: Ledger, ledger_place: str) -> None:
     key_id = ledger.create_key(PLANS["trial"], "", NOON_S).row.key_id
     children = [start("spend_a_trial", ledger_place) for _ in range(3)]
-    told = [int(child.communicate()[0]) for child in children]
-    assert sum(told) == ledger.usage(key_id, NOON_S).lifetime == 100
+    admitted = [int(child.communicate()[0]) for child in children]
+    assert sum(admitted) == ledger.usage(key_id, NOON_S).lifetime == 100
 
 
 def test_a_count_that_was_told_survives_a_kill(ledger: Ledger, ledger_place: str) -> None:
     key_id = ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id
     with start("count_calls_for_ever", ledger_place) as child:
-        told = [int(read_line(child)) for _ in range(25)][-1]
+        last_count = [int(read_line(child)) for _ in range(25)][-1]
         child.kill()
-    assert told <= ledger.usage(key_id, NOON_S).lifetime <= told + 1_000
+    assert last_count <= ledger.usage(key_id, NOON_S).lifetime <= last_count + 1_000
     count(ledger, key_id, NOON_S)
 
 

@@ -110,7 +110,7 @@ def ask(store: Store, pin: BlockRef | int, *, chain: Chain = CHAIN) -> StoredEve
         return events_of_pools(reader, chain=chain, pool_keys=[KEY], pin=at).get(KEY)
 
 
-def told(store: Store, pin: BlockRef | int) -> tuple[int, list[int]] | None:
+def events_known(store: Store, pin: BlockRef | int) -> tuple[int, list[int]] | None:
     """The last block of which all events are known, and the blocks of the events."""
     found = ask(store, pin)
     if found is None:
@@ -171,9 +171,9 @@ def test_a_pool_has_its_events_stored_while_it_is_young(store: Store) -> None:
 
 def test_a_pool_is_told_of_while_it_is_young(store: Store) -> None:
     take_in(store, range(5, 6 + KEPT), pools_at=[5], logs=[log(6)])
-    assert told(store, 5 + KEPT) == (5 + KEPT, [6])
+    assert events_known(store, 5 + KEPT) == (5 + KEPT, [6])
     take_in(store, [6 + KEPT])
-    assert told(store, 6 + KEPT) is None
+    assert events_known(store, 6 + KEPT) is None
 
 
 def test_a_pool_that_was_there_before_is_neither_stored_nor_told_of(store: Store) -> None:
@@ -182,7 +182,7 @@ def test_a_pool_that_was_there_before_is_neither_stored_nor_told_of(store: Store
         insert_pools(tx, [pool(0x500, address(9), block_number=4)])
     take_in(store, range(5, 10), logs=[log(6)])
     assert places(store) == []
-    assert told(store, 9) is None
+    assert events_known(store, 9) is None
 
 
 def test_a_pool_of_an_exchange_that_is_new_here_is_not_told_of(store: Store) -> None:
@@ -199,26 +199,28 @@ def test_a_gap_is_not_bridged(store: Store) -> None:
     take_in(store, range(5, 8), pools_at=[6])
     take_in(store, range(9, 12), logs=[log(10)])
     assert places(store) == []
-    assert told(store, 11) is None
+    assert events_known(store, 11) is None
 
 
 def test_nothing_is_told_where_nothing_was_followed(store: Store) -> None:
     with store.transaction() as tx:
         insert_pools(tx, [pool(0x500, address(9), block_number=5)])
-    assert told(store, 5) is None
+    assert events_known(store, 5) is None
 
 
 def test_up_to_a_block_that_is_held_all_is_told(store: Store) -> None:
     take_in(store, range(5, 21), pools_at=[5], logs=[log(number) for number in range(5, 21)])
-    assert told(store, 20) == (20, list(range(5, 21)))
-    assert told(store, 12) == (12, list(range(5, 13)))
+    assert events_known(store, 20) == (20, list(range(5, 21)))
+    assert events_known(store, 12) == (12, list(range(5, 13)))
 
 
 def test_of_another_branch_the_newest_blocks_are_not_believed(store: Store) -> None:
     take_in(store, range(5, 21), pools_at=[5], logs=[log(number) for number in range(5, 21)])
     for number in (20, 21, 25):
-        assert told(store, block(number, branch=9_000).ref) == (16, list(range(5, 17))), number
-    assert told(store, block(9, branch=9_000).ref) == (9, list(range(5, 10)))
+        assert events_known(store, block(number, branch=9_000).ref) == (16, list(range(5, 17))), (
+            number
+        )
+    assert events_known(store, block(9, branch=9_000).ref) == (9, list(range(5, 10)))
 
 
 def test_a_held_block_above_what_is_covered_tells_no_more(store: Store) -> None:
@@ -226,13 +228,13 @@ def test_a_held_block_above_what_is_covered_tells_no_more(store: Store) -> None:
     take_in(store, range(5, 10), pools_at=[5])
     with store.transaction() as tx:
         insert_blocks(tx, [block(12)])
-    assert told(store, 12) == (9, [])
+    assert events_known(store, 12) == (9, [])
 
 
 def test_a_pool_made_above_what_is_believed_is_not_told_of(store: Store) -> None:
     take_in(store, range(5, 21), pools_at=[18], logs=[log(18)])
-    assert told(store, block(20, branch=9_000).ref) is None
-    assert told(store, 20) == (20, [18])
+    assert events_known(store, block(20, branch=9_000).ref) is None
+    assert events_known(store, 20) == (20, [18])
 
 
 def test_a_reorg_takes_events_back_and_the_other_branchs_are_stored(store: Store) -> None:
@@ -240,9 +242,9 @@ def test_a_reorg_takes_events_back_and_the_other_branchs_are_stored(store: Store
     with store.transaction() as tx:
         unwind_from(tx, chain_id=1, number=9)
     assert places(store) == [(7, 500)]
-    assert told(store, 8) == (8, [7])
+    assert events_known(store, 8) == (8, [7])
     take_in(store, range(9, 13), logs=[log(11)], branch=9_000)
-    assert told(store, block(12, branch=9_000).ref) == (12, [7, 11])
+    assert events_known(store, block(12, branch=9_000).ref) == (12, [7, 11])
 
 
 def test_a_reorg_that_takes_the_pool_takes_its_events(store: Store) -> None:
@@ -251,7 +253,7 @@ def test_a_reorg_that_takes_the_pool_takes_its_events(store: Store) -> None:
         unwind_from(tx, chain_id=1, number=6)
     assert places(store) == []
     take_in(store, range(6, 10), pools_at=[8], logs=[log(9)], branch=9_000)
-    assert told(store, block(9, branch=9_000).ref) == (9, [9])
+    assert events_known(store, block(9, branch=9_000).ref) == (9, [9])
 
 
 @pytest.mark.parametrize("at_once", [1, 1_000])
@@ -276,7 +278,7 @@ def test_a_subject_of_the_past_tells_nothing_that_may_be_deleted(store: Store) -
     take_in(store, range(12, 50), chain=wider)
     delete_old_liquidity(store, chain=wider, final=7 + KEPT + 2)
     assert places(store) == []
-    assert told(store, 49) is None
+    assert events_known(store, 49) is None
 
 
 @pytest.mark.parametrize(("most_events", "most_bytes"), [(3, 10**6), (10**6, 3 * (96 + 32))])
@@ -287,6 +289,6 @@ def test_what_would_be_too_long_an_answer_is_left_out(
     monkeypatch.setattr(liquidity_events, "_MOST_EVENTS", most_events)
     monkeypatch.setattr(liquidity_events, "_MOST_BYTES", most_bytes)
     take_in(store, range(5, 9), pools_at=[5], logs=[log(6), log(7), log(8)])
-    assert told(store, 8) == (8, [6, 7, 8])
+    assert events_known(store, 8) == (8, [6, 7, 8])
     take_in(store, [9], logs=[log(9)])
-    assert told(store, 9) is None
+    assert events_known(store, 9) is None

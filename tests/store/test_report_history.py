@@ -166,7 +166,7 @@ def tax(value: float | None) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("amounts", "told"),
+    ("amounts", "expected_changes"),
     [
         ([100.0, 105.0, 109.0], []),
         ([100.0, 109.0, 111.0], [["liquidity_usd", "100.00", "111.00"]]),
@@ -177,11 +177,11 @@ def tax(value: float | None) -> str | None:
     ],
 )
 def test_liquidity_that_moves_slowly_is_told_once_it_has_moved_a_tenth(
-    store: Store, amounts: list[float | None], told: list[list[str | None]]
+    store: Store, amounts: list[float | None], expected_changes: list[list[str | None]]
 ) -> None:
     for number, usd in enumerate(amounts, start=1):
         write(store, Said(liquidity_usd=usd), number)
-    assert [one for some in changes(store) for one in some or ()] == told
+    assert [one for some in changes(store) for one in some or ()] == expected_changes
 
 
 def test_a_check_of_another_release_is_no_change(store: Store) -> None:

@@ -66,13 +66,15 @@ def test_the_tables_say_what_the_body_says(store: Store, report: Report) -> None
     token = read_token(store, chain_id=head.chain_id, address=head.address)
     assert token is not None
     number = token.token_id
-    told = report if isinstance(store, FileStore) else without_nul(report)
-    assert in_table(store, "report", ReportRow, number) == [told.token]
-    assert in_table(store, "report_pool", PoolResultRow, number) == list(told.pools or ())
-    assert in_table(store, "report_holder", HolderRow, number) == list(told.holders)
+    expected_report = report if isinstance(store, FileStore) else without_nul(report)
+    assert in_table(store, "report", ReportRow, number) == [expected_report.token]
+    assert in_table(store, "report_pool", PoolResultRow, number) == list(
+        expected_report.pools or ()
+    )
+    assert in_table(store, "report_holder", HolderRow, number) == list(expected_report.holders)
     rows = in_table(store, "report_finding", FindingRow, number)
-    assert from_rows(rows, StaticFindings) == told.static
-    assert from_rows(rows, ScanFindings) == told.scan
+    assert from_rows(rows, StaticFindings) == expected_report.static
+    assert from_rows(rows, ScanFindings) == expected_report.scan
     resolved = "select pools_resolved from report where token_id = ?"
     assert read_rows(store, resolved, number) == [(int(report.pools is not None),)]
 
@@ -167,19 +169,19 @@ def test_an_analysed_token_stays_tracked_because_somebody_asked(store: Store) ->
 
 
 def test_a_report_plans_what_is_to_be_done_next(store: Store) -> None:
-    asked, pooled, unsettled = address(1), address(2), address(3)
+    requested, pooled, unsettled = address(1), address(2), address(3)
     refresh = NextRefresh(worth=7, due_s=900)
     with store.transaction() as tx:
         track_tokens(tx, chain_id=1, seen={pooled: 1, unsettled: 1}, because="pool")
     assert tasks_of(store, pooled) == {"refresh": (NEW_WORTH, 0)}
-    for token in (asked, pooled, unsettled):
+    for token in (requested, pooled, unsettled):
         report = bare_report(token, scanned_at_s=500, is_settled=token != unsettled)
         record_report(store, report, refresh)
     creator, history = (500, 500), (0, 500)
     assert tasks_of(store, pooled) == {"refresh": (7, 900), "creator": creator, "history": history}
     assert tasks_of(store, unsettled) == {"refresh": (7, 900), "history": history}
-    assert tasks_of(store, asked).keys() == {"creator", "history"}
-    assert tasks_of(store, asked)["history"] > history  # somebody waits for it
+    assert tasks_of(store, requested).keys() == {"creator", "history"}
+    assert tasks_of(store, requested)["history"] > history  # somebody waits for it
 
 
 def test_a_token_whose_creator_is_known_is_not_looked_up_again(store: Store) -> None:

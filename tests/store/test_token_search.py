@@ -161,8 +161,8 @@ def test_a_refused_token_is_found_no_more(store: Store) -> None:
 
 def test_the_namesakes_with_the_most_money_are_known(store: Store) -> None:
     fill(store, *ZOO)
-    asked = [(1, "\u0420EPE"), (1, "pepe"), (1, "Baby Pepe"), (1, "\u202e"), (56, "nothing")]
-    found = find_richest_namesakes(store, asked)
+    names = [(1, "\u0420EPE"), (1, "pepe"), (1, "Baby Pepe"), (1, "\u202e"), (56, "nothing")]
+    found = find_richest_namesakes(store, names)
     assert {name: (int(one.address, 16), one.usd) for name, one in found.items()} == {
         (1, skeleton("pepe")): (1, 5e7)
     }  # Baby Pepe is a name

@@ -173,15 +173,15 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
         unwind_from(tx, chain_id=1, number=11)
     pasts = [read_history(store, token_id=number) for number in numbers]
     assert [past is not None for past in pasts] == [True, True, False]
-    kept, asked, gone = TOKENS[:3]
+    kept, requested, gone = TOKENS[:3]
     assert {row.address: row.tracked_because for row in tracked(store, chain_id=1)} == {
         kept: "pool",
-        asked: "request",
+        requested: "request",
     }
     with store.transaction() as tx:
         make_token(tx, 3, block_number=11)  # may be given the number that is free again
     assert read_report(store, chain_id=1, address=kept)
-    assert read_report(store, chain_id=1, address=asked)
+    assert read_report(store, chain_id=1, address=requested)
     assert read_report(store, chain_id=1, address=gone) is None
     assert read_report(store, chain_id=1, address=TOKENS[3]) is None
 

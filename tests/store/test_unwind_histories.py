@@ -98,7 +98,7 @@ class Bent:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.chain: list[Facts] = []
-        self.asked: set[Address] = set()
+        self.requests: set[Address] = set()
         self.ids: dict[int, Address] = {}
 
     def play(self, step: Step) -> None:
@@ -108,7 +108,7 @@ class Bent:
             case Fork(depth, blocks):
                 self.fork(min(depth, len(self.chain) - 1 - self.final()), blocks)
             case Ask(token):
-                self.asked.add(TOKENS[token])
+                self.requests.add(TOKENS[token])
                 with self.store.transaction() as tx:
                     seen = {TOKENS[token]: len(self.chain)}
                     track_tokens(tx, chain_id=1, seen=seen, because="request")
@@ -235,7 +235,7 @@ def test_forks_leave_what_the_canonical_chain_gives(
         take_in(straight, bent.chain, first=0)
         assert chain_rows(store) == chain_rows(straight)
         for token in TOKENS:
-            if token not in bent.asked:
+            if token not in bent.requests:
                 assert token_rows(store, token) == token_rows(straight, token)
                 continue
             # It may have been seen first in a block that is gone: it is followed from there on.

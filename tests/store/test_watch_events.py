@@ -102,7 +102,9 @@ def messages(store: Store, watch_id: int) -> list[WatchMessage]:
     return list_after(store, watch_id, after=0, at_most=10_000)
 
 
-def told(store: Store, watch_id: int) -> list[list[tuple[str, str | None, str | None]]]:
+def delivered_changes(
+    store: Store, watch_id: int
+) -> list[list[tuple[str, str | None, str | None]]]:
     """The changes of each message, without those of the reader's no interest."""
     return [
         [(one.what, one.before, one.after) for one in message.event.changes]
@@ -119,7 +121,7 @@ def test_the_first_report_is_what_later_ones_are_compared_with(store: Store) -> 
     say(store, Said(), 2)
     assert [one.is_awaiting for one in list_tokens(store, watch_id)] == [False]
     say(store, Said(), 3)
-    assert told(store, watch_id) == []
+    assert delivered_changes(store, watch_id) == []
     say(store, Said(verdict="danger", sell_tax=99.0), 4)
     (message,) = messages(store, watch_id)
     event = message.event
@@ -155,7 +157,7 @@ def test_a_token_that_others_watch_begins_with_its_next_report(store: Store) -> 
     say(store, Said(sell_tax=9.0), 2)
     say(store, Said(sell_tax=10.0), 3)
     assert [message.kind for message in messages(store, late)] == ["baseline", "change"]
-    assert told(store, late)[1] == [("sell_tax", "9.00", "10.00")]
+    assert delivered_changes(store, late)[1] == [("sell_tax", "9.00", "10.00")]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_an_answer_that_is_lost_for_a_moment_is_no_change(
     watch_id = watch(store)
     for number, each in enumerate([Said(), *said], start=1):
         say(store, each, number)
-    assert [one for message in told(store, watch_id) for one in message] == expected
+    assert [one for message in delivered_changes(store, watch_id) for one in message] == expected
 
 
 says = st.builds(
@@ -225,7 +227,7 @@ def test_told_changes_lead_from_the_first_report_to_the_last_whatever_reorgs(
                 "flag.is_proxy": {None: None, True: "true", False: "false"}[said.proxy],
             }
             known |= {what: value for what, value in now.items() if value is not None}
-        for message in told(store, watch_id):
+        for message in delivered_changes(store, watch_id):
             for what, before, after in message:
                 assert before != after
                 if what in seen:
@@ -242,7 +244,10 @@ def test_a_change_that_a_reorg_takes_back_is_told_back_once(store: Store) -> Non
         with store.transaction() as tx:
             unwind_from(tx, chain_id=1, number=2)
         say(store, again, 2)
-    assert told(store, watch_id) == [[("sell_tax", "0", "9.00")], [("sell_tax", "9.00", "0")]]
+    assert delivered_changes(store, watch_id) == [
+        [("sell_tax", "0", "9.00")],
+        [("sell_tax", "9.00", "0")],
+    ]
 
 
 def test_a_report_of_an_orphaned_block_is_not_told(store: Store) -> None:
@@ -251,7 +256,7 @@ def test_a_report_of_an_orphaned_block_is_not_told(store: Store) -> None:
     with store.transaction() as tx:
         insert_blocks(tx, [block(5)])
     say(store, Said(sell_tax=50.0), 5)
-    assert told(store, watch_id) == []
+    assert delivered_changes(store, watch_id) == []
 
 
 def test_a_token_that_is_one_no_more_is_told_once(store: Store) -> None:
@@ -262,7 +267,7 @@ def test_a_token_that_is_one_no_more_is_told_once(store: Store) -> None:
         refresh = NextRefresh(worth=0, due_s=9)
         record_refusal(store, chain_id=1, address=TOKEN, refusal=refusal, refresh=refresh)
     say(store, Said(), 4)
-    assert told(store, watch_id) == [
+    assert delivered_changes(store, watch_id) == [
         [("verdict", "safe", "refused")],
         [("verdict", "refused", "safe")],
     ]
@@ -282,7 +287,7 @@ def test_a_paused_watch_hears_nothing_and_sends_what_waits_when_it_goes_on(store
     assert [target.watch_id for target in list_due(store, now_s=10, at_most=9)] == [watch_id]
     say(store, Said(owner=3), 4)
     # Its only watcher was paused meanwhile, so it hears where the token has come to.
-    assert told(store, watch_id) == [
+    assert delivered_changes(store, watch_id) == [
         [("owner_address", address(1), address(2))],
         [("owner_address", address(2), address(3))],
     ]

@@ -165,8 +165,8 @@ async def test_the_follower_reads_the_pool_and_its_trades(
     row = further_venues.assert_followed(chain, market)
     assert (row.pool, row.pool_id) == (market.dex.factory, market.key)
     stranger = msgspec.structs.replace(row, pool_id=Hash32(market.key[:42] + "5e" * 12))
-    asked = context_with(with_dexes(context, (market.dex,)), rows=[stranger])
-    assert not (await judge(asked, market.token)).pools
+    market_context = context_with(with_dexes(context, (market.dex,)), rows=[stranger])
+    assert not (await judge(market_context, market.token)).pools
 
 
 async def test_a_pool_that_names_anothers_id_is_not_believed(

@@ -150,14 +150,14 @@ async def test_the_follower_reads_the_pool_and_its_trades(
     """And what it read is enough to trade by, but not without the factory's word."""
     market = place(chain, kind=kind, order=order)
     row = further_venues.assert_followed(chain, market)
-    asked = with_dexes(context, (market.dex,))
-    report = await judge(context_with(asked, rows=[row]), market.token)
+    market_context = with_dexes(context, (market.dex,))
+    report = await judge(context_with(market_context, rows=[row]), market.token)
     assert report.pools is not None
     (pool,) = report.pools
     assert (pool.pool, pool.pool_id) == (row.pool, row.pool_id)
     assert (pool.buy, pool.sell) == ("passed", "passed")
     stranger = msgspec.structs.replace(row, pool=market.dex.factory, pool_key=market.dex.factory)
-    report = await judge(context_with(asked, rows=[stranger]), market.token)
+    report = await judge(context_with(market_context, rows=[stranger]), market.token)
     assert not report.pools
 
 
@@ -178,8 +178,8 @@ async def test_the_pool_is_worth_what_it_holds(
 
 async def test_a_recorded_analysis_can_be_replayed(chain: Chain, context: ChainContext) -> None:
     market = place(chain)
-    asked = with_dexes(context, (market.dex,))
-    pack = await record_pack(asked, market.token)
+    market_context = with_dexes(context, (market.dex,))
+    pack = await record_pack(market_context, market.token)
     assert [pool.sell for pool in pack.report.pools or ()] == ["passed"]
-    replay = await replay_pack(pack, asked.node, asked)
+    replay = await replay_pack(pack, market_context.node, market_context)
     assert replay.verdict == "equal", replay.reason

@@ -60,8 +60,8 @@ def place(chain: Chain) -> Market:
 
 
 def trades_of(chain: Chain, pool: Address) -> TradeColumns:
-    asked = {"fromBlock": "0x0", "toBlock": "latest", "address": pool}
-    logs = msgspec.json.encode(chain.node.rpc("eth_getLogs", asked))
+    log_filter = {"fromBlock": "0x0", "toBlock": "latest", "address": pool}
+    logs = msgspec.json.encode(chain.node.rpc("eth_getLogs", log_filter))
     return decode_trades(decode_logs(logs), ())
 
 
@@ -80,8 +80,8 @@ async def test_a_metapool_is_no_pool_of_the_coins_behind_it(
 async def test_trades_through_the_other_pool_are_no_trades_of_this_one(chain: Chain) -> None:
     """An exchange against the other pool's token is, in the direction in which it went."""
     market = place(chain)
-    asked = {"fromBlock": "0x0", "toBlock": "latest", "address": market.dex.factory}
-    made = decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", asked)))
+    log_filter = {"fromBlock": "0x0", "toBlock": "latest", "address": market.dex.factory}
+    made = decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", log_filter)))
     assert not PoolDecoder([market.dex], chain_id=1).decode(made).pools
     trader = chain.fresh_account()
     assert further_venues.buy(chain, market, trader).success

@@ -41,8 +41,8 @@ def place(
     pipeline.flush()
     pool = read_address(chain.node, factory, "_REGISTRY_(address,address,uint256)", *sides, 0)
     opening.release(contract, pair or pool, spender=router)
-    held = [token_raw if side == opening.token else QUOTE_RAW for side in sides]
-    for side, amount in zip(sides, held, strict=True):
+    side_amounts = [token_raw if side == opening.token else QUOTE_RAW for side in sides]
+    for side, amount in zip(sides, side_amounts, strict=True):
         pipeline.call(side, "transfer(address,uint256)", pool, amount, sender=owner)
     pipeline.call(pool, "sync()", sender=owner)
     pipeline.flush()
@@ -102,11 +102,11 @@ async def test_the_follower_reads_the_pool_and_its_trades(
 ) -> None:
     market = place(chain, is_base=is_base)
     row = further_venues.assert_followed(chain, market)
-    asked = with_dexes(context, (market.dex,))
-    report = await judge(context_with(asked, rows=[row]), market.token)
+    market_context = with_dexes(context, (market.dex,))
+    report = await judge(context_with(market_context, rows=[row]), market.token)
     assert [(one.pool, one.sell) for one in report.pools or ()] == [(market.key, "passed")]
     stranger = msgspec.structs.replace(row, pool=market.dex.factory, pool_key=market.dex.factory)
-    assert not (await judge(context_with(asked, rows=[stranger]), market.token)).pools
+    assert not (await judge(context_with(market_context, rows=[stranger]), market.token)).pools
 
 
 @pytest.mark.parametrize("is_base", [True, False])

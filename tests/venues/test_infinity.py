@@ -121,8 +121,8 @@ async def test_a_hook_decides_about_sales(
     chain: Chain, context: ChainContext, hook: Hook, sale: str
 ) -> None:
     market = place(chain, hook=hook, is_coin=True)
-    asked = with_dexes(context, (market.dex,))
-    row = await further_venues.assert_foretold(chain, asked, market)
+    market_context = with_dexes(context, (market.dex,))
+    row = await further_venues.assert_foretold(chain, market_context, market)
     assert row.sell == sale
 
 
@@ -131,8 +131,8 @@ async def test_the_pool_is_worth_what_was_put_into_it(chain: Chain, context: Cha
     report = await judge(with_dexes(context, (market.dex,)), market.token)
     assert report.pools is not None
     (row,) = report.pools
-    held = chain.balance(market.quote, market.holder)
-    assert row.quote_side_usd == pytest.approx(held / 1e18 * NATIVE_USD, rel=1e-3)
+    balance = chain.balance(market.quote, market.holder)
+    assert row.quote_side_usd == pytest.approx(balance / 1e18 * NATIVE_USD, rel=1e-3)
 
 
 @pytest.mark.parametrize("hook", [None, "open"])
@@ -144,9 +144,10 @@ async def test_what_the_follower_reads_is_enough_without_logs(
     row = further_venues.assert_followed(chain, market)
     assert (row.fee, row.tick_spacing, row.hooks is None) == (FEE, SPACING, hook is None)
     settings = msgspec.structs.replace(context.settings, min_liquidity_usd=1e-3)
-    asked = with_dexes(msgspec.structs.replace(context, settings=settings), (market.dex,))
+    market_context = with_dexes(msgspec.structs.replace(context, settings=settings), (market.dex,))
     report = await judge(
-        context_with(asked, rows=[row], node=LogLimitedNode(asked.node)), market.token
+        context_with(market_context, rows=[row], node=LogLimitedNode(market_context.node)),
+        market.token,
     )
     assert report.pools is not None
     (pool,) = report.pools
@@ -158,8 +159,8 @@ async def test_what_the_follower_reads_is_enough_without_logs(
 
 async def test_the_vault_is_no_large_holder(chain: Chain, context: ChainContext) -> None:
     market = place(chain)
-    asked = with_dexes(context, (market.dex,))
-    assert market.holder in asked.chain.custodians
-    report = await judge(asked, market.token)
-    held = {row.owner: row.amount_raw for row in report.holders}
-    assert held[market.holder] == chain.balance(market.token, market.holder)
+    market_context = with_dexes(context, (market.dex,))
+    assert market.holder in market_context.chain.custodians
+    report = await judge(market_context, market.token)
+    holders = {row.owner: row.amount_raw for row in report.holders}
+    assert holders[market.holder] == chain.balance(market.token, market.holder)

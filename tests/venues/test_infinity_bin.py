@@ -140,8 +140,8 @@ async def test_a_hook_decides_about_sales(
     chain: Chain, context: ChainContext, hook: Hook, sale: str
 ) -> None:
     market = place(chain, hook=hook, is_coin=True)
-    asked = with_dexes(context, (market.dex,))
-    row = await further_venues.assert_foretold(chain, asked, market)
+    market_context = with_dexes(context, (market.dex,))
+    row = await further_venues.assert_foretold(chain, market_context, market)
     assert row.sell == sale
 
 
@@ -199,9 +199,10 @@ async def test_what_the_follower_reads_is_enough_without_logs(
     market = place(chain, hook=hook)
     row = further_venues.assert_followed(chain, market)
     assert (row.fee, row.tick_spacing, row.hooks is None) == (FEE, STEP, hook is None)
-    asked = with_dexes(context, (market.dex,))
+    market_context = with_dexes(context, (market.dex,))
     report = await judge(
-        context_with(asked, rows=[row], node=LogLimitedNode(asked.node)), market.token
+        context_with(market_context, rows=[row], node=LogLimitedNode(market_context.node)),
+        market.token,
     )
     assert report.pools is not None
     (pool,) = report.pools

@@ -122,7 +122,7 @@ async def test_the_pair_is_worth_what_it_holds(
     report = await judge(with_dexes(context, (market.dex,)), market.token)
     assert report.pools is not None
     (row,) = report.pools
-    held = chain.balance(market.quote, market.holder)
-    assert row.quote_side_usd == pytest.approx(held / 1e18 * NATIVE_USD)
+    balance = chain.balance(market.quote, market.holder)
+    assert row.quote_side_usd == pytest.approx(balance / 1e18 * NATIVE_USD)
     price_usd = QUOTE_RAW / TOKEN_RAW * NATIVE_USD
     assert row.token_usd == pytest.approx(price_usd, rel=STEP / 10_000)

@@ -118,12 +118,12 @@ async def test_a_fee_on_the_approval_is_tax_of_the_sale(
     row = pool_of(await judge(context, token.address), token)
     trader, pair = chain.fresh_account(), token.pool.address
     assert chain.buy(token, trader).success
-    bought, held = chain.balance(token.address, trader), chain.balance(token.address, pair)
+    bought, pair_balance = chain.balance(token.address, trader), chain.balance(token.address, pair)
     assert chain.approve(token.address, trader, spender_of(chain.world.venues, token.pool)).success
     left = chain.balance(token.address, trader)
     sale = sell_call(chain.world.venues, token, trader=trader, token_raw=left)
     assert chain.node.execute(sale.sent_by(trader, gas=3_000_000))["status"] == "0x1"
-    received = chain.balance(token.address, pair) - held
+    received = chain.balance(token.address, pair) - pair_balance
     assert row.sell == "passed"
     assert row.sell_tax == pytest.approx(100 - received * 100 / bought, abs=TAX_POINTS)
 

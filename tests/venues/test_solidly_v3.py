@@ -87,5 +87,5 @@ async def test_the_pool_is_worth_what_it_holds(chain: Chain, context: ChainConte
     report = await judge(with_dexes(context, (market.dex,)), market.token)
     assert report.pools is not None
     (row,) = report.pools
-    held = chain.balance(market.quote, market.holder)
-    assert row.quote_side_usd == pytest.approx(held / 1e18 * 3_000)
+    balance = chain.balance(market.quote, market.holder)
+    assert row.quote_side_usd == pytest.approx(balance / 1e18 * 3_000)

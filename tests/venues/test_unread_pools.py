@@ -102,9 +102,9 @@ async def test_what_others_tell_of_it_counts(chain: Chain, context: ChainContext
     weth = chain.world.venues.wrapped_native.address
     row = row_of(token, weth)
     async with asking() as (service, outside):
-        service.says({"pairs": [shown(POOL_ID, token, weth, held=5, usd="1")]})
-        asked = context_with(known_to_infinity(context), rows=[row], outside=outside)
-        report = await judge(asked, token)
+        service.says({"pairs": [shown(POOL_ID, token, weth, depth=5, usd="1")]})
+        market_context = context_with(known_to_infinity(context), rows=[row], outside=outside)
+        report = await judge(market_context, token)
     native = render_native(report, clock=None, liquid_above_usd=LIQUID_USD)
     (pool,) = native.dex
     assert pool.liquidity == pytest.approx(2 * 5 * 3_000)

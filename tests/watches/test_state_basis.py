@@ -101,10 +101,10 @@ def test_one_read_has_no_more_slots_than_a_call_takes() -> None:
     assert sizes == [MOST_SLOTS, MOST_SLOTS, 1]
 
 
-def pool(held: int) -> Compared:
+def pool(reserve: int) -> Compared:
     return Compared(
         read=BalanceRead(token=Address(address(1)), account=address(2)),
-        words=held.to_bytes(32),
+        words=reserve.to_bytes(32),
         pool=address(2),
     )
 
@@ -112,16 +112,16 @@ def pool(held: int) -> Compared:
 @given(steps=st.lists(st.floats(0.93, 1.07), max_size=60))
 def test_many_small_moves_of_liquidity_make_a_large_one(steps: list[float]) -> None:
     """What was told last, or stood in the report, is never more than a tenth off."""
-    held = 10**24
-    compared = pool(held)
+    reserve = 10**24
+    compared = pool(reserve)
     for number, step in enumerate(steps):
-        held = int(held * step)
+        reserve = int(reserve * step)
         told_before = int.from_bytes(compared.words)
-        seen = observed(compared, held.to_bytes(32), number)
-        compared = moved_to(compared, held.to_bytes(32))
-        assert bool(seen) == (abs(held - told_before) >= LEAST_MOVE * told_before)
+        seen = observed(compared, reserve.to_bytes(32), number)
+        compared = moved_to(compared, reserve.to_bytes(32))
+        assert bool(seen) == (abs(reserve - told_before) >= LEAST_MOVE * told_before)
         known = int.from_bytes(compared.words)
-        assert abs(held - known) < LEAST_MOVE * known
+        assert abs(reserve - known) < LEAST_MOVE * known
 
 
 @pytest.mark.parametrize(("was", "now", "is_told"), [(0, 0, 0), (0, 1, 1), (9, 0, 1), (100, 91, 0)])
@@ -147,7 +147,9 @@ def test_a_pool_is_compared_where_its_tokens_lie(
 ) -> None:
     row = make_pool(pool=where, pool_id=pool_id, quote=address(8))
     report = msgspec.structs.replace(bare_report(address(1), scanned_at_s=1), pools=(row,))
-    assert [asked for _, asked in pool_reads(report, ETHEREUM)] == ([read] if read else [])
+    assert [reserve_side for _, reserve_side in pool_reads(report, ETHEREUM)] == (
+        [read] if read else []
+    )
 
 
 def limit(

@@ -220,25 +220,25 @@ async def test_without_a_watched_token_nothing_more_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     token = place(chain)
-    asked = count_requests(monkeypatch)
+    request_counts = count_requests(monkeypatch)
     async with watching(chain, facts, anvil_node.url, tmp_path / "store") as scene:
         await scene.level()
         await scene.analyser.refresh("ethereum", token.address)
-        asked.clear()
+        request_counts.clear()
         assert chain.send(token.owner, token.address, "setTax(uint256)", 5).success
         await scene.look()
-        plain = set(asked)
+        plain = set(request_counts)
         await scene.begin_watching([token.address])
-        asked.clear()
+        request_counts.clear()
         assert chain.send(token.owner, token.address, "setTax(uint256)", 6).success
         await scene.look()
         assert plain == {"eth_getBlockByNumber False", "eth_getLogs topics"}
-        assert set(asked) - plain == {
+        assert set(request_counts) - plain == {
             "eth_getBlockByHash True",  # which may be turned off
             "eth_getTransactionReceipt",
             "eth_call",
         }
-        assert asked["eth_call"] == 2  # words, and balances of pools
+        assert request_counts["eth_call"] == 2  # words, and balances of pools
 
 
 async def test_a_node_that_does_not_answer_all_holds_nothing_up(
@@ -286,14 +286,14 @@ def name_of(request: RpcRequest) -> str:
 
 def count_requests(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often what is asked, from now on."""
-    asked: Counter[str] = Counter()
+    request_counts: Counter[str] = Counter()
     ask = RpcClient.ask
 
     async def counted(
         client: RpcClient, requests: Sequence[RpcRequest], *rest: Any, **more: Any
     ) -> object:
-        asked.update(name_of(request) for request in requests)
+        request_counts.update(name_of(request) for request in requests)
         return await ask(client, requests, *rest, **more)
 
     monkeypatch.setattr(RpcClient, "ask", counted)
-    return asked
+    return request_counts

@@ -139,14 +139,14 @@ OUTCOMES: list[tuple[RpcAnswer, int, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("again", "gas_used", "cause", "told"), OUTCOMES)
+@pytest.mark.parametrize(("again", "gas_used", "cause", "reason"), OUTCOMES)
 def test_only_a_failure_of_the_trades_own_limits_is_excused(
-    again: RpcAnswer, gas_used: int, cause: str, told: str
+    again: RpcAnswer, gas_used: int, cause: str, reason: str
 ) -> None:
     receipt = Receipt(has_succeeded=False, gas_used=gas_used)
     failure = explain(transaction(ROUTER, b""), receipt, again)
     assert failure.cause == cause
-    assert told in failure.told
+    assert reason in failure.told
 
 
 FOR_EXACTLY = "swapTokensForExactETH(uint256,uint256,address[],address,uint256)"

@@ -32,9 +32,9 @@ def client(world: World, world_store: Store) -> httpx.AsyncClient:
     return world.client(store=world_store)
 
 
-async def make(client: httpx.AsyncClient, key: str, **asked: Any) -> dict[str, Any]:
+async def make(client: httpx.AsyncClient, key: str, **definition: Any) -> dict[str, Any]:
     response = await client.post(
-        "/watches", json={"name": "w", "tokens": [ONE], **asked}, headers={"X-API-Key": key}
+        "/watches", json={"name": "w", "tokens": [ONE], **definition}, headers={"X-API-Key": key}
     )
     assert response.status_code == 201, response.text
     made: dict[str, Any] = response.json()
@@ -71,9 +71,9 @@ async def test_a_watch_from_its_making_to_its_end(
     assert tested.json()["pending"] == 2
     test, change = (await client.get(f"{path}/deliveries", headers=key)).json()["deliveries"]
     assert (test["body"]["type"], test["state"]) == ("watch.test", "pending")
-    told = change["body"]["data"]
-    assert (told["chain"], told["contract_address"]) == ("ethereum", TOKEN_SHOWN)
-    assert [one["what"] for one in told["changes"]] == ["owner_address"]
+    change_data = change["body"]["data"]
+    assert (change_data["chain"], change_data["contract_address"]) == ("ethereum", TOKEN_SHOWN)
+    assert [one["what"] for one in change_data["changes"]] == ["owner_address"]
 
     assert (await client.post(f"{path}/pause", headers=key)).json()["state"] == "paused"
     tell(world_store, 3, token=TOKEN)
@@ -103,17 +103,19 @@ async def test_a_key_sees_its_own_watches_alone(
 ) -> None:
     made = await make(client, world.new_key("pro"))
     other = {"X-API-Key": world.new_key("admin")}
-    asked = {"json": ONE} if "tokens" in rest and method == "POST" else {}
+    options: dict[str, Any] = {"json": ONE} if "tokens" in rest and method == "POST" else {}
     for number in (made["watch"]["id"], 999, 2**63, 10**30):
-        response = await client.request(method, f"/watches/{number}{rest}", headers=other, **asked)  # type: ignore[arg-type]  # a body or none
+        response = await client.request(
+            method, f"/watches/{number}{rest}", headers=other, **options
+        )
         assert response.status_code == 404, number
-    without = await client.request(method, f"/watches/1{rest}", **asked)  # type: ignore[arg-type]  # as above
+    without = await client.request(method, f"/watches/1{rest}", **options)
     assert without.status_code == 401
     assert (await client.get("/watches", headers=other)).json() == {"watches": []}
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("definition", "name"),
     [
         ({"name": ""}, "name"),
         ({"name": " "}, "name"),
@@ -131,10 +133,10 @@ async def test_a_key_sees_its_own_watches_alone(
     ],
 )
 async def test_what_is_asked_wrongly_is_refused_and_nothing_is_made(
-    world: World, client: httpx.AsyncClient, asked: dict[str, Any], name: str
+    world: World, client: httpx.AsyncClient, definition: dict[str, Any], name: str
 ) -> None:
     key = {"X-API-Key": world.new_key("pro")}
-    response = await client.post("/watches", json={"name": "w", **asked}, headers=key)
+    response = await client.post("/watches", json={"name": "w", **definition}, headers=key)
     assert response.status_code == 422
     assert name in response.text
     assert (await client.get("/watches", headers=key)).json() == {"watches": []}
@@ -142,9 +144,9 @@ async def test_what_is_asked_wrongly_is_refused_and_nothing_is_made(
 
 @pytest.mark.parametrize("path", STREAMS)
 async def test_head_of_a_stream_ends(world: World, client: httpx.AsyncClient, path: str) -> None:
-    told = await client.head(path, headers={"X-API-Key": world.new_key()})
-    assert (told.status_code, told.content) == (200, b"")
-    assert told.headers["content-type"].startswith("text/event-stream")
+    head_response = await client.head(path, headers={"X-API-Key": world.new_key()})
+    assert (head_response.status_code, head_response.content) == (200, b"")
+    assert head_response.headers["content-type"].startswith("text/event-stream")
 
 
 async def test_an_operator_may_allow_http_and_private_addresses(
@@ -206,7 +208,7 @@ class Events:
                 fields[name or "comment"] = value
         return {}
 
-    async def told(self) -> dict[str, Any]:
+    async def next_event(self) -> dict[str, Any]:
         """The next event that is no comment."""
         while True:
             event = await asyncio.wait_for(self.next(), 10)
@@ -249,15 +251,15 @@ async def test_a_stream_tells_as_it_comes_and_goes_on_where_it_was(
             for number in (2, 3):
                 await asyncio.to_thread(tell, world_store, number, token=TOKEN)
                 for events in (all_of_key, one):
-                    event = await events.told()
+                    event = await events.next_event()
                     assert (event["event"], owner_of(event)) == ("token.changed", number)
                     last = event["id"]
         for number in (4, 5):
             tell(world_store, number, token=TOKEN)
         async with listening(base, key, **{"Last-Event-ID": last}) as events:
-            assert [owner_of(await events.told()) for _ in range(2)] == [4, 5]
+            assert [owner_of(await events.next_event()) for _ in range(2)] == [4, 5]
         async with listening(base, key, f"{path}?after=0") as events:
-            assert [owner_of(await events.told()) for _ in range(4)] == [2, 3, 4, 5]
+            assert [owner_of(await events.next_event()) for _ in range(4)] == [2, 3, 4, 5]
 
 
 async def test_what_is_forgotten_is_said_as_a_gap(world: World, world_store: Store) -> None:
@@ -270,9 +272,9 @@ async def test_what_is_forgotten_is_said_as_a_gap(world: World, world_store: Sto
         delete_old_messages(world_store, before_s=2**40)
         tell(world_store, 4, token=TOKEN)
         async with listening(base, key, "/watches/events?after=0") as events:
-            gap = await events.told()
+            gap = await events.next_event()
             assert (gap["event"], gap["data"]) == ("gap", {"forgotten_up_to": 2})
-            assert owner_of(await events.told()) == 4
+            assert owner_of(await events.next_event()) == 4
 
 
 async def test_a_stream_ends_with_its_watch_its_key_and_the_service(

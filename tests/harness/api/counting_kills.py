@@ -127,17 +127,17 @@ class _Drill:
         shared = tuple(key.digest for key in self._keys)
         tolds = [Told(1 + len(shared)) for _ in range(NODES)]
         processes = []
-        for own, told in zip(free, tolds, strict=True):
+        for own, reported in zip(free, tolds, strict=True):
             digests = (own.digest, *shared)
             node = Node(address=self._address, redis_url=self._redis_url, digests=digests)
-            processes.append(fork(node, told))
+            processes.append(fork(node, reported))
         await_work(processes, tolds)
         killed_at_s = self._kill(processes)
         self.outcome.kills += NODES
-        self.outcome.failed += sum(sum(told.failed) for told in tolds)
+        self.outcome.failed += sum(sum(reported.failed) for reported in tolds)
         with closing(Ledger.of_store(self._address)) as ledger:
-            for own, told, at_s in zip(free, tolds, killed_at_s, strict=True):
-                self._compare_free(ledger, own, told, at_s)
+            for own, reported, at_s in zip(free, tolds, killed_at_s, strict=True):
+                self._compare_free(ledger, own, reported, at_s)
             for place, key in enumerate(self._keys, start=1):
                 self._compare_limited(ledger, key, tolds, place)
         self._keys = [key for key in self._keys if not key.is_done]
@@ -185,24 +185,24 @@ class _Drill:
         row = ledger.create_key(PLANS[plan], "", time.time()).row
         return _Key(digest=row.digest, key_id=row.key_id, plan=plan, first_used_s=time.monotonic())
 
-    def _compare_free(self, ledger: Ledger, key: _Key, told: Told, killed_at_s: float) -> None:
+    def _compare_free(self, ledger: Ledger, key: _Key, reported: Told, killed_at_s: float) -> None:
         outcome = self.outcome
         counted = ledger.usage(key.key_id, time.time()).lifetime
-        admitted = told.settled(math.inf)
+        admitted = reported.settled(math.inf)
         self._most[key.key_id] = admitted + 1
         outcome.calls += admitted
-        outcome.lost += max(0, told.settled(killed_at_s - LOST_AT_MOST_S) - counted)
+        outcome.lost += max(0, reported.settled(killed_at_s - LOST_AT_MOST_S) - counted)
         outcome.doubled += max(0, counted - self._most[key.key_id])
-        unwritten_s = killed_at_s - told.time_of(counted)
+        unwritten_s = killed_at_s - reported.time_of(counted)
         outcome.longest_unwritten_s = max(outcome.longest_unwritten_s, unwritten_s)
 
     def _compare_limited(self, ledger: Ledger, key: _Key, tolds: list[Told], place: int) -> None:
         outcome = self.outcome
-        admitted = sum(told.admitted[place] for told in tolds)
+        admitted = sum(reported.admitted[place] for reported in tolds)
         key.admitted += admitted
-        key.untold += NODES + sum(told.failed[place] for told in tolds)
-        key.is_refused = any(told.refused[place] for told in tolds)
-        key.was_shared &= not any(told.flags[1] for told in tolds)
+        key.untold += NODES + sum(reported.failed[place] for reported in tolds)
+        key.is_refused = any(reported.refused[place] for reported in tolds)
+        key.was_shared &= not any(reported.flags[1] for reported in tolds)
         outcome.calls += admitted
         most = key.admitted + key.untold
         if key.lifetime is None:

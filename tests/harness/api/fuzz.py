@@ -225,5 +225,5 @@ def _was_ordered(call: Call, response: httpx.Response) -> bool:
         is_ours = not response.content or "analysis" in response.text  # HEAD; JSON or a page
         return isinstance(call.outcome, UpstreamError) and is_ours
     return response.status_code == 503 and (
-        not response.content or any(told in response.text for told in _ORDERED)
+        not response.content or any(allowed in response.text for allowed in _ORDERED)
     )

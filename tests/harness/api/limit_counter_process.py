@@ -80,8 +80,8 @@ class Told:
 
         Infinite if there was no such call.
         """
-        for at, told in enumerate(itertools.accumulate(self.free)):
-            if told > place:
+        for at, admitted in enumerate(itertools.accumulate(self.free)):
+            if admitted > place:
                 return self.began_at_s + at * _SLICE_S
         return math.inf
 
@@ -98,32 +98,32 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     digests: tuple[str, ...]
     """Of the keys: the free one first."""
 
-    async def serve(self, told: Told) -> None:
+    async def serve(self, reported: Told) -> None:
         """Admit calls until the process is killed."""
         ledger = Ledger.of_store(self.address)
-        books = UsageCounters(ledger, now_s=time.time)
-        keyring = Keyring(ledger, PLANS, books)
+        usage_counters = UsageCounters(ledger, now_s=time.time)
+        keyring = Keyring(ledger, PLANS, usage_counters)
         local = LocalWindows()
         windows = local if self.redis_url is None else SharedWindows(self.redis_url, local)
-        limits = KeyLimits(ledger, books, windows, now_s=time.time)
+        limits = KeyLimits(ledger, usage_counters, windows, now_s=time.time)
         callers = [await keyring.find(digest) for digest in self.digests]
         free, *limited = [caller for caller in callers if caller is not None]
-        told.flags[0] = 1
+        reported.flags[0] = 1
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_call_freely(limits, free, told))
+            tasks.create_task(_call_freely(limits, free, reported))
             for place, caller in enumerate(limited, start=1):
-                tasks.create_task(_call_until_refused(limits, caller, told, place, windows))
+                tasks.create_task(_call_until_refused(limits, caller, reported, place, windows))
 
 
-async def _call_freely(limits: KeyLimits, caller: Caller, told: Told) -> None:
+async def _call_freely(limits: KeyLimits, caller: Caller, reported: Told) -> None:
     parent = os.getppid()
     while os.getppid() == parent:
         try:
             for _ in range(_IN_A_ROW):
                 await limits.admit(caller)
-                told.note_free()
+                reported.note_free()
         except StoreError:
-            told.failed[0] += 1
+            reported.failed[0] += 1
         await asyncio.sleep(_PAUSE_S)
     os._exit(1)  # nobody is left who would kill it
 
@@ -131,29 +131,29 @@ async def _call_freely(limits: KeyLimits, caller: Caller, told: Told) -> None:
 async def _call_until_refused(
     limits: KeyLimits,
     caller: Caller,
-    told: Told,
+    reported: Told,
     place: int,
     windows: LocalWindows | SharedWindows,
 ) -> None:
-    while not told.refused[place]:
+    while not reported.refused[place]:
         try:
             await limits.admit(caller)
         except (LifetimeSpentError, LimitedError):
-            told.refused[place] = 1
+            reported.refused[place] = 1
         except StoreError:
-            told.failed[place] += 1
+            reported.failed[place] += 1
         else:
             # Told before the call: it may have been admitted by this process's own windows.
-            told.flags[1] |= isinstance(windows, SharedWindows) and windows.is_resting()
-            told.admitted[place] += 1
+            reported.flags[1] |= isinstance(windows, SharedWindows) and windows.is_resting()
+            reported.admitted[place] += 1
 
 
-def fork(node: Node, told: Told) -> int:
+def fork(node: Node, reported: Told) -> int:
     """Start a process that counts until it is killed; return its id."""
     process = os.fork()
     if process == 0:
         try:
-            asyncio.run(node.serve(told))
+            asyncio.run(node.serve(reported))
         except BaseException:  # noqa: BLE001 - the fork must not go on as its parent
             traceback.print_exc()
         finally:
@@ -163,7 +163,7 @@ def fork(node: Node, told: Told) -> int:
 
 def await_work(processes: Sequence[int], tolds: Sequence[Told]) -> None:
     """Wait until all processes admit calls. Raises ChildProcessError if one ended."""
-    while not all(told.flags[0] for told in tolds):
+    while not all(reported.flags[0] for reported in tolds):
         for process in processes:
             if os.waitpid(process, os.WNOHANG) != (0, 0):
                 raise ChildProcessError(process)

@@ -273,29 +273,29 @@ class ScriptedQuotes:
     """Answers by rote, or raises what it is told to."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.failure: Exception | None = None
 
     async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
-        self.asked.append((chain, report.token.address, ask))
+        self.requests.append((chain, report.token.address, ask))
         if self.failure is not None:
             raise self.failure
         return make_quote(ask)
 
     async def find_liquidity(self, chain: str, report: Report, /) -> LiquidityFindings:
-        self.asked.append((chain, report.token.address, None))
+        self.requests.append((chain, report.token.address, None))
         if self.failure is not None:
             raise self.failure
         return make_liquidity()
 
     async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
-        self.asked.append((chain, report.token.address, "hooks"))
+        self.requests.append((chain, report.token.address, "hooks"))
         if self.failure is not None:
             raise self.failure
         return make_hooks()
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
-        self.asked.append((chain, token, "pack"))
+        self.requests.append((chain, token, "pack"))
         if self.failure is not None:
             raise self.failure
         return PackFile(body=b"a pack", block=_BLOCK, signer=_ROUTER)
@@ -303,7 +303,7 @@ class ScriptedQuotes:
     async def check_trade(
         self, chain: str, report: Report | None, ask: UnsignedTrade, /
     ) -> TradeCheck:
-        self.asked.append((chain, None if report is None else report.token.address, ask))
+        self.requests.append((chain, None if report is None else report.token.address, ask))
         if self.failure is not None:
             raise self.failure
         return make_check(ask)

@@ -183,9 +183,9 @@ def check_wild(call: WildCall, response: httpx.Response) -> None:
     if call.method == "HEAD" or response.status_code in (204, 304):
         assert body == b"", call
     elif response.status_code >= 400 and "text/html" not in kind:
-        told: Any = response.json()
+        decoded: Any = response.json()
         assert kind.startswith("application/json"), call
-        assert {"detail", "error_code", "error", "ready"} & set(told), call
+        assert {"detail", "error_code", "error", "ready"} & set(decoded), call
     elif response.status_code >= 400:
         # A refused token has its page too, whoever asks for the page.
         assert "text/html" in call.headers["Accept"] or call.target.startswith("/t/"), call

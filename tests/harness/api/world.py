@@ -60,7 +60,7 @@ class ScriptedAnalysis:
         self.known = KnownReport(report=None, is_recent=False, is_running=False)
         self.store: Store | None = None
         """Where reports are recalled from, all of them recent. None: `known` is told of any."""
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.was_asked = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
@@ -68,7 +68,7 @@ class ScriptedAnalysis:
     async def report(
         self, chain: str, address: Address, /, *, refresh: bool = False, redecompile: bool = False
     ) -> Report:
-        self.asked.append(
+        self.requests.append(
             {"chain": chain, "address": address, "refresh": refresh, "redecompile": redecompile}
         )
         self.was_asked.set()

@@ -59,11 +59,11 @@ def run(*arguments: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[
     )
 
 
-def until(told: Callable[[], T | None]) -> T:
+def until(condition: Callable[[], T | None]) -> T:
     """What `told` says once it says something. Raises TimeoutError."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        answer = told()
+        answer = condition()
         if answer is not None:
             return answer
         time.sleep(0.05)

@@ -63,13 +63,13 @@ def real_trade(
     # What counts as bought is what is still there after the wait.
     arrived = min(bought.token_after, chain.balance(token.address, trader)) - bought.token_before
     buy_success = bought.success and arrived > 0
-    asked = chain.balance(token.address, trader)
-    expected = _expected(chain, token, asked) if buy_success else None
-    sold = chain.sell(token, trader, asked) if buy_success else None
+    amount_raw = chain.balance(token.address, trader)
+    expected = _expected(chain, token, amount_raw) if buy_success else None
+    sold = chain.sell(token, trader, amount_raw) if buy_success else None
     if sold and not sold.success:
-        asked //= 10
-        expected = _expected(chain, token, asked)
-        sold = chain.sell(token, trader, asked)
+        amount_raw //= 10
+        expected = _expected(chain, token, amount_raw)
+        sold = chain.sell(token, trader, amount_raw)
     has_friend = chain.balance(token.address, friend) > 0
     moved, sent_raw = _transfer_half(
         chain, token, sender or (friend if has_friend else token.holders[0])
@@ -81,7 +81,7 @@ def real_trade(
         buy_success=buy_success,
         buy_tax=_buy_tax(token, bought, arrived) if buy_success else None,
         sell_success=sold.success if sold else None,
-        sell_tax=_sell_tax(token, sold, asked, expected) if sold and sold.success else None,
+        sell_tax=_sell_tax(token, sold, amount_raw, expected) if sold and sold.success else None,
         transfer_success=transfer_success,
         send_tax=_percent(deducted - sent_raw, sent_raw) if transfer_success else None,
         receive_tax=_percent(sent_raw - received, sent_raw) if transfer_success else None,
@@ -94,11 +94,11 @@ def _transfer_half(chain: Chain, token: ZooToken, sender: Address) -> tuple[Move
     return chain.transfer(token.address, sender, receiver, sent_raw), sent_raw
 
 
-def _expected(chain: Chain, token: ZooToken, asked: int) -> int | None:
+def _expected(chain: Chain, token: ZooToken, amount_raw: int) -> int | None:
     """What a pair would pay now for so much. None: another kind of pool."""
     if token.pool.kind == "Solid":
         signature = "getAmountOut(uint256,address)"
-        (paid,) = read(chain.node, token.pool.address, signature, asked, token.address)
+        (paid,) = read(chain.node, token.pool.address, signature, amount_raw, token.address)
         return int(str(paid))
     if token.pool.kind != "AmmV2":
         return None
@@ -108,7 +108,7 @@ def _expected(chain: Chain, token: ZooToken, asked: int) -> int | None:
         chain.node,
         router_of(venue),
         "getAmountsOut(uint256,address[])",
-        asked,
+        amount_raw,
         path,
         returns="(uint256[])",
     )
@@ -128,7 +128,7 @@ def _both(first: float, second: float) -> float:
     return 100 - (100 - first) * (100 - second) / 100
 
 
-def _sell_tax(token: ZooToken, sold: Moved, asked: int, expected: int | None) -> float:
+def _sell_tax(token: ZooToken, sold: Moved, amount_raw: int, expected: int | None) -> float:
     paid_out = sold.other_after - sold.other_before
     if token.pool.kind == "AmmV4":
         given = sold.token_before - sold.token_after
@@ -137,11 +137,11 @@ def _sell_tax(token: ZooToken, sold: Moved, asked: int, expected: int | None) ->
             _percent(sold.pool_quote_out - paid_out, sold.pool_quote_out),
         )
     if expected is None:
-        asked = sold.token_before - sold.token_after
-    share = sold.pool_in / asked
+        amount_raw = sold.token_before - sold.token_after
+    share = sold.pool_in / amount_raw
     if expected is not None and paid_out < expected * share / 2:
         return _percent(expected - paid_out, expected)
-    return _percent(asked - sold.pool_in, asked)
+    return _percent(amount_raw - sold.pool_in, amount_raw)
 
 
 def _percent(part: int, whole: int) -> float:

@@ -97,9 +97,9 @@ def condition(expression: Expression, *sources: Any, **changes: Any) -> TradeCon
     return TradeCondition(**{**plain, **changes})
 
 
-def plan(asked: TradeCondition, **setting: Any) -> ConditionPlan:
+def plan(trade_condition: TradeCondition, **setting: Any) -> ConditionPlan:
     changed = msgspec.structs.replace(SETTING, **setting)
-    return make_plan(TradeConditions(conditions=(asked,), is_complete=True), changed, ())
+    return make_plan(TradeConditions(conditions=(trade_condition,), is_complete=True), changed, ())
 
 
 def inputs(found: ConditionPlan) -> set[tuple[str, int]]:

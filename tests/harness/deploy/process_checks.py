@@ -39,8 +39,8 @@ def check_process(process: DeployedProcess, *, overlay: Path) -> Settings:
     program = Context(cli)
     serve = cli.get_command(program, "serve")
     assert serve is not None
-    asked = serve.make_context("serve", [*process.arguments[at + 1 :]], parent=program)
-    assert asked.params["roles"] == (process.role,)
+    serve_options = serve.make_context("serve", [*process.arguments[at + 1 :]], parent=program)
+    assert serve_options.params["roles"] == (process.role,)
     settings = load_settings({**process.environment, "ASSAY_CONFIG": str(overlay)})
     assert isinstance(settings.store, PostgresAddress)
     assert settings.redis_url is not None

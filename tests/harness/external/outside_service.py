@@ -12,7 +12,7 @@ class Service:
     """One server; tests say what it answers, and read what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.answer: Handler = self._nothing
         self.url = ""
 
@@ -36,7 +36,7 @@ class Service:
         self.answer = answer
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append(request.path_qs)
+        self.requests.append(request.path_qs)
         return await self.answer(request)
 
 

@@ -131,16 +131,18 @@ class Differences:
             self.found.append(f"final up to {final}, the highest head was {reading.highest}")
 
     def _compare_window(self) -> None:
-        reading, held = self._reading, self._stored.blocks
-        lowest = held[0][0] if held else reading.tip + 1
+        reading, stored_blocks = self._reading, self._stored.blocks
+        lowest = stored_blocks[0][0] if stored_blocks else reading.tip + 1
         expected = [
             (block.number, block.hash, block.made.parent_hash)
             for block in reading.canonical[lowest : reading.tip + 1]
         ]
-        if held and lowest == reading.start:
+        if stored_blocks and lowest == reading.start:
             # Nothing that was read has the hash of the first one's parent: a lie about it passes.
-            held, expected = ([blocks[0][:2], *blocks[1:]] for blocks in (held, expected))
-        self._same("blocks", held, expected)
+            stored_blocks, expected = (
+                [blocks[0][:2], *blocks[1:]] for blocks in (stored_blocks, expected)
+            )
+        self._same("blocks", stored_blocks, expected)
         bound = max(reading.start, reading.highest - reading.chain.finality_blocks)
         if lowest > min(bound, reading.tip):
             self.found.append(f"the window begins at {lowest}, above {bound}")
@@ -172,15 +174,15 @@ class Differences:
         stored = self._stored.launches
         self._same("launches", sorted(stored), sorted(self._launches))
         for key, announced in self._launches.items():
-            told = [
+            launches = [
                 (
                     *(one.emitter, None if one.event.creator is None else one.creator),
                     *(number, at),
                 )
                 for number, at, one in announced
             ]
-            if stored.get(key) != told[0]:
-                self.found.append(f"launch {key} is {stored.get(key)}, not {told[0]}")
+            if stored.get(key) != launches[0]:
+                self.found.append(f"launch {key} is {stored.get(key)}, not {launches[0]}")
 
     def _compare_tokens(self) -> None:
         reading = self._reading

@@ -63,7 +63,7 @@ def run_history(seed: int) -> HistoryOutcome:
             differences = runner.run(steps.live())
         except Exception:  # noqa: BLE001 - whatever breaks is what this looks for
             differences = [traceback.format_exc(limit=-6)]
-    return HistoryOutcome(seed=seed, steps=tuple(steps.told), differences=tuple(differences))
+    return HistoryOutcome(seed=seed, steps=tuple(steps.notices), differences=tuple(differences))
 
 
 class _NoThreads:

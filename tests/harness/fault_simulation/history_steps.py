@@ -45,7 +45,7 @@ class HistorySteps:
     """The chain, its nodes, the disk and the process of one history."""
 
     def __init__(self, seed: int, dice: Random, path: Path) -> None:
-        self.told: list[str] = []
+        self.notices: list[str] = []
         """What has happened so far."""
         self._dice = dice
         self._path = path
@@ -129,7 +129,7 @@ class HistorySteps:
         await self._bury()
 
     def _tell(self, what: str) -> None:
-        self.told.append(what)
+        self.notices.append(what)
 
     # --- the process --------------------------------------------------------------------------
 

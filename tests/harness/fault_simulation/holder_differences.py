@@ -16,9 +16,9 @@ def holder_differences(store: Store, stored: StoredRows, *, chain_id: int) -> li
             by_token.setdefault(token, []).append((value, owner))
     found = []
     for token in stored.tokens:
-        held = holders_of(store, chain_id=chain_id, token=Address(token), at_most=_ALL)
+        holders = holders_of(store, chain_id=chain_id, token=Address(token), at_most=_ALL)
         expected = sorted(by_token.get(token, []), key=lambda one: (-one[0], one[1]))
-        told = [(int(one.amount_raw), str(one.owner)) for one in held.top]
-        if told != expected or held.held_raw != sum(value for value, _ in expected):
-            found.append(f"holders of {token}: {told} in place of {expected}")
+        top_holders = [(int(one.amount_raw), str(one.owner)) for one in holders.top]
+        if top_holders != expected or holders.held_raw != sum(value for value, _ in expected):
+            found.append(f"holders of {token}: {top_holders} in place of {expected}")
     return found

@@ -68,18 +68,20 @@ def kill_followers(kills: int, seed: int) -> KillOutcome:
 
     After each kill the store must hold a prefix of a branch that was canonical, each row once.
     """
-    told: list[str] = []
+    output_lines: list[str] = []
     with followed_chain(seed) as world:
         model, url, folder, errors = world.model, world.url, world.folder, world.errors
         for at in range(1, kills + 1):
             _live_and_die(url, folder / "store", model, world.dice, errors)
             found = branch_differences(folder / "store", model)
-            told.append(f"kill {at} at block {model.head.number}")
+            output_lines.append(f"kill {at} at block {model.head.number}")
             if found:
-                return KillOutcome(kills=at, steps=tuple(told[-5:]), differences=tuple(found))
+                return KillOutcome(
+                    kills=at, steps=tuple(output_lines[-5:]), differences=tuple(found)
+                )
         come_level(url, folder / "store", model, errors)
         found = branch_differences(folder / "store", model)
-    return KillOutcome(kills=kills, steps=tuple(told[-5:]), differences=tuple(found))
+    return KillOutcome(kills=kills, steps=tuple(output_lines[-5:]), differences=tuple(found))
 
 
 def start_follower(url: str, path: Path, errors: IO[str]) -> "subprocess.Popen[bytes]":

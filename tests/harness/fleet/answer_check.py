@@ -98,17 +98,17 @@ def wrong_in_native(body: bytes, token: KnownToken) -> list[str]:
     return wrong
 
 
-def _wrong_address(told: str, token: KnownToken) -> list[str]:
-    return [] if told.lower() == token.address else [f"it is about {told}"]
+def _wrong_address(served: str, token: KnownToken) -> list[str]:
+    return [] if served.lower() == token.address else [f"it is about {served}"]
 
 
-def _wrong_value(field: str, told: bool | str | None, *, expected: bool) -> list[str]:
-    is_right = told in (None, _PENDING) or told is expected
-    return [] if is_right else [f"{field} {told}"]
+def _wrong_value(field: str, served: bool | str | None, *, expected: bool) -> list[str]:
+    is_right = served in (None, _PENDING) or served is expected
+    return [] if is_right else [f"{field} {served}"]
 
 
-def _wrong_tax(field: str, told: float | str | None, expected: float | None) -> list[str]:
-    if told is None or told == _PENDING:
+def _wrong_tax(field: str, served: float | str | None, expected: float | None) -> list[str]:
+    if served is None or served == _PENDING:
         return []
-    is_right = expected is not None and abs(float(told) - expected) < _TAX_WITHIN
-    return [] if is_right else [f"{field} {told}, not {expected}"]
+    is_right = expected is not None and abs(float(served) - expected) < _TAX_WITHIN
+    return [] if is_right else [f"{field} {served}, not {expected}"]

@@ -200,27 +200,27 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
         world = FleetWorld(fleet, ledger, store)
         stack.push_async_callback(world.aclose)
         runs = AnalysisRuns(statements, holder=f"test {id(world)}")
-        held, ends = HeldRuns(runs), RunPoller(runs)
+        held_runs, ends = HeldRuns(runs), RunPoller(runs)
         stack.push_async_callback(ends.aclose)
         settings = AnalysisSettings()
         analyser = Analyser(
             {"ethereum": world.chain},
-            GuardedShelf(ReportStore(store, settings), runs, held),
+            GuardedShelf(ReportStore(store, settings), runs, held_runs),
             settings,
             world.clock,
-            show=held.show,
+            show=held_runs.show,
         )
         stack.push_async_callback(analyser.aclose)
         messages = FleetMessages(Secret(fleet.valkey.url))
         shared = SharedAnalyser(
             analyser,
             runs,
-            held,
+            held_runs,
             ends,
             chains=_CHAINS,
             announce=lambda chain_id, token: messages.tell("ended", chain_id, token),
         )
-        work = AskedWork(shared, runs, held, chains=_CHAINS, at_once=settings.concurrency)
+        work = AskedWork(shared, runs, held_runs, chains=_CHAINS, at_once=settings.concurrency)
         inquiries = InquiryWork(
             world.quotes,
             Inquiries(statements, holder=runs.holder),
@@ -234,7 +234,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
         tasks = [
             asyncio.create_task(task)
             for task in (
-                held.keep(stop),
+                held_runs.keep(stop),
                 work.run(stop),
                 inquiries.run(stop),
                 messages.run(stop),
@@ -247,7 +247,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
             world.analysis.gate.set()
             stop.set()
             await _end(tasks)
-            await held.aclose()
+            await held_runs.aclose()
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -108,7 +108,7 @@ class FollowerDrill:
         leader.suffer(fault)
         for _ in range(3):
             go_on(self._world.model, self._world.dice)
-        while (held := self._held()) is None or held[0] <= token:
+        while (lease := self._held()) is None or lease[0] <= token:
             self._pause(began_s)
         taken_over_s = time.monotonic() - began_s
         self._world.model.grow(1)
@@ -135,9 +135,9 @@ class FollowerDrill:
 
     def _leader(self) -> tuple[int, _Follower]:
         began_s = time.monotonic()
-        while (held := self._held()) is None:
+        while (lease := self._held()) is None:
             self._pause(began_s)
-        token, holder = held
+        token, holder = lease
         for follower in self._followers:
             if f"-{follower.process.pid}-" in holder:
                 return token, follower

@@ -77,9 +77,9 @@ def balance_differences(stored: StoredRows, node: AnvilNode, tokens: Iterable[st
     """How the sums of stored transfers differ from what the tokens' own contracts say. For tokens
     whose history is whole, and that tell of every change."""
     found = []
-    held = sums_of(stored.transfers)
+    balances = sums_of(stored.transfers)
     wanted = set(tokens)
-    for (token, owner), amount in held.items():
+    for (token, owner), amount in balances.items():
         if token not in wanted or owner == ZERO_ADDRESS:
             continue
         on_chain = balance_of(node, Address(token), Address(owner))
@@ -200,8 +200,8 @@ def _lowest(stored: StoredRows, head: int) -> int:
 
 
 def _headers(node: AnvilNode, numbers: range) -> list[_Header]:
-    asked = [RpcRequest("eth_getBlockByNumber", (hex(number), False)) for number in numbers]
-    return msgspec.convert(node.rpc_batch(asked), list[_Header])
+    requests = [RpcRequest("eth_getBlockByNumber", (hex(number), False)) for number in numbers]
+    return msgspec.convert(node.rpc_batch(requests), list[_Header])
 
 
 def _sides(log: _Log) -> tuple[str, str]:

@@ -56,22 +56,24 @@ class SlowChain:
 class AnalysingProcess:
     """What an analysing process is composed of."""
 
-    def __init__(self, shelf: ReportStore, runs: AnalysisRuns, settings: AnalysisSettings) -> None:
+    def __init__(
+        self, report_store: ReportStore, runs: AnalysisRuns, settings: AnalysisSettings
+    ) -> None:
         self.clock = HandClock(START_S)
         self.chain = SlowChain(self.clock)
         self.runs = runs
-        self.held = HeldRuns(runs)
+        self.held_runs = HeldRuns(runs)
         self.ends = RunPoller(runs)
         self.analyser = Analyser(
             {SLUG: self.chain},
-            GuardedShelf(shelf, runs, self.held),
+            GuardedShelf(report_store, runs, self.held_runs),
             settings,
             self.clock,
-            show=self.held.show,
+            show=self.held_runs.show,
         )
-        self.shared = SharedAnalyser(self.analyser, runs, self.held, self.ends, chains=CHAINS)
+        self.shared = SharedAnalyser(self.analyser, runs, self.held_runs, self.ends, chains=CHAINS)
         self.work = AskedWork(
-            self.shared, runs, self.held, chains=CHAINS, at_once=settings.concurrency
+            self.shared, runs, self.held_runs, chains=CHAINS, at_once=settings.concurrency
         )
         self.stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -79,7 +81,7 @@ class AnalysingProcess:
     def start(self) -> None:
         """Renew what it holds, and take what is asked for."""
         self._tasks = [
-            asyncio.create_task(self.held.keep(self.stop)),
+            asyncio.create_task(self.held_runs.keep(self.stop)),
             asyncio.create_task(self.work.run(self.stop)),
         ]
 
@@ -92,7 +94,7 @@ class AnalysingProcess:
         """Give back what is under way, as SIGTERM would."""
         self.freeze()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.held.aclose()
+        await self.held_runs.aclose()
         await self.ends.aclose()
         await self.analyser.aclose()
 
@@ -120,11 +122,11 @@ class Fleet:
         runs = self.runs()
         ends = RunPoller(runs)
         self._stack.push_async_callback(ends.aclose)
-        shelf = self._shelf(settings)
+        report_store = self._shelf(settings)
         return AskedAnalysis(
             runs,
             ends,
-            shelf,
+            report_store,
             chains=CHAINS,
             settings=settings,
             now_s=HandClock(START_S),

@@ -128,7 +128,7 @@ def _liquidity(logs: list[_Log], kinds: dict[str, str]) -> list[Cells]:
 
 def _launches(logs: list[_Log], chain: Chain) -> list[Cells]:
     """Of platforms whose events are declared without tuples, as the demo's are."""
-    told = {
+    launches = {
         (contract, event.topic0): (pad.slug, event, creation)
         for pad in chain.launchpads
         for creation in pad.event
@@ -138,9 +138,9 @@ def _launches(logs: list[_Log], chain: Chain) -> list[Cells]:
     found: list[Cells] = []
     for log in logs:
         key = (Address(log.address), log.topics[0] if log.topics else "")
-        if key not in told:
+        if key not in launches:
             continue
-        slug, event, creation = told[key]
+        slug, event, creation = launches[key]
         values = _values(event, log)
         token, creator = values[creation.token or ""], values[creation.creator or ""]
         found.append((slug, token, log.address, creator, log.transaction_hash, *log.place))

@@ -37,13 +37,13 @@ class ScriptedScanner:
 
     def __init__(self, clock: HandClock) -> None:
         self.clock = clock
-        self.asked: list[tuple[str, bool]] = []
+        self.requests: list[tuple[str, bool]] = []
         self.errors: dict[str, Exception] = {}
         self.open = asyncio.Event()
         self.open.set()
 
     async def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
-        self.asked.append((token, redecompile))
+        self.requests.append((token, redecompile))
         await self.open.wait()
         if token in self.errors:
             raise self.errors[token]
@@ -66,8 +66,8 @@ class Process:
         self.clock = clock
         self.store = store
         self.scanner = ScriptedScanner(clock)
-        shelf = ReportStore(store, settings)
-        self.analyser = Analyser({SLUG: self.scanner}, shelf, settings, clock)
+        report_store = ReportStore(store, settings)
+        self.analyser = Analyser({SLUG: self.scanner}, report_store, settings, clock)
         self.ends: list[RunEnd] = []
         self.begun: list[asyncio.Task[None]] = []
         """Rounds of `work_until`."""
@@ -101,18 +101,18 @@ class Process:
                 await self.rounds.go(SLUG)
                 await asyncio.wait({done}, timeout=0.01)
 
-    async def work_until(self, asked: int) -> None:
+    async def work_until(self, scan_count: int) -> None:
         """Rounds until so many analyses have begun; those that may not go on are not over then.
 
         A round that waits for an analysis takes no token that became due since, so another begins
         as soon as it has asked for one.
         """
         async with asyncio.timeout(PATIENCE_S):
-            while (before := len(self.scanner.asked)) < asked:
+            while (before := len(self.scanner.requests)) < scan_count:
                 one = asyncio.create_task(self.rounds.go(SLUG))
                 self.begun.append(one)
                 while not one.done():
-                    if not self.scanner.open.is_set() and len(self.scanner.asked) > before:
+                    if not self.scanner.open.is_set() and len(self.scanner.requests) > before:
                         break
                     await asyncio.sleep(0.005)
 

@@ -55,16 +55,16 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 def shape_all(*, one_in: int = 1) -> list[ShapedCode]:
     """Return the shapes of every n-th case by all its compilers."""
-    asked = [
+    sampled = [
         (case.name, build, runtime_of(case, build))
         for case in load_cases()[::one_in]
         for build in builds_of(case)
     ]
     with ProcessPoolExecutor(2) as pool:
-        shapes = list(pool.map(_shape_of, [code for _, _, code in asked], chunksize=8))
+        shapes = list(pool.map(_shape_of, [code for _, _, code in sampled], chunksize=8))
     return [
         ShapedCode(case=name, build=build.name, family=family_of(build), shape=shape)
-        for (name, build, _), shape in zip(asked, shapes, strict=True)
+        for (name, build, _), shape in zip(sampled, shapes, strict=True)
         if shape is not None
     ]
 

@@ -76,7 +76,7 @@ def conclude(
     )
 
 
-def told(hex_data: str) -> msgspec.Raw:
+def log_answer(hex_data: str) -> msgspec.Raw:
     """An answer of a contract, as it comes over the wire."""
     return msgspec.Raw(msgspec.json.encode(hex_data))
 

@@ -100,8 +100,8 @@ def other_address(name: object) -> Address:
 
 
 def _filled(record: str, names: Mapping[str, Address]) -> str:
-    told = {"A": other_address("another"), **names}
-    return "0x" + "".join(word(told.get(one, "0x" + one)) for one in record.split())
+    known_names = {"A": other_address("another"), **names}
+    return "0x" + "".join(word(known_names.get(one, "0x" + one)) for one in record.split())
 
 
 _LOADED = msgspec.convert(

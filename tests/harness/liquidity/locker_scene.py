@@ -149,7 +149,7 @@ def slot_of(token: ZooToken, context: ChainContext) -> bytes:
 def pool_rows(chain: Chain, token: ZooToken) -> tuple[PoolRow, ...]:
     """As the follower has them."""
     dex = chain.world.venues.dex_of(token.pool.venue)
-    asked = {"fromBlock": "0x0", "toBlock": "latest", "address": dex.factory}
-    logs = decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", asked)))
+    log_filter = {"fromBlock": "0x0", "toBlock": "latest", "address": dex.factory}
+    logs = decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", log_filter)))
     found = PoolDecoder([dex], chain_id=1).decode(logs).pools
     return tuple(row for row in found if token.address in (row.token0, row.token1))

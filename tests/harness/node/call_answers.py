@@ -50,14 +50,14 @@ def answer_each(batch: ReadBatch, answer: Callable[[RpcRequest], RpcAnswer]) -> 
 
 def requests_of(batch: ReadBatch) -> list[RpcRequest]:
     """What a batch asks, unpacked."""
-    asked = list[RpcRequest]()
+    requests = list[RpcRequest]()
 
     def note(request: RpcRequest) -> RpcAnswer:
-        asked.append(request)
+        requests.append(request)
         return REVERTED
 
     answer_each(batch, note)
-    return asked
+    return requests
 
 
 def raw(value: object) -> msgspec.Raw:

@@ -55,10 +55,10 @@ class ForwardingNode:
     def _ask(self, call: RpcCall) -> Any:
         if self._is_closed:
             raise ConnectionAbortedError
-        asked = {"jsonrpc": "2.0", "id": 1, "method": call.method, "params": call.params}
+        body = {"jsonrpc": "2.0", "id": 1, "method": call.method, "params": call.params}
         connection = self._connection()
         connection.request(
-            "POST", "/", msgspec.json.encode(asked), {"Content-Type": "application/json"}
+            "POST", "/", msgspec.json.encode(body), {"Content-Type": "application/json"}
         )
         reply = msgspec.json.decode(connection.getresponse().read(), type=_Reply)
         if reply.error is not None:
@@ -71,11 +71,11 @@ class ForwardingNode:
         return reply.result
 
     def _connection(self) -> http.client.HTTPConnection:
-        held: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if held is None:
+        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if connection is None:
             host, port = self._at.hostname or "", self._at.port
-            held = self._own.connection = http.client.HTTPConnection(
+            connection = self._own.connection = http.client.HTTPConnection(
                 host, port, timeout=_PATIENCE_S
             )
-            self._opened.append(held)
-        return held
+            self._opened.append(connection)
+        return connection

@@ -31,10 +31,10 @@ class ScriptedNode(_Headless):
 
     def __init__(self, *answerers: Answerer) -> None:
         self._answerers = list(answerers)
-        self.asked: list[tuple[RpcRequest, ...]] = []
+        self.requests: list[tuple[RpcRequest, ...]] = []
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        self.asked.append(tuple(requests))
+        self.requests.append(tuple(requests))
         if not self._answerers:
             await asyncio.Event().wait()
         answer = self._answerers.pop(0)

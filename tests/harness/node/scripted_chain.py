@@ -205,7 +205,7 @@ class ScriptedNode:
         self.by_hash: dict[str, Block] = {}
         self.lies: list[Lie] = []
         self.is_dead = False
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.max_range = 1_000_000
         self.refusal = "block range is too wide"
         self.ranges: list[tuple[int, int]] = []
@@ -265,7 +265,7 @@ class ScriptedNode:
 
     def _refused_query(self, query: dict[str, Any]) -> dict[str, Any] | None:
         if self.needs_address is not None and "address" not in query:
-            self.asked.append("refused")
+            self.requests.append("refused")
             return {"error": {"code": -32701, "message": self.needs_address}}
         if "fromBlock" not in query:
             return None
@@ -280,7 +280,7 @@ class ScriptedNode:
 
     def _answer(self, call: dict[str, Any]) -> object:
         method, params = call["method"], call["params"]
-        self.asked.append(method)
+        self.requests.append(method)
         match method:
             case "eth_chainId":
                 return hex(self.chain_id)

@@ -112,10 +112,10 @@ class NodeProgram:
 
     def rpc(self, method: str, *params: object) -> Any:
         """Return the decoded result. Raises UpstreamError for the node's error object."""
-        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = self._session.post(
             self.url,
-            msgspec.json.encode(asked),
+            msgspec.json.encode(body),
             headers={"Content-Type": "application/json"},
             timeout=_ANSWER_S,
         ).json()

@@ -18,7 +18,7 @@ needs_slices = pytest.mark.skipif(not _HAS_SLICES, reason="no slices of one's ow
 
 def slice_ns() -> int:
     """Return the length of the calling thread's slices."""
-    told = ctypes.create_string_buffer(_SIZE)
+    buffer = ctypes.create_string_buffer(_SIZE)
     number = _SCHED_GETATTR[platform.machine()]
-    assert ctypes.CDLL(None).syscall(number, 0, told, _SIZE, 0) == 0
-    return int.from_bytes(told.raw[_RUNTIME_AT : _RUNTIME_AT + 8], "little")
+    assert ctypes.CDLL(None).syscall(number, 0, buffer, _SIZE, 0) == 0
+    return int.from_bytes(buffer.raw[_RUNTIME_AT : _RUNTIME_AT + 8], "little")

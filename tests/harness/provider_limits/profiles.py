@@ -65,10 +65,10 @@ def limited(
 
     `now_s`: the clock by which the rate is measured.
     """
-    asked: list[int] = []
+    batch_sizes: list[int] = []
 
     def plan(calls: Sequence[RpcCall]) -> Fault:
-        asked.append(len(calls))
+        batch_sizes.append(len(calls))
         return _fault_of(profile, calls, limit_rate)
 
     limit_rate = _rate_limiter(profile.rate, now_s)
@@ -76,7 +76,7 @@ def limited(
         closing(ForwardingNode(url, lambda call, ask: _answer(profile, call, ask))) as node,
         ReplayServer({"/": node}, faults=plan) as server,
     ):
-        yield lambda: (server.url(), sum(asked))
+        yield lambda: (server.url(), sum(batch_sizes))
 
 
 def _rate_limiter(limit: Limit | None, now_s: Callable[[], float]) -> FaultPlan:
@@ -98,8 +98,8 @@ def _rate_limiter(limit: Limit | None, now_s: Callable[[], float]) -> FaultPlan:
 
 def _fault_of(profile: Profile, calls: Sequence[RpcCall], limit_rate: FaultPlan) -> Fault:
     size = len(msgspec.json.encode(list(calls)))
-    for limit, asked in ((profile.body, size), (profile.batch, len(calls))):
-        if limit is not None and asked > limit.most:
+    for limit, requested in ((profile.body, size), (profile.batch, len(calls))):
+        if limit is not None and requested > limit.most:
             return Fault(status=limit.status, whole=Refusal(limit.code, limit.message))
     return limit_rate(calls)
 
@@ -127,7 +127,7 @@ def _answer(profile: Profile, call: RpcCall, ask: Ask) -> Any:
     return found
 
 
-def _raise_beyond(limit: Limit | None, asked: int, *, first: int) -> None:
-    if limit is not None and asked > limit.most:
+def _raise_beyond(limit: Limit | None, requested: int, *, first: int) -> None:
+    if limit is not None and requested > limit.most:
         offer = {"first": hex(first), "last": hex(first + limit.most - 1), "most": limit.most}
         raise RpcRefusalError(limit.code, limit.message.format(**offer))

@@ -3,12 +3,12 @@
 import random
 from collections.abc import Callable
 
-from tests.harness.redteam.trap_model import Condition, Door, Moment
+from tests.harness.redteam.trap_model import Condition, EntryPoint, Moment
 
 Maker = Callable[[random.Random], Condition]
 
-_SALES: tuple[Door, ...] = ("sell", "transfer", "transferFrom")
-_ALL: tuple[Door, ...] = (*_SALES, "approve", "buy", "hook", "proxy")
+_SALES: tuple[EntryPoint, ...] = ("sell", "transfer", "transferFrom")
+_ALL: tuple[EntryPoint, ...] = (*_SALES, "approve", "buy", "hook", "proxy")
 _SEEN = ("untested_conditions",)
 _MARKED: tuple[Moment, ...] = ("now", "at_buy", "at_approval")
 
@@ -25,7 +25,7 @@ def little_gas(dice: random.Random) -> Condition:
         lhs="gasleft()",
         op="<",
         rhs=str(limit),
-        doors=(*_SALES, "buy", "hook"),
+        entry_points=(*_SALES, "buy", "hook"),
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -39,7 +39,7 @@ def gas_price(dice: random.Random) -> Condition:
         lhs="tx.gasprice",
         op=">",
         rhs=f"{dice.choice([1, 2, 3])} gwei",
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -54,7 +54,7 @@ def base_fee(dice: random.Random) -> Condition:
         lhs="block.basefee",
         op=">",
         rhs=limit,
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -68,7 +68,7 @@ def tip(dice: random.Random) -> Condition:
         lhs="tx.gasprice < block.basefee ? 0 : tx.gasprice - block.basefee",
         op=">",
         rhs=dice.choice(["0.05 gwei", "0.09 gwei", "0"]),
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -85,7 +85,7 @@ def has_proposer(_: random.Random) -> Condition:
         lhs="uint160(address(block.coinbase))",
         op="!=",
         rhs="0",
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -99,7 +99,7 @@ def proposer_luck(dice: random.Random) -> Condition:
         lhs=f"uint160(address(block.coinbase)) % {dice.choice([4, 8])}",
         op="!=",
         rhs=str(dice.randrange(4)),
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -113,7 +113,7 @@ def random_luck(dice: random.Random) -> Condition:
         lhs=f"block.prevrandao % {dice.choice([3, 5])}",
         op="!=",
         rhs=str(dice.randrange(3)),
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -127,7 +127,7 @@ def gas_limit(dice: random.Random) -> Condition:
         lhs="block.gaslimit",
         op="<",
         rhs=str(dice.choice([80_000_000, 120_000_000])),
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -142,7 +142,7 @@ def block_hash(dice: random.Random) -> Condition:
         lhs=f"uint256(blockhash(block.number - {back}))",
         op="!=",
         rhs="0",
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -156,7 +156,7 @@ def hash_luck(dice: random.Random) -> Condition:
         lhs=f"uint256(blockhash(block.number - 1)) % {dice.choice([3, 6])}",
         op="!=",
         rhs=str(dice.randrange(3)),
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -173,7 +173,7 @@ def poor_signer(dice: random.Random) -> Condition:
         lhs="tx.origin.balance",
         op="<",
         rhs=dice.choice(["3.5 ether", "9 ether", "90 ether"]),
-        doors=_ALL,
+        entry_points=_ALL,
         moments=_MARKED,
         cause=_SEEN,
     )
@@ -187,7 +187,7 @@ def poor_seller(dice: random.Random) -> Condition:
         lhs="who.balance",
         op="<",
         rhs=dice.choice(["4 ether", "40 ether"]),
-        doors=(*_SALES, "approve", "buy", "hook"),
+        entry_points=(*_SALES, "approve", "buy", "hook"),
         moments=("now", "at_buy"),
         cause=_SEEN,
     )
@@ -201,7 +201,7 @@ def code_less(_: random.Random) -> Condition:
         lhs="who.code.length",
         op="==",
         rhs="0",
-        doors=("sell", "transfer", "approve"),
+        entry_points=("sell", "transfer", "approve"),
         moments=("now", "at_buy"),
         cause=_SEEN,
     )
@@ -215,7 +215,7 @@ def code_hash(_: random.Random) -> Condition:
         lhs="uint256(who.codehash)",
         op="==",
         rhs="uint256(keccak256(bytes('')))",
-        doors=("sell", "transfer", "approve", "hook"),
+        entry_points=("sell", "transfer", "approve", "hook"),
         moments=("now", "at_buy"),
         cause=_SEEN,
     )
@@ -229,7 +229,7 @@ def signer_is_trader(_: random.Random) -> Condition:
         lhs="uint160(tx.origin)",
         op="==",
         rhs="uint160(who)",
-        doors=("sell", "transfer", "approve"),
+        entry_points=("sell", "transfer", "approve"),
         moments=("now", "at_buy"),
         cause=_SEEN,
     )
@@ -244,7 +244,7 @@ def luck_of_address(dice: random.Random) -> Condition:
         lhs=f"uint160(who) % {part}",
         op="!=",
         rhs=str(dice.randrange(part)),
-        doors=(*_SALES, "approve", "buy", "hook"),
+        entry_points=(*_SALES, "approve", "buy", "hook"),
         cause=(*_SEEN, "access_restrictions"),
     )
 

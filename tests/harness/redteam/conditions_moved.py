@@ -3,12 +3,12 @@
 import random
 from collections.abc import Callable
 
-from tests.harness.redteam.trap_model import Condition, Door
+from tests.harness.redteam.trap_model import Condition, EntryPoint
 
 Maker = Callable[[random.Random], Condition]
 
-_SALES: tuple[Door, ...] = ("sell", "transfer", "transferFrom")
-_HOOKED: tuple[Door, ...] = (*_SALES, "hook")
+_SALES: tuple[EntryPoint, ...] = ("sell", "transfer", "transferFrom")
+_HOOKED: tuple[EntryPoint, ...] = (*_SALES, "hook")
 _LATER = ("sell_blocked_after_others", "sell_tax_rises", "sell_blocked_later")
 _SIZED = ("sell_depends_on_size", "transfer_restrictions")
 _IN_POOL = 930_000
@@ -29,7 +29,7 @@ def second_buy(dice: random.Random) -> Condition:
         rhs=str(limit),
         state="mapping(address => uint256) private _buys;",
         on_buy="_buys[who]++;",
-        doors=(*_HOOKED, "buy"),
+        entry_points=(*_HOOKED, "buy"),
         cause=_LATER,
     )
 
@@ -44,7 +44,7 @@ def own_sales(dice: random.Random) -> Condition:
         rhs=str(dice.choice([0, 1])),
         state="mapping(address => uint256) private _sales;",
         on_sell="_sales[who]++;",
-        doors=("sell", "hook"),
+        entry_points=("sell", "hook"),
         cause=(*_LATER, *_SIZED, "trading_cooldown"),
     )
 
@@ -59,7 +59,7 @@ def all_sales(dice: random.Random) -> Condition:
         rhs=str(dice.randrange(2, 7)),
         state="uint256 private _sold;",
         on_sell="_sold++;",
-        doors=("sell", "hook"),
+        entry_points=("sell", "hook"),
         cause=_LATER,
     )
 
@@ -76,7 +76,7 @@ def all_buys(dice: random.Random) -> Condition:
         state="uint256 private _bought;",
         on_buy="_bought++;",
         crowd=limit,
-        doors=(*_HOOKED, "buy"),
+        entry_points=(*_HOOKED, "buy"),
         cause=_LATER,
     )
 
@@ -93,7 +93,7 @@ def buyers(dice: random.Random) -> Condition:
         state="uint256 private _people; mapping(address => bool) private _seenOnce;",
         on_buy="if (!_seenOnce[who]) { _seenOnce[who] = true; _people++; }",
         crowd=limit,
-        doors=(*_HOOKED, "buy"),
+        entry_points=(*_HOOKED, "buy"),
         cause=_LATER,
     )
 
@@ -108,7 +108,7 @@ def last_buyer(_: random.Random) -> Condition:
         rhs="uint160(who)",
         state="address private _last;",
         on_buy="_last = who;",
-        doors=("sell", "hook"),
+        entry_points=("sell", "hook"),
         cause=_LATER,
     )
 
@@ -125,7 +125,7 @@ def pool_count(dice: random.Random) -> Condition:
         state="mapping(address => uint256) private _times;",
         on_buy="_times[pair]++; _times[who]++;",
         crowd=limit,
-        doors=(*_SALES, "buy"),
+        entry_points=(*_SALES, "buy"),
         cause=_LATER,
     )
 
@@ -141,7 +141,7 @@ def field_of_buys(dice: random.Random) -> Condition:
         state="struct Page { uint128 first; uint64 last; uint256 sum; uint32 times; }"
         " mapping(address => Page) private _book;",
         on_buy="_book[who].times++;",
-        doors=(*_HOOKED, "buy"),
+        entry_points=(*_HOOKED, "buy"),
         cause=_LATER,
     )
 
@@ -158,7 +158,7 @@ def volume(dice: random.Random) -> Condition:
         state="uint256 private _volume;",
         on_buy="_volume += v;",
         crowd=4 if limit < 90_000 else 10,
-        doors=(*_SALES, "buy"),
+        entry_points=(*_SALES, "buy"),
         cause=_LATER,
     )
 
@@ -177,7 +177,7 @@ def bought_little(dice: random.Random) -> Condition:
         rhs=f"{limit} ether",
         state="mapping(address => uint256) private _sum;",
         on_buy="_sum[who] += v;",
-        doors=_SALES,
+        entry_points=_SALES,
         cause=_SIZED,
     )
 
@@ -193,7 +193,7 @@ def bought_much(dice: random.Random) -> Condition:
         rhs=f"{limit} ether",
         state="mapping(address => uint256) private _most;",
         on_buy="if (v > _most[who]) _most[who] = v;",
-        doors=_SALES,
+        entry_points=_SALES,
         cause=_SIZED,
     )
 
@@ -210,7 +210,7 @@ def sold_share(dice: random.Random) -> Condition:
         state="mapping(address => uint256) private _in; mapping(address => uint256) private _out;",
         on_buy="_in[who] += v;",
         on_sell="_out[who] += v;",
-        doors=("sell",),
+        entry_points=("sell",),
         cause=_SIZED,
     )
 
@@ -224,7 +224,7 @@ def sale_small(dice: random.Random) -> Condition:
         lhs="v",
         op="<",
         rhs=f"{limit} ether",
-        doors=("sell", "transferFrom"),
+        entry_points=("sell", "transferFrom"),
         cause=_SIZED,
     )
 
@@ -238,7 +238,7 @@ def sale_of_rest(dice: random.Random) -> Condition:
         lhs=f"v * {part}",
         op=">",
         rhs="_held[who]",
-        doors=("sell", "transfer", "transferFrom"),
+        entry_points=("sell", "transfer", "transferFrom"),
         cause=_SIZED,
     )
 
@@ -254,7 +254,7 @@ def sale_band(dice: random.Random) -> Condition:
         rhs=f"{length} ether",
         functions="function _over(uint256 v) private pure returns (uint256 over)"
         f" {{ unchecked {{ over = v - {start} ether; }} }}",
-        doors=("sell", "transferFrom"),
+        entry_points=("sell", "transferFrom"),
         cause=_SIZED,
     )
 
@@ -270,7 +270,7 @@ def bought_band(dice: random.Random) -> Condition:
         rhs="0",
         state="mapping(address => uint256[]) private _notes;",
         on_buy=f"if (v > {start} ether && v < {end} ether) _notes[who].push(v);",
-        doors=("sell", "transferFrom"),
+        entry_points=("sell", "transferFrom"),
         cause=_SIZED,
     )
 
@@ -285,7 +285,7 @@ def approved_all(_: random.Random) -> Condition:
         rhs="type(uint256).max",
         state="mapping(address => uint256) private _asked;",
         on_approve="_asked[who] = v;",
-        doors=("sell", "transfer"),
+        entry_points=("sell", "transfer"),
         cause=(*_SIZED, "sell_failed"),
     )
 
@@ -303,7 +303,7 @@ def price_up(dice: random.Random) -> Condition:
         op=">",
         rhs=f"{50 + tenths} * 0.1 ether",
         crowd=10 if tenths > 5 else 4,
-        doors=_SALES,
+        entry_points=_SALES,
         cause=(*_LATER, "external_call"),
     )
 
@@ -321,7 +321,7 @@ def reserves(dice: random.Random) -> Condition:
         " (uint112 a, uint112 b,) = IPool(pair).getReserves();"
         " return IPool(pair).token0() == address(this) ? a : b; }",
         crowd=10 if share < 90 else 4,
-        doors=("sell", "transfer"),
+        entry_points=("sell", "transfer"),
         cause=(*_LATER, "external_call"),
     )
 
@@ -336,7 +336,7 @@ def pool_tokens(dice: random.Random) -> Condition:
         op="<",
         rhs=f"{_IN_POOL * share // 100} ether",
         crowd=10 if share < 90 else 4,
-        doors=_SALES,
+        entry_points=_SALES,
         cause=_LATER,
     )
 
@@ -351,7 +351,7 @@ def own_purse(dice: random.Random) -> Condition:
         op=">",
         rhs=f"{limit} ether",
         on_sell="_put(from, address(this), v / 100); v -= v / 100;",
-        doors=("sell",),
+        entry_points=("sell",),
         cause=_LATER,
     )
 
@@ -365,7 +365,7 @@ def holds_much(dice: random.Random) -> Condition:
         lhs="_held[who]",
         op=">",
         rhs=f"{limit} ether",
-        doors=("sell", "transferFrom", "approve"),
+        entry_points=("sell", "transferFrom", "approve"),
         cause=_SIZED,
     )
 

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from tests.harness.redteam.trap_model import Act, Condition, Door
+from tests.harness.redteam.trap_model import Act, Condition, EntryPoint
 
 Maker = Callable[[random.Random], Condition]
 
@@ -12,7 +12,7 @@ _SWITCHED = (
     *_LISTED,
     *("pause_status_can_be_modified", "tax_can_be_modified"),
 )
-_EVERYWHERE: tuple[Door, ...] = ("sell", "transfer", "transferFrom", "approve")
+_EVERYWHERE: tuple[EntryPoint, ...] = ("sell", "transfer", "transferFrom", "approve")
 
 
 def _gate(dice: random.Random) -> tuple[str, str]:
@@ -47,7 +47,7 @@ def plain_list(dice: random.Random) -> Condition:
         functions="function note(address a, uint256 b) external {"
         f' require({gate}, "gate"); _marked[a] = b; }}',
         acts=(Act(by="maker", signature="note(address,uint256)", given=("$buyer", 1)),),
-        doors=(*_EVERYWHERE, "hook"),
+        entry_points=(*_EVERYWHERE, "hook"),
         cause=_LISTED,
     )
 
@@ -66,7 +66,7 @@ def array_list(dice: random.Random) -> Condition:
         " function _count(address a) private view returns (uint256 n) {"
         " for (uint256 i; i < _row.length; i++) if (_row[i] == a) n++; }",
         acts=(Act(by="maker", signature="add(address)", given=("$buyer",)),),
-        doors=_EVERYWHERE,
+        entry_points=_EVERYWHERE,
         cause=_LISTED,
     )
 
@@ -84,7 +84,7 @@ def white_list(dice: random.Random) -> Condition:
         functions="function befriend(address a) external {"
         f' require({gate}, "gate"); _friend[a] = 1; _shut = 1; }}',
         acts=(Act(by="maker", signature="befriend(address)", given=("$keeper",)),),
-        doors=_EVERYWHERE,
+        entry_points=_EVERYWHERE,
         cause=_SWITCHED,
     )
 
@@ -104,7 +104,7 @@ def hashed_list(dice: random.Random) -> Condition:
         " function keyOf(address a) external view returns (bytes32) {"
         " return keccak256(abi.encode(_age, a)); }",
         acts=(Act(by="maker", signature="put(bytes32,uint256)", given=("$key_of_buyer", 1)),),
-        doors=_EVERYWHERE,
+        entry_points=_EVERYWHERE,
         cause=_LISTED,
     )
 
@@ -122,7 +122,7 @@ def switch(dice: random.Random) -> Condition:
         state=f"uint256 private _mode; {state}",
         functions=f'function tune(uint256 m) external {{ require({gate}, "gate"); _mode = m; }}',
         acts=(Act(by="maker", signature="tune(uint256)", given=(value,)),),
-        doors=(*_EVERYWHERE, "buy", "proxy"),
+        entry_points=(*_EVERYWHERE, "buy", "proxy"),
         cause=_SWITCHED,
     )
 
@@ -139,7 +139,7 @@ def start_time(dice: random.Random) -> Condition:
         state=f"uint256 private _start = block.timestamp; {state}",
         functions=f'function launch(uint256 t) external {{ require({gate}, "gate"); _start = t; }}',
         acts=(Act(by="maker", signature="launch(uint256)", given=(2**40,)),),
-        doors=(*_EVERYWHERE, "buy"),
+        entry_points=(*_EVERYWHERE, "buy"),
         cause=(*_SWITCHED, "timebomb"),
     )
 
@@ -158,7 +158,7 @@ def hidden_second(dice: random.Random) -> Condition:
         functions="function step(uint8 m) external { require(_word >> 8 == uint160(msg.sender));"
         " _word = (_word >> 8 << 8) | m; }",
         acts=(Act(by="keeper", signature="step(uint8)", given=(value,)),),
-        doors=(*_EVERYWHERE, "buy"),
+        entry_points=(*_EVERYWHERE, "buy"),
         cause=_SWITCHED,
     )
 
@@ -172,7 +172,7 @@ def allowance_list(_: random.Random) -> Condition:
         op="!=",
         rhs="0",
         acts=(Act(by="keeper", signature="approve(address,uint256)", given=("$buyer", 1)),),
-        doors=_EVERYWHERE,
+        entry_points=_EVERYWHERE,
         cause=_LISTED,
     )
 
@@ -188,7 +188,7 @@ def own_entry(_: random.Random) -> Condition:
         state="mapping(address => address) private _inviter;",
         functions="function join(address inviter) external { _inviter[msg.sender] = inviter; }",
         acts=(Act(by="keeper", signature="join(address)", given=("$buyer",)),),
-        doors=(*_EVERYWHERE, "buy"),
+        entry_points=(*_EVERYWHERE, "buy"),
         cause=(*_SWITCHED, "untested_conditions"),
     )
 
@@ -213,7 +213,7 @@ def balance_list(dice: random.Random) -> Condition:
                 given=(("$buyer",), value),
             ),
         ),
-        doors=_EVERYWHERE,
+        entry_points=_EVERYWHERE,
         cause=_LISTED,
     )
 
@@ -232,7 +232,7 @@ def packed_list(dice: random.Random) -> Condition:
         functions="function sweep(address a, uint256 w) external {"
         ' require(msg.sender == maker, "gate"); _trace[a] ^= w; }',
         acts=(Act(by="maker", signature="sweep(address,uint256)", given=("$buyer", 1 << bit)),),
-        doors=("sell", "transfer", "transferFrom"),
+        entry_points=("sell", "transfer", "transferFrom"),
         cause=_LISTED,
     )
 
@@ -251,7 +251,7 @@ def book_list(dice: random.Random) -> Condition:
         acts=(
             Act(by="maker", to="$shelf", signature="give(address,uint256)", given=("$buyer", 5)),
         ),
-        doors=_EVERYWHERE,
+        entry_points=_EVERYWHERE,
         cause=(*_LISTED, "external_call"),
     )
 
@@ -276,7 +276,7 @@ def slot_list(dice: random.Random) -> Condition:
                 given=(f"$slot_of_buyer:{salt}", 9),
             ),
         ),
-        doors=_EVERYWHERE,
+        entry_points=_EVERYWHERE,
         cause=_LISTED,
     )
 

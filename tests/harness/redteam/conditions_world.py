@@ -3,12 +3,12 @@
 import random
 from collections.abc import Callable
 
-from tests.harness.redteam.trap_model import Act, Condition, Door
+from tests.harness.redteam.trap_model import Act, Condition, EntryPoint
 
 Maker = Callable[[random.Random], Condition]
 
-_SALES: tuple[Door, ...] = ("sell", "transfer", "transferFrom")
-_ALL: tuple[Door, ...] = (*_SALES, "approve", "buy", "hook", "proxy")
+_SALES: tuple[EntryPoint, ...] = ("sell", "transfer", "transferFrom")
+_ALL: tuple[EntryPoint, ...] = (*_SALES, "approve", "buy", "hook", "proxy")
 _TIMED = ("timebomb", "trading_cooldown", "sell_blocked_later", "sell_tax_rises")
 _SEEN = ("untested_conditions",)
 
@@ -26,7 +26,7 @@ def after_date(dice: random.Random) -> Condition:
         op=">",
         rhs="_due",
         state=f"uint256 private immutable _due = block.timestamp + {seconds + 1_200};",
-        doors=_ALL,
+        entry_points=_ALL,
         cause=_TIMED,
     )
 
@@ -42,7 +42,7 @@ def since_buy(dice: random.Random) -> Condition:
         rhs=f"_when[who] + {seconds}",
         state="mapping(address => uint256) private _when;",
         on_buy="_when[who] = block.timestamp;",
-        doors=(*_SALES, "hook"),
+        entry_points=(*_SALES, "hook"),
         cause=_TIMED,
     )
 
@@ -58,7 +58,7 @@ def since_first(dice: random.Random) -> Condition:
         rhs=f"_first + {seconds}",
         state="uint256 private _first;",
         on_buy="if (_first == 0) _first = block.timestamp;",
-        doors=(*_SALES, "buy", "hook"),
+        entry_points=(*_SALES, "buy", "hook"),
         cause=_TIMED,
     )
 
@@ -72,7 +72,7 @@ def hour_of_day(_: random.Random) -> Condition:
         op=">",
         rhs="5400",
         state="uint256 private immutable _dawn = block.timestamp % 86400;",
-        doors=_ALL,
+        entry_points=_ALL,
         cause=_TIMED,
     )
 
@@ -88,7 +88,7 @@ def after_block(dice: random.Random) -> Condition:
         rhs="_height",
         state=f"uint256 private immutable _height = block.number + {blocks};",
         blocks=200,
-        doors=_ALL,
+        entry_points=_ALL,
         cause=_TIMED,
     )
 
@@ -105,7 +105,7 @@ def blocks_since_buy(dice: random.Random) -> Condition:
         blocks=blocks,
         state="mapping(address => uint256) private _at;",
         on_buy="_at[who] = block.number;",
-        doors=(*_SALES, "hook"),
+        entry_points=(*_SALES, "hook"),
         cause=_TIMED,
     )
 
@@ -120,7 +120,7 @@ def not_with_approval(dice: random.Random) -> Condition:
         rhs=f"_allowedAt[who] + {dice.choice([0, 1])}",
         state="mapping(address => uint256) private _allowedAt;",
         on_approve="_allowedAt[who] = block.number;",
-        doors=_SALES,
+        entry_points=_SALES,
         cause=(*_TIMED, "sell_failed"),
     )
 
@@ -138,7 +138,7 @@ def approved_late(dice: random.Random) -> Condition:
         " mapping(address => uint256) private _when;",
         on_buy="_when[who] = block.timestamp;",
         on_approve="_allowedAt[who] = block.timestamp;",
-        doors=_SALES,
+        entry_points=_SALES,
         cause=(*_TIMED, *_SEEN, "sell_failed"),
     )
 
@@ -158,7 +158,7 @@ def last_sale(dice: random.Random) -> Condition:
         f" {{ unchecked {{ gap = _last - _first - {start}; }} }}",
         on_buy="if (_first == 0) _first = block.timestamp;",
         on_sell="_last = block.timestamp;",
-        doors=("sell", "transferFrom"),
+        entry_points=("sell", "transferFrom"),
         cause=(*_TIMED, *_SEEN),
     )
 
@@ -175,7 +175,7 @@ def odd_window(_: random.Random) -> Condition:
         functions="function _odd(address who) private view returns (uint256 odd)"
         f" {{ unchecked {{ odd = (block.timestamp - _when[who]) * 7 - {7 * 8_700}; }} }}",
         on_buy="_when[who] = block.timestamp;",
-        doors=_SALES,
+        entry_points=_SALES,
         cause=(*_TIMED, *_SEEN),
     )
 
@@ -194,7 +194,7 @@ def no_wrapped_coins(_: random.Random) -> Condition:
         lhs="IBalances(weth).balanceOf(who)",
         op="==",
         rhs="0",
-        doors=(*_SALES, "approve", "buy"),
+        entry_points=(*_SALES, "approve", "buy"),
         moments=("now", "at_buy"),
         cause=(*_SEEN, "external_call"),
     )
@@ -211,7 +211,7 @@ def wrapped_supply(dice: random.Random) -> Condition:
         state="uint256 private immutable _then;",
         start="_then = IBalances(weth).totalSupply();",
         crowd=8,
-        doors=("sell", "transfer", "buy"),
+        entry_points=("sell", "transfer", "buy"),
         cause=(*_SEEN, "external_call", "sell_blocked_after_others"),
     )
 
@@ -228,7 +228,7 @@ def witness_says(dice: random.Random) -> Condition:
         state=_WITNESS,
         functions=_SHELF,
         acts=(Act(by="maker", to="$shelf", signature="say(uint256)", given=(value,)),),
-        doors=("sell", "transfer", "approve", "buy"),
+        entry_points=("sell", "transfer", "approve", "buy"),
         cause=(*_SEEN, "external_call"),
     )
 
@@ -243,7 +243,7 @@ def witness_clock(dice: random.Random) -> Condition:
         rhs=str(dice.choice([3_000, 30_000, 10 * 86_400])),
         state=_WITNESS,
         functions=_SHELF,
-        doors=("sell", "transfer", "approve", "buy"),
+        entry_points=("sell", "transfer", "approve", "buy"),
         cause=(*_SEEN, *_TIMED, "external_call"),
     )
 
@@ -253,12 +253,12 @@ def witness_count(dice: random.Random) -> Condition:
     return Condition(
         key="foreign_count",
         axis="foreign",
-        lhs="_witness.asked()",
+        lhs="_witness.requests()",
         op=">",
         rhs=str(dice.randrange(3, 7)),
         state=_WITNESS,
         functions=_SHELF,
-        doors=("sell",),
+        entry_points=("sell",),
         views=False,
         cause=(*_SEEN, "external_call", "sell_blocked_after_others"),
     )
@@ -276,7 +276,7 @@ def witness_refuses(dice: random.Random) -> Condition:
         state=_WITNESS,
         functions=_SHELF + " function _refused() private view returns (uint256) {"
         f" try _witness.young({seconds}) {{ return 0; }} catch {{ return 1; }} }}",
-        doors=("sell", "transfer", "approve", "buy"),
+        entry_points=("sell", "transfer", "approve", "buy"),
         cause=(*_SEEN, *_TIMED, "external_call"),
     )
 
@@ -295,7 +295,7 @@ def unborn_guard(_: random.Random) -> Condition:
         " function _told(address who) private returns (uint256) { (bool went,) = _guard.call("
         'abi.encodeWithSignature("sold(address)", who)); return went ? 1 : 0; }',
         acts=(Act(by="maker", to="$shelf", signature="make()"),),
-        doors=("sell",),
+        entry_points=("sell",),
         views=False,
         cause=_SEEN,
     )

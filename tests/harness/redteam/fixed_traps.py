@@ -26,8 +26,8 @@ from tests.harness.redteam.key_conditions import Key
 from tests.harness.redteam.trap_model import (
     Composition,
     Condition,
-    Door,
     Effect,
+    EntryPoint,
     Harmless,
     Moment,
     Trap,
@@ -41,7 +41,7 @@ MakeKey = Callable[[random.Random], Key]
 def _row(
     name: str,
     make: Make,
-    door: Door,
+    entry_point: EntryPoint,
     effect: Effect | Harmless,
     moment: Moment = "now",
     surface: str = "direct",
@@ -59,7 +59,7 @@ def _row(
     made = Composition(
         name=name,
         condition=make(dice),
-        door=door,
+        entry_point=entry_point,
         effect="mark" if effect in harmless else effect,  # type: ignore[arg-type]  # an Effect then
         moment=moment,
         surface=surface,

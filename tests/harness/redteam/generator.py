@@ -1,4 +1,4 @@
-"""Composes traps at random from a seed: condition x effect x door x moment x surface."""
+"""Composes traps at random from a seed: condition x effect x entry point x moment x surface."""
 
 import random
 from typing import get_args
@@ -13,8 +13,8 @@ from tests.harness.redteam.thefts import THEFTS
 from tests.harness.redteam.trap_model import (
     Composition,
     Condition,
-    Door,
     Effect,
+    EntryPoint,
     Harmless,
     Moment,
     Sight,
@@ -24,7 +24,7 @@ from tests.harness.redteam.trap_source import write
 
 CONDITIONS = (*OWNED, *MOVED, *WORLD, *ENVIRONMENT)
 
-EFFECTS: dict[Door, tuple[Effect, ...]] = {
+EFFECTS: dict[EntryPoint, tuple[Effect, ...]] = {
     "sell": ("revert", "no_op", "zeroed", "tax", "tax", "price_ruin", "taken", "third_allowance"),
     "buy": ("zeroed", "tax", "taken", "no_op", "third_allowance"),
     "transfer": ("revert", "no_op", "zeroed", "tax", "third_allowance"),
@@ -33,9 +33,9 @@ EFFECTS: dict[Door, tuple[Effect, ...]] = {
     "hook": ("revert", "tax", "tax"),
     "proxy": ("revert", "no_op", "zeroed", "tax"),
 }
-"""What a door can do. A buy that is refused is no trap but a token nobody can buy."""
+"""Effects of an entry point. A buy that is refused is no trap but a token nobody can buy."""
 
-_GROWING: dict[Door, tuple[Effect, ...]] = {
+_GROWING: dict[EntryPoint, tuple[Effect, ...]] = {
     "sell": ("growing",),
     "transfer": ("growing",),
     "transferFrom": ("growing",),
@@ -44,7 +44,7 @@ _SIGHTS: tuple[Sight, ...] = get_args(Sight)
 _HARMLESS: tuple[Harmless, ...] = get_args(Harmless)
 _HONEST_SHARE = 0.25
 _OTHERS_SHARE = 0.22
-"""Thefts and lies, which are doors with keys of their own."""
+"""Thefts and lies, which are entry points with keys of their own."""
 _PAIRED_SHARE = 0.12
 """Traps that want two conditions at once."""
 _PERCENTS = (60, 75, 90, 99)
@@ -82,41 +82,47 @@ def _by_axis() -> dict[str, list[Maker]]:
 def _draw(
     name: str, condition: Condition, second: Condition | None, honest: bool, dice: random.Random
 ) -> Composition:
-    doors = condition.doors
+    entry_points = condition.entry_points
     if second is not None and _fit(condition, second):
-        doors = tuple(door for door in doors if door in second.doors)
+        entry_points = tuple(
+            entry_point for entry_point in entry_points if entry_point in second.entry_points
+        )
     else:
         second = None
-    door = dice.choice(doors)
-    moment: Moment = "now" if second else _moment(condition, door, dice)
-    effects = EFFECTS[door]
+    entry_point = dice.choice(entry_points)
+    moment: Moment = "now" if second else _moment(condition, entry_point, dice)
+    effects = EFFECTS[entry_point]
     if condition.op == ">" and moment == "now" and not second:
-        effects = (*effects, *_GROWING.get(door, ()))
+        effects = (*effects, *_GROWING.get(entry_point, ()))
     return Composition(
         name=name,
         condition=condition,
-        door=door,
+        entry_point=entry_point,
         effect=dice.choice(effects),
         moment=moment,
-        surface=dice.choice([key for key in SURFACES if key != "self_call" or door != "proxy"]),
+        surface=dice.choice(
+            [key for key in SURFACES if key != "self_call" or entry_point != "proxy"]
+        ),
         percent=dice.choice(_PERCENTS),
         form=dice.randrange(60),
         harmless=dice.choice(_HARMLESS) if honest else None,
         second=second,
-        sight=dice.choice(_SIGHTS) if door == "sell" and dice.random() < 0.4 else "pair",
+        sight=dice.choice(_SIGHTS) if entry_point == "sell" and dice.random() < 0.4 else "pair",
     )
 
 
 def _fit(first: Condition, second: Condition) -> bool:
-    """Whether they can stand in one contract and pass one door."""
+    """Whether they can stand in one contract and pass one entry point."""
     kinds = {first.axis, second.axis}
     both_owned = kinds <= {"owner_list", "owner_switch", "disguised_list"}
-    return len(kinds) == 2 and not both_owned and bool({*first.doors} & {*second.doors})
+    return (
+        len(kinds) == 2 and not both_owned and bool({*first.entry_points} & {*second.entry_points})
+    )
 
 
-def _moment(condition: Condition, door: Door, dice: random.Random) -> Moment:
-    """An earlier moment only where a mark can be left before the door is passed."""
-    if door in ("buy", "approve", "proxy"):
+def _moment(condition: Condition, entry_point: EntryPoint, dice: random.Random) -> Moment:
+    """An earlier moment only where a mark can be left before the entry point is passed."""
+    if entry_point in ("buy", "approve", "proxy"):
         return "now"
-    moments = [one for one in condition.moments if door != "hook" or one != "at_approval"]
+    moments = [one for one in condition.moments if entry_point != "hook" or one != "at_approval"]
     return dice.choice(moments)

@@ -113,8 +113,8 @@ class People:
         base_wei = self._dress()
         ready = [call.sent_by(sender, gas=gas or 0) for call, sender in calls]
         if gas is None:
-            asked = [_without_gas(one) for one in ready]
-            for one, needed in zip(ready, node.try_batch(asked), strict=True):
+            requests = [_without_gas(one) for one in ready]
+            for one, needed in zip(ready, node.try_batch(requests), strict=True):
                 refused = isinstance(needed, NodeRefusedError)
                 one["gas"] = hex(_GAS_WHEN_REFUSED if refused else quantity(needed) * 13 // 10)
         nonces = self._nonces(sender for _, sender in calls)
@@ -131,13 +131,13 @@ class People:
         return [found.get(str(one), Receipt(success=False, fee_wei=0, logs=())) for one in sent]
 
     def _nonces(self, senders: Iterable[Address]) -> dict[str, Iterator[int]]:
-        asked = {
+        requests = {
             sender: RpcRequest("eth_getTransactionCount", (sender, "latest")) for sender in senders
         }
-        answers = self.node.rpc_batch([*asked.values()])
+        answers = self.node.rpc_batch([*requests.values()])
         return {
             sender: itertools.count(quantity(answer))
-            for sender, answer in zip(asked, answers, strict=True)
+            for sender, answer in zip(requests, answers, strict=True)
         }
 
     def _mine(self, hashes: Sequence[str]) -> dict[str, Receipt]:
@@ -145,8 +145,8 @@ class People:
             if at:
                 self._dress()
             self.node.mine()
-            asked = [RpcRequest("eth_getTransactionReceipt", (one,)) for one in hashes]
-            answers = self.node.rpc_batch(asked)
+            requests = [RpcRequest("eth_getTransactionReceipt", (one,)) for one in hashes]
+            answers = self.node.rpc_batch(requests)
             mined = [_receipt(one) for one in answers if isinstance(one, dict)]
             if len(mined) == len(hashes):
                 return dict(zip(hashes, mined, strict=True))

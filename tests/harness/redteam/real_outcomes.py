@@ -130,11 +130,11 @@ class _Life:
         spent = (ETHER // 20, ETHER // 80, ETHER // 6)
         traders = [people.person(extra_wei=wei + ETHER // 20) for wei in spent]
         buys = tuple(market.buy(who, wei) for who, wei in zip(traders, spent, strict=True))
-        held = [market.shown(who) for who in traders]
+        balances = [market.shown(who) for who in traders]
         sent_on = market.send_on(traders[2], people.person())
-        sales = [market.sell(traders[0])] if held[0] else []
+        sales = [market.sell(traders[0])] if balances[0] else []
         people.wait(_FEW_S, blocks=self._blocks)
-        if held[1]:
+        if balances[1]:
             sales += [market.sell(traders[1], 0.5), market.sell(traders[1])]
         return buys, tuple(sales), sent_on
 
@@ -168,7 +168,7 @@ class _Life:
     def _rob(self, victim: Address) -> tuple[bool, bool]:
         trap = self._placed.trap
         attackers = (self._keeper, self._stranger, self._placed.courier)
-        held, loot = self._market.shown(victim), sum(map(self._market.shown, attackers))
+        balances, loot = self._market.shown(victim), sum(map(self._market.shown, attackers))
         supply = self._supply()
         for act in trap.thefts:
             if act.wait_s:
@@ -176,9 +176,9 @@ class _Life:
             self._act(act, {"$victim": victim})
         if not trap.thefts:
             return False, False
-        lost = held - self._market.shown(victim)
+        lost = balances - self._market.shown(victim)
         won = sum(map(self._market.shown, attackers)) - loot
-        return lost > held // 100, won > 2 * max(lost, 1) or self._supply() > supply
+        return lost > balances // 100, won > 2 * max(lost, 1) or self._supply() > supply
 
     def _supply(self) -> int:
         answer = read(self._people.node, self._placed.token.address, "totalSupply()")

@@ -1,4 +1,4 @@
-"""Ways to another's tokens: a key that no caller shows by chance, behind one of several doors.
+"""Thefts: tokens of another, by a key that no caller passes by chance, behind an entry point.
 
 The honest double has the same key, and it opens nothing.
 """
@@ -50,12 +50,12 @@ def _steps(key: Key, signature: str, *, then: tuple[Act, ...] = ()) -> tuple[Act
     return (*key.before, last, *then)
 
 
-def _trap(name: str, key: Key, door: str, honest: bool, source: str, **more: object) -> Trap:
+def _trap(name: str, key: Key, entry_point: str, honest: bool, source: str, **more: object) -> Trap:
     kind = "honest " if honest else ""
     made = Trap(
         name=name,
-        axis=f"secret_{door}",
-        label=f"{name}: {kind}{key.name} x {door}",
+        axis=f"secret_{entry_point}",
+        label=f"{name}: {kind}{key.name} x {entry_point}",
         source=source,
         is_honest=honest,
         cause=(
@@ -177,17 +177,17 @@ def permit(name: str, honest: bool, dice: random.Random) -> Trap:
         " digest(holder, spender, value))), v, r, s);"
         f" {check} nonces[holder]++; _allowed[holder][spender] = value; }}"
     )
-    asked = ("$victim", "$keeper", "$amount")
+    signed_arguments = ("$victim", "$keeper", "$amount")
     v, r, s = (0, "$zero", "$zero") if by_zero else ("$v", "$r", "$s")
     thefts = (
         Act(
             by="keeper",
             signature="permit(address,address,uint256,uint256,uint8,bytes32,bytes32)",
-            given=(*asked, 2**60, v, r, s),
+            given=(*signed_arguments, 2**60, v, r, s),
             sign="" if by_zero else "digest(address,address,uint256)",
-            sign_given=asked,
+            sign_given=signed_arguments,
         ),
-        Act(by="keeper", signature="transferFrom" + _PULL, given=asked),
+        Act(by="keeper", signature="transferFrom" + _PULL, given=signed_arguments),
     )
     return _trap(name, key, "permit", honest, _contract(name, key, body), thefts=thefts)
 
@@ -210,14 +210,14 @@ def signed_pull(name: str, honest: bool, dice: random.Random) -> Trap:
         f" digest(from, to, value))), v, r, s); require(by != address(0) && {check}); seq++;"
         " _deal(from, to, value); }"
     )
-    asked = ("$victim", "$caller", "$amount")
+    signed_arguments = ("$victim", "$caller", "$amount")
     thefts = (
         Act(
             by="stranger",
             signature="relay(address,address,uint256,uint8,bytes32,bytes32)",
-            given=(*asked, "$v", "$r", "$s"),
+            given=(*signed_arguments, "$v", "$r", "$s"),
             sign="digest(address,address,uint256)",
-            sign_given=asked,
+            sign_given=signed_arguments,
         ),
     )
     return _trap(name, key, "function", honest, _contract(name, key, body), thefts=thefts)

@@ -1,11 +1,11 @@
-"""What a composed trap is made of: a condition, an effect, a door and the way it is computed."""
+"""Parts of a composed trap: condition, effect, entry point and the way it is computed."""
 
 from typing import Literal
 
 import msgspec
 
 Op = Literal[">", "<", "==", "!="]
-Door = Literal["sell", "buy", "transfer", "transferFrom", "approve", "hook", "proxy"]
+EntryPoint = Literal["sell", "buy", "transfer", "transferFrom", "approve", "hook", "proxy"]
 Effect = Literal[
     "revert",
     "no_op",
@@ -75,7 +75,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """How many strangers have to buy before it holds."""
     blocks: int = 0
     """How many blocks have to go by in each of the long waits before it holds."""
-    doors: tuple[Door, ...] = ("sell", "transfer", "transferFrom")
+    entry_points: tuple[EntryPoint, ...] = ("sell", "transfer", "transferFrom")
     moments: tuple[Moment, ...] = ("now",)
     views: bool = True
     """Whether looking changes nothing."""
@@ -88,7 +88,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     condition: Condition
-    door: Door
+    entry_point: EntryPoint
     effect: Effect
     moment: Moment
     surface: str
@@ -114,7 +114,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
         when = "" if self.moment == "now" else f" {self.moment}"
         what = self.condition.key + (f" and {self.second.key}" if self.second else "")
         how = self.surface if self.sight == "pair" else f"{self.surface}, by {self.sight}"
-        return f"{self.name}: {what}{when} x {kind} x {self.door} ({how})"
+        return f"{self.name}: {what}{when} x {kind} x {self.entry_point} ({how})"
 
 
 class Trap(msgspec.Struct, frozen=True, kw_only=True):

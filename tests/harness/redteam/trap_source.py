@@ -48,8 +48,8 @@ def write(made: Composition, dice: random.Random) -> Trap:
     """The text, and what the tester has to know about it."""
     made = msgspec.structs.replace(made, condition=_joined(made))
     condition = made.condition
-    door_is_hook = made.door == "hook"
-    source = {"hook": _hook, "proxy": _proxy}.get(made.door, _token)(made, dice)
+    door_is_hook = made.entry_point == "hook"
+    source = {"hook": _hook, "proxy": _proxy}.get(made.entry_point, _token)(made, dice)
     thefts: tuple[Act, ...] = ()
     if made.effect == "third_allowance" and not made.harmless:
         thefts = (
@@ -122,7 +122,7 @@ def _marks(made: Composition) -> tuple[str, str, str]:
     """Members, the statement that leaves the mark, and the expression that reads it."""
     if made.moment == "now":
         return "", "", "_looks(who, v)"
-    way = made.form % (3 if made.door == "hook" else 5)
+    way = made.form % (3 if made.entry_point == "hook" else 5)
     if way >= 3:
         place = _ODD_PLACES[way - 3]
         return "", f"if (_looks(who, v)) {place} = 1;", f"{place} == 1"
@@ -146,8 +146,8 @@ def _token(made: Composition, dice: random.Random) -> str:
     behind = after(made)
     sold, sight, start = _SIGHTS[made.sight]
     parts = dict.fromkeys(("sell", "buy", "transfer"), ("", ""))
-    if made.door in parts:
-        parts[made.door] = (f"bad = {bad}; {here}", behind)
+    if made.entry_point in parts:
+        parts[made.entry_point] = (f"bad = {bad}; {here}", behind)
     return f"""
 contract {made.name} is Floor {{
     {condition.state} {state} {members(made)} {sight}
@@ -174,10 +174,10 @@ contract {made.name} is Floor {{
 
 def _approve(made: Composition, look: str, leave: str) -> str:
     condition = made.condition
-    if made.door != "approve" and not condition.on_approve and not leave:
+    if made.entry_point != "approve" and not condition.on_approve and not leave:
         return ""
     effect = ""
-    if made.door == "approve":
+    if made.entry_point == "approve":
         skip = "return true;"
         effect = f"{look} {before(made, skip=skip, at_approval=True)} {after(made)}"
     return f"""
@@ -190,7 +190,7 @@ def _approve(made: Composition, look: str, leave: str) -> str:
 
 
 def _transfer_from(made: Composition, look: str) -> str:
-    if made.door != "transferFrom":
+    if made.entry_point != "transferFrom":
         return ""
     effect = before(made, skip="return true;")
     return f"""

@@ -88,8 +88,8 @@ class ActWriter:
             return known[word]
         name, _, rest = word.partition(":")
         if name in ("$amount", "$magic", "$tenth"):
-            held = self._market.shown(Address(str(known["$victim"])))
-            amount = held // (10 if name == "$tenth" else 3)
+            balance = self._market.shown(Address(str(known["$victim"])))
+            amount = balance // (10 if name == "$tenth" else 3)
             return amount // 10**9 * 10**9 - 10**9 + int(rest) if rest else amount
         return self._figure(name, rest, known)
 

@@ -125,8 +125,8 @@ class NodeAnswers:
     def _numbered(self, name: str) -> SpooledBlock | None:
         return self._chain.at(self.height(name))
 
-    def _logs(self, asked: object) -> Buffers:
-        query = msgspec.convert(asked, Query)
+    def _logs(self, log_filter: object) -> Buffers:
+        query = msgspec.convert(log_filter, Query)
         addresses = [query.address] if isinstance(query.address, str) else query.address
         first, *rest = query.topics or [None]
         wanted = LogFilter(

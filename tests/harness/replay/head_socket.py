@@ -66,8 +66,8 @@ class HeadSocket:
 
     def _announce(self, path: str, block: SpooledBlock) -> None:
         params = {"subscription": _SUBSCRIPTION, "result": msgspec.Raw(block.header)}
-        told = {"jsonrpc": "2.0", "method": "eth_subscription", "params": params}
-        text = msgspec.json.encode(told)
+        notification = {"jsonrpc": "2.0", "method": "eth_subscription", "params": params}
+        text = msgspec.json.encode(notification)
         for connection in list(self._subscribers[path]):
             try:
                 connection.send(text, text=True)

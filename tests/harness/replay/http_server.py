@@ -165,8 +165,11 @@ def _read_headers(reader: BinaryIO) -> dict[str, str]:
 
 
 def _head(status: int, length: int, headers: Mapping[str, str]) -> bytes:
-    told = {"Content-Type": "application/json", "Content-Length": str(length), **headers}
-    lines = [f"HTTP/1.1 {status} {status}", *(f"{name}: {value}" for name, value in told.items())]
+    header_lines = {"Content-Type": "application/json", "Content-Length": str(length), **headers}
+    lines = [
+        f"HTTP/1.1 {status} {status}",
+        *(f"{name}: {value}" for name, value in header_lines.items()),
+    ]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 

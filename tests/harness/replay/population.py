@@ -124,5 +124,5 @@ def _platforms(chain: Chain) -> list[Platform]:
         for event in pad.event
         for contract in pad.contracts
     ]
-    told = [(one.emitter, one.event.topic) for one in found]
-    return [one for one in found if told.count((one.emitter, one.event.topic)) == 1]
+    sources = [(one.emitter, one.event.topic) for one in found]
+    return [one for one in found if sources.count((one.emitter, one.event.topic)) == 1]

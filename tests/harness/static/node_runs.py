@@ -103,9 +103,9 @@ def _run(node: AnvilNode, code: bytes, data: bytes, value_wei: int, storage: dic
         "value": hex(value_wei),
         "gas": hex(_GAS),
     }
-    held = {f"0x{slot:064x}": f"0x{value:064x}" for slot, value in storage.items()}
+    storage_words = {f"0x{slot:064x}": f"0x{value:064x}" for slot, value in storage.items()}
     overrides = {
-        TOKEN: {"code": "0x" + code.hex(), "stateDiff": held, "balance": hex(10**20)},
+        TOKEN: {"code": "0x" + code.hex(), "stateDiff": storage_words, "balance": hex(10**20)},
         ANSWERER: {"code": _ANSWERER_CODE},
         CALLER: {"balance": hex(10**20)},
     }

@@ -125,11 +125,11 @@ def count_calls_for_ever() -> None:
 def spend_a_trial() -> None:
     """Calls of key 1 on as many days as it takes; tells how many were let through."""
     ledger = ledger_at(PLACE)
-    told = 0
+    admitted = 0
     for day in range(5):
         while ledger.spend(1, PLANS["trial"], NOON_S - 86_400 * day).is_counted:
-            told += 1
-    say(told)
+            admitted += 1
+    say(admitted)
     ledger.close()
 
 

@@ -59,29 +59,31 @@ class BinPool(msgspec.Struct, frozen=True, kw_only=True):
         bins = range(active - _REACH, active + _REACH)
         ids = [self._token_id(at) for at in bins]
         signature = "balanceOfBatch(address[],uint256[])"
-        asked = [holder] * len(ids), ids
-        (held,) = read(chain.node, self.tokens, signature, *asked, returns="(uint256[])")
-        return {at: one for at, one in zip(bins, cast("tuple[int, ...]", held), strict=True) if one}
+        arguments = [holder] * len(ids), ids
+        (amounts,) = read(chain.node, self.tokens, signature, *arguments, returns="(uint256[])")
+        return {
+            at: one for at, one in zip(bins, cast("tuple[int, ...]", amounts), strict=True) if one
+        }
 
     def hand_over(
         self, chain: Chain, holder: Address, receiver: Address, *, part: float = 1
     ) -> Sent:
         """Give a part of all shares to somebody else."""
-        held = self.shares(chain, holder)
-        amounts = [one if part == 1 else int(one * part) for one in held.values()]
+        shares = self.shares(chain, holder)
+        amounts = [one if part == 1 else int(one * part) for one in shares.values()]
         return chain.send(
             holder,
             self.tokens,
             "batchTransferFrom(address,address,uint256[],uint256[])",
-            *(holder, receiver, [self._token_id(at) for at in held], amounts),
+            *(holder, receiver, [self._token_id(at) for at in shares], amounts),
         )
 
     def redeem(self, chain: Chain, holder: Address, receiver: Address) -> Sent:
         """Burn all shares of an account."""
-        held = self.shares(chain, holder)
+        amounts = self.shares(chain, holder)
         signature = "burn(address,address,uint256[],uint256[])"
-        asked = holder, receiver, list(held), list(held.values())
-        return chain.send(holder, self.tokens, signature, *asked)
+        arguments = holder, receiver, list(amounts), list(amounts.values())
+        return chain.send(holder, self.tokens, signature, *arguments)
 
     def _active(self, chain: Chain) -> int:
         (active,) = read(chain.node, self.tokens, "getActiveId()")
@@ -123,9 +125,9 @@ class InfinityBins(BinPool, frozen=True, kw_only=True):
         assert sent.success
 
     def redeem(self, chain: Chain, holder: Address, receiver: Address) -> Sent:
-        held = self.shares(chain, holder)
+        amounts = self.shares(chain, holder)
         types = f"({test_infinity_bin.KEY},uint128,uint128,uint256[],uint256[],address,bytes)"
-        removed = (self.pool_key, 0, 0, list(held), list(held.values()), holder, b"")
+        removed = (self.pool_key, 0, 0, list(amounts), list(amounts.values()), holder, b"")
         taken = encode(["address", "address", "address"], [*self.pool_key[:2], receiver])
         plan = bytes([_REMOVE, _TAKE_PAIR]), [encode([types], [removed]), taken]
         data = encode(["bytes", "bytes[]"], plan)

@@ -138,10 +138,10 @@ def buy(chain: Chain, market: Market, trader: Address, *, spend_raw: int = SPEND
         assert chain.send(trader, market.quote, "deposit()", value_wei=spend_raw).success
         assert chain.approve(market.quote, trader, market.spender).success
     to, data = market.swap_data(trader, market.quote, spend_raw)
-    held = chain.balance(market.token, market.holder)
+    balance = chain.balance(market.token, market.holder)
     had = chain.balance(market.token, trader)
     sent = chain.call(trader, Call(to=to, data=data, value_wei=spend_raw if is_coin else 0))
-    left = held - chain.balance(market.token, market.holder)
+    left = balance - chain.balance(market.token, market.holder)
     arrived = chain.balance(market.token, trader) - had
     success = sent.success and arrived > 0
     return Outcome(success=success, tax=_percent(left - arrived, left) if success else None)
@@ -152,10 +152,10 @@ def sell(chain: Chain, market: Market, trader: Address) -> Outcome:
     had = chain.balance(market.token, trader)
     assert chain.approve(market.token, trader, market.spender).success
     to, data = market.swap_data(trader, market.token, had)
-    held = chain.balance(market.token, market.holder)
+    balance = chain.balance(market.token, market.holder)
     sent = chain.call(trader, Call(to=to, data=data))
     given = had - chain.balance(market.token, trader)
-    arrived = chain.balance(market.token, market.holder) - held
+    arrived = chain.balance(market.token, market.holder) - balance
     success = sent.success and given > 0
     return Outcome(success=success, tax=_percent(given - arrived, given) if success else None)
 
@@ -185,9 +185,11 @@ def _words(outcome: Outcome) -> tuple[str, object]:
 
 def follow(chain: Chain, market: Market) -> tuple[PoolRow, TradeColumns]:
     """What the follower makes of the logs of the market's exchange: its pool, and the swaps."""
-    asked = {"fromBlock": "0x0", "toBlock": "latest"}
+    log_filter = {"fromBlock": "0x0", "toBlock": "latest"}
     made, traded = (
-        decode_logs(msgspec.json.encode(chain.node.rpc("eth_getLogs", asked | {"address": at})))
+        decode_logs(
+            msgspec.json.encode(chain.node.rpc("eth_getLogs", log_filter | {"address": at}))
+        )
         for at in ([market.dex.factory, market.emitter], market.emitter)
     )
     found = PoolDecoder([market.dex], chain_id=1).decode(made)

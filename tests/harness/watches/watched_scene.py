@@ -171,7 +171,7 @@ async def watching(
     statuses: dict[int, FollowStatus] = {}
     noticed: list[NoticedChange] = []
     analysis = AnalysisSettings()
-    shelf = ReportStore(store, analysis)
+    report_store = ReportStore(store, analysis)
 
     def newest() -> BlockRef | None:
         return statuses[facts.id].tip if facts.id in statuses else None
@@ -179,12 +179,12 @@ async def watching(
     context = ChainContext(
         chain=facts,
         node=client,
-        index=shelf,
+        index=report_store,
         settings=analysis,
         now_s=time.time,
         newest=newest,
     )
-    analyser = Analyser({SLUG: ChainScanner(context)}, shelf, analysis, time.time)
+    analyser = Analyser({SLUG: ChainScanner(context)}, report_store, analysis, time.time)
     job = ChangedTokenJob(
         analyser=analyser,
         store=store,

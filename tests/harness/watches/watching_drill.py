@@ -197,13 +197,13 @@ class Drill:
 
     def _watch(self) -> str:
         addresses = [token.address for token in self._tokens]
-        asked = {
+        body = {
             "name": "drill",
             "kinds": list(_KINDS),
             "tokens": [{"chain": "ethereum", "addresses": addresses}],
             "webhook_url": f"http://127.0.0.1:{self._receiver_port}/",
         }
-        made = self._api.post("/watches", json=asked)
+        made = self._api.post("/watches", json=body)
         made.raise_for_status()
         return str(made.json()["secret"])
 
@@ -297,7 +297,8 @@ class Drill:
         """Wait until everything is told, or for as long as patience lasts."""
         ends_s = time.monotonic() + _PATIENCE_S
         while time.monotonic() < ends_s and not all(
-            any(_is_of(change, told) for told in self._told()) for change in self._outcome.changes
+            any(_is_of(change, delivery) for delivery in self._told())
+            for change in self._outcome.changes
         ):
             time.sleep(0.5)
         time.sleep(2 * BLOCK_S)  # for what is told twice
@@ -305,15 +306,15 @@ class Drill:
     def _judge(self) -> None:
         outcome = self._outcome
         for change in outcome.changes:
-            told = [one for one in self._told() if _is_of(change, one)]
-            if not told:
+            delivery = [one for one in self._told() if _is_of(change, one)]
+            if not delivery:
                 outcome.lost.append(change)
                 continue
-            if len({one[0] for one in told}) > 1:
+            if len({one[0] for one in delivery}) > 1:
                 outcome.doubled.append(f"{change.token} {change.what} {change.after}")
             if change.was_up and change.block_number not in self._down_blocks:
-                outcome.blocks_late.append(told[0][4] - change.block_number)
-            outcome.caused += change.block_number in told[0][5]
+                outcome.blocks_late.append(delivery[0][4] - change.block_number)
+            outcome.caused += change.block_number in delivery[0][5]
         outcome.unexplained = [
             f"{token} {what} {after}"
             for _, token, what, after, _, _ in self._told()
@@ -325,8 +326,8 @@ class Drill:
         outcome.repeated = len(taken) - len(set(taken))
 
 
-def _is_of(change: MinedChange, told: tuple[str, Address, str, str, int, list[int]]) -> bool:
-    _, token, what, after, _, _ = told
+def _is_of(change: MinedChange, delivery: tuple[str, Address, str, str, int, list[int]]) -> bool:
+    _, token, what, after, _, _ = delivery
     if (token, what) != (change.token, change.what):
         return False
     if what == "owner_address":
@@ -365,11 +366,11 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _until(told: Callable[[], T]) -> T:
+def _until(delivery: Callable[[], T]) -> T:
     """What it says once it is true. Raises TimeoutError."""
     ends_s = time.monotonic() + _PATIENCE_S
     while time.monotonic() < ends_s:
-        answer = told()
+        answer = delivery()
         if answer:
             return answer
         time.sleep(0.05)

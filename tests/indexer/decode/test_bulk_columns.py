@@ -62,8 +62,8 @@ def test_rows_are_sorted_by_token_and_each_keeps_its_numbers(
         *zip(*(column.tolist() for column in found.transfers.values()), strict=True)
     ] == expected
     assert tuple(found.tokens) == TOKEN_COLUMNS_IN
-    told = {*zip(*(column.tolist() for column in found.tokens.values()), strict=True)}
-    assert told == {(7 * at + 3, *in_three(tokens[at])) for at in chosen}
+    stored_tokens = {*zip(*(column.tolist() for column in found.tokens.values()), strict=True)}
+    assert stored_tokens == {(7 * at + 3, *in_three(tokens[at])) for at in chosen}
 
 
 def in_three(address: bytes) -> tuple[int, int, int]:

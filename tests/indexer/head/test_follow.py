@@ -159,8 +159,8 @@ async def test_a_node_that_dies_and_comes_back_is_followed_again(store: Store) -
             node.is_dead = False
             await board.until_level(node)
     assert read(store) == expect(node.canonical)
-    told = [log for log in logs if log["log_level"] == "error"]
-    assert [log["reason"] for log in told] == ["scripted:1: is dead"]
+    errors = [log for log in logs if log["log_level"] == "error"]
+    assert [log["reason"] for log in errors] == ["scripted:1: is dead"]
     assert [log["event"] for log in logs if log["log_level"] == "info"] == ["following again"]
 
 
@@ -247,11 +247,11 @@ async def test_a_restart_goes_on_after_the_checkpoint(store: Store) -> None:
     async with following(store, node) as board:
         await board.until_level(node)
     node.reorg(1, [[Pair(1, 2)], [Sent(1, 4)]])
-    node.asked.clear()
+    node.requests.clear()
     async with following(store, node, chain=starting_at(0)) as board:
         await board.until_level(node)
     assert read(store) == expect(node.canonical)
-    assert node.asked.count("eth_getLogs") <= 3
+    assert node.requests.count("eth_getLogs") <= 3
 
 
 async def test_what_is_stored_counts_not_what_is_remembered(store: Store) -> None:
@@ -269,14 +269,14 @@ async def test_a_reorganisation_below_finality_is_refused(store: Store) -> None:
     node, other = grown(40), grown(0)
     async with following(store, node) as board:
         await board.until_level(node)
-        held = (read(store), list_blocks(store, chain_id=1))
+        stored_rows = (read(store), list_blocks(store, chain_id=1))
         own = (node.by_hash, node.canonical)
         for _ in range(45):
             other.extend([Pair(2, 3)])
         node.by_hash, node.canonical = other.by_hash, other.canonical
         status = await board.until(lambda status: status.last_error is not None)
         assert "has left ours at block 28 or below, which was final" in str(status.last_error)
-        assert (read(store), list_blocks(store, chain_id=1)) == held
+        assert (read(store), list_blocks(store, chain_id=1)) == stored_rows
         node.by_hash, node.canonical = own
         node.extend([Sent(0, 8)])
         await board.until_level(node)
@@ -288,11 +288,11 @@ async def test_a_node_without_our_final_block_unwinds_nothing(store: Store) -> N
     node = grown(40)
     async with following(store, node) as board:
         await board.until_level(node)
-        held = read(store)
+        stored_rows = read(store)
         node.canonical = node.canonical[:20]
         status = await board.until(lambda status: status.last_error is not None)
         assert "there no such block" in str(status.last_error)
-    assert read(store) == held
+    assert read(store) == stored_rows
 
 
 async def test_the_first_block_followed_may_go_with_a_back_fill_below_it(store: Store) -> None:
@@ -306,8 +306,8 @@ async def test_the_first_block_followed_may_go_with_a_back_fill_below_it(store: 
         assert filled.done_to == start - 1
         node.reorg(CHAIN.finality_blocks, [[Pair(1, 2), Sent(1, 5)]] * (CHAIN.finality_blocks + 1))
         await board.until_level(node)
-    held, expected = read(store), expect(node.canonical, start=5, followed_from=start)
-    assert (held.pools, held.coverage) == (expected.pools, expected.coverage)
+    stored_rows, expected = read(store), expect(node.canonical, start=5, followed_from=start)
+    assert (stored_rows.pools, stored_rows.coverage) == (expected.pools, expected.coverage)
 
 
 async def test_requested_tokens_are_followed_from_the_request_on(store: Store) -> None:

@@ -119,15 +119,15 @@ async def test_a_back_fill_equals_following(live: LiveChain, tmp_path: Path) -> 
     with opened(tmp_path / "store.duckdb") as store:
         chain = msgspec.structs.replace(live.chain, finality_blocks=0)
         result = await backfill(chain, client, store, SETTINGS, from_block=0, to_block=head)
-        held = read(store)
+        stored_rows = read(store)
         expected = without_liquidity(expect_of_node(live.node, live.chain), live.chain)
-        assert held.pools == expected.pools
-        assert held.launches == expected.launches != []
-        assert held.transfers == expected.transfers
-        assert held.undecoded == expected.undecoded
-        assert (held.coverage, held.liquidity) == (expected.coverage, [])
-        rows = len(held.pools) + len(held.transfers) + len(held.undecoded)
-        rows += len(held.launches) + len(trades_in(store))
+        assert stored_rows.pools == expected.pools
+        assert stored_rows.launches == expected.launches != []
+        assert stored_rows.transfers == expected.transfers
+        assert stored_rows.undecoded == expected.undecoded
+        assert (stored_rows.coverage, stored_rows.liquidity) == (expected.coverage, [])
+        rows = len(stored_rows.pools) + len(stored_rows.transfers) + len(stored_rows.undecoded)
+        rows += len(stored_rows.launches) + len(trades_in(store))
         assert result.rows == rows
         assert result.logs >= rows
         assert result.seconds > 0
@@ -156,13 +156,16 @@ async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
         else:
             chain = msgspec.structs.replace(live.chain, finality_blocks=0)
             await backfill(chain, client, store, SETTINGS, from_block=0, to_block=head)
-        held, expected = read(store), expect_of_node(live.node, live.chain)
+        stored_rows, expected = read(store), expect_of_node(live.node, live.chain)
         if mode == "back-fill":
             expected = without_liquidity(expected, live.chain)
-        assert held.pools == expected.pools
-        assert held.transfers == expected.transfers
-        assert held.undecoded == expected.undecoded
-        assert (held.coverage, held.liquidity) == (expected.coverage, expected.liquidity)
+        assert stored_rows.pools == expected.pools
+        assert stored_rows.transfers == expected.transfers
+        assert stored_rows.undecoded == expected.undecoded
+        assert (stored_rows.coverage, stored_rows.liquidity) == (
+            expected.coverage,
+            expected.liquidity,
+        )
         assert any(row.subject == TRANSFERS for row in coverage_of(store, chain_id=1))
     await client.aclose()
 

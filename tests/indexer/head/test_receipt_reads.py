@@ -96,9 +96,9 @@ async def test_receipts_bring_the_rows_that_queries_bring(
     expected = await read(node_of(150, needs_address=None), tmp_path / "queries.duckdb")
     refusing = node_of(150)
     assert await read(refusing, tmp_path / "receipts.duckdb") == expected
-    assert "eth_getBlockReceipts" in refusing.asked
-    assert "eth_getLogs" not in refusing.asked
-    assert refusing.asked.count("refused") <= 8, "it is remembered"
+    assert "eth_getBlockReceipts" in refusing.requests
+    assert "eth_getLogs" not in refusing.requests
+    assert refusing.requests.count("refused") <= 8, "it is remembered"
 
 
 async def blocks_of(reader: LogReader, node: ScriptedNode, *others: ScriptedNode) -> BlockSpan:
@@ -117,7 +117,7 @@ async def test_another_endpoint_is_asked_before_receipts_are() -> None:
     reader = LogReader(client_of(refusing, willing), clock=InstantClock())
     piece = await blocks_of(reader, willing)
     assert len(piece.logs)
-    assert "eth_getBlockReceipts" not in refusing.asked + willing.asked
+    assert "eth_getBlockReceipts" not in refusing.requests + willing.requests
 
 
 async def test_queries_are_tried_again_later() -> None:
@@ -125,13 +125,13 @@ async def test_queries_are_tried_again_later() -> None:
     reader = LogReader(client_of(node), clock=clock)
     by_receipts = await blocks_of(reader, node)
     node.needs_address = None
-    node.asked.clear()
+    node.requests.clear()
     await blocks_of(reader, node)
-    assert "eth_getLogs" not in node.asked
+    assert "eth_getLogs" not in node.requests
     clock.time_s += 601.0
     by_queries = await blocks_of(reader, node)
     assert untimed(by_queries) == untimed(by_receipts)
-    assert "eth_getLogs" in node.asked
+    assert "eth_getLogs" in node.requests
 
 
 async def test_ranges_by_receipts_are_short_and_tell_all_times() -> None:
@@ -156,7 +156,7 @@ async def test_logs_of_one_contract_are_asked_for_by_it() -> None:
     reader = LogReader(client_of(node), clock=InstantClock())
     piece = await reader.fetch_range(0, 20, address=TOKENS[0])
     assert len(piece.logs)
-    assert "eth_getBlockReceipts" not in node.asked
+    assert "eth_getBlockReceipts" not in node.requests
 
 
 Lie = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
@@ -165,11 +165,11 @@ Lie = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 def lie(change: Callable[[Any], Any]) -> Lie:
     """Of the first receipts only."""
 
-    def told(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def wrong_receipts(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
         is_list = isinstance(answers[0].get("result"), list)
         return [answers[0] | {"result": change(answers[0]["result"])} if is_list else answers[0]]
 
-    return told
+    return wrong_receipts
 
 
 LIES: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -211,10 +211,12 @@ FOREIGN = "0x" + "99" * 32
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
-def test_logs_of_other_topics_are_left_out_but_count_for_the_filter(asked: list[bool]) -> None:
+def test_logs_of_other_topics_are_left_out_but_count_for_the_filter(
+    wanted_logs: list[bool],
+) -> None:
     node = ScriptedNode()
-    node.extend([Sent(0, at) for at, _ in enumerate(asked)])
-    for log, is_asked in zip(node.head.logs, asked, strict=True):
+    node.extend([Sent(0, at) for at, _ in enumerate(wanted_logs)])
+    for log, is_asked in zip(node.head.logs, wanted_logs, strict=True):
         if not is_asked:
             log["topics"] = [FOREIGN, *log["topics"][1:]]
     node.needs_address = REFUSAL
@@ -228,7 +230,7 @@ def test_logs_of_other_topics_are_left_out_but_count_for_the_filter(asked: list[
 
     piece = asyncio.run(read())
     found = [int(str(row[2])) for row in rows_of(piece.logs)]
-    assert found == [at for at, is_asked in enumerate(asked) if is_asked]
+    assert found == [at for at, is_asked in enumerate(wanted_logs) if is_asked]
 
 
 def test_receipts_without_logs_and_anonymous_logs_are_read() -> None:

@@ -46,16 +46,16 @@ def test_following_the_steps_ends_at_the_head(shared: int, ours: int, theirs: in
     def grow(branch: str, count: int) -> list[BlockRef]:
         return trunk + [block(shared + at, branch, branch if at else "a") for at in range(count)]
 
-    held, canonical = grow("b", ours), grow("c", theirs)
+    stored_chain, canonical = grow("b", ours), grow("c", theirs)
     head = canonical[-1]
-    for _ in range(len(held) + len(canonical) + 1):
-        step = next_step(held[-1], head)
+    for _ in range(len(stored_chain) + len(canonical) + 1):
+        step = next_step(stored_chain[-1], head)
         if isinstance(step, CatchUp):
-            step = next_step(held[-1], canonical[step.number])
+            step = next_step(stored_chain[-1], canonical[step.number])
         if isinstance(step, NoChange):
             break
         if isinstance(step, Append):
-            held.append(step.block)
+            stored_chain.append(step.block)
         else:
-            held.pop()
-    assert held == canonical
+            stored_chain.pop()
+    assert stored_chain == canonical

@@ -76,9 +76,9 @@ class AgainstADict(RuleBasedStateMachine):
 
     @rule(strangers=st.lists(ADDRESSES, max_size=8))
     def find(self, strangers: list[bytes]) -> None:
-        asked = [*strangers, *self.model]
-        found = self.tokens.find(AddressKeys.of(addresses_of(asked)))
-        expected = [self.model.get(address, (NOT_TRACKED, 0)) for address in asked]
+        searched = [*strangers, *self.model]
+        found = self.tokens.find(AddressKeys.of(addresses_of(searched)))
+        expected = [self.model.get(address, (NOT_TRACKED, 0)) for address in searched]
         assert found.token_id.tolist() == [one[0] for one in expected]
         assert found.first_seen_block.tolist() == [one[1] for one in expected]
 
@@ -111,9 +111,9 @@ def test_a_large_set_is_searched_by_all_of_it_at_once(raw: list[bytes]) -> None:
     ids = np.arange(len(kept), dtype=np.int32)
     tokens = TrackedTokens(addresses_of(kept), ids, ids.astype(np.int64))
     expected = {address: at for at, address in enumerate(kept)}
-    asked = (raw * (5_000 // len(raw) + 1))[:5_000]
-    found = tokens.find(AddressKeys.of(addresses_of(asked))).token_id.tolist()
-    assert found == [expected.get(address, NOT_TRACKED) for address in asked]
+    searched = (raw * (5_000 // len(raw) + 1))[:5_000]
+    found = tokens.find(AddressKeys.of(addresses_of(searched))).token_id.tolist()
+    assert found == [expected.get(address, NOT_TRACKED) for address in searched]
 
 
 def test_a_run_of_mined_addresses_is_searched_to_its_end() -> None:

@@ -60,15 +60,15 @@ async def test_every_kind_of_pool_tells_what_moved(live: LiveChain, tmp_path: Pa
                     name = str(token.pool.pool_id or token.pool.address)
                     expected.append((name, float(sides[0]), float(sides[1])))
             await until_level(board, live)
-            told = stored(store)[-len(expected) :]
-            assert [row[0] for row in told] == [row[0] for row in expected]
-            for row, real in zip(told, expected, strict=True):
+            stored_trades = stored(store)[-len(expected) :]
+            assert [row[0] for row in stored_trades] == [row[0] for row in expected]
+            for row, real in zip(stored_trades, expected, strict=True):
                 assert row[1:] == pytest.approx(real[1:], rel=1e-12)
             assert len({row[0] for row in expected}) == 8
             before = len(stored(store))
             live.node.reorg(1)
             await until_level(board, live)
-            assert stored(store)[-1:] != told[-1:]
+            assert stored(store)[-1:] != stored_trades[-1:]
             assert len(stored(store)) == before - 1
 
 
@@ -78,20 +78,20 @@ async def test_trades_of_ranges_are_those_of_blocks_asked_one_by_one(
     live.trade(60)
     client = await RpcClient.connect([live.node.url], live.chain.id, RpcSettings())
     head = live.node.head_number()
-    told = {}
+    stored_trades = {}
     with opened(tmp_path / "ranges") as store:
         chain = msgspec.structs.replace(live.chain, finality_blocks=0)
         await backfill(chain, client, store, IndexerSettings(), from_block=0, to_block=head)
-        told["ranges"] = trades_in(store)
+        stored_trades["ranges"] = trades_in(store)
     with opened(tmp_path / "blocks") as store:
         chain = msgspec.structs.replace(live.chain, finality_blocks=head)
         follower = Follower(chain, client, store, IndexerSettings())
         await follower.load()
         async for _ in follower.advance(await client.fetch_head_header()):
             pass
-        told["blocks"] = trades_in(store)
-    assert len(told["ranges"]) > 50
-    assert told["ranges"] == told["blocks"]
+        stored_trades["blocks"] = trades_in(store)
+    assert len(stored_trades["ranges"]) > 50
+    assert stored_trades["ranges"] == stored_trades["blocks"]
     await client.aclose()
 
 

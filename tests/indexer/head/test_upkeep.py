@@ -114,11 +114,11 @@ async def test_without_a_block_no_trade_is_old(store: Store) -> None:
     trade(store, [1, 2])
     with store.transaction() as tx:
         insert_blocks(tx, [msgspec.structs.replace(block(10**6), chain_id=56)])
-    asked = ScriptedNode()
-    async with kept_up(asked, store):
+    node = ScriptedNode()
+    async with kept_up(node, store):
         await asyncio.sleep(0.05)
     assert times_shown(store) == [1, 2]
-    assert "eth_getLogs" not in asked.asked
+    assert "eth_getLogs" not in node.requests
 
 
 async def test_a_store_that_cannot_write_is_told_and_outlived(

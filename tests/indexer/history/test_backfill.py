@@ -108,9 +108,11 @@ async def test_it_brings_exactly_its_range(
     store: Store, node: ScriptedNode, first: int, last: int
 ) -> None:
     result, steps = await run(store, node, first=first, last=last)
-    held = read(store)
-    assert held == without_follow(expect(node.canonical[: last + 1], start=first))
-    assert result.rows == len(held.pools) + len(held.transfers) + len(held.undecoded)
+    stored_rows = read(store)
+    assert stored_rows == without_follow(expect(node.canonical[: last + 1], start=first))
+    assert result.rows == len(stored_rows.pools) + len(stored_rows.transfers) + len(
+        stored_rows.undecoded
+    )
     assert result.logs == sum(len(block.logs) for block in node.canonical[first : last + 1])
     assert steps[0] == first - 1
     assert steps[-1] == last
@@ -216,8 +218,13 @@ async def test_beyond_final_blocks_it_takes_what_following_holds(
     assert result.done_to == LAST + 12
     node.reorg(5, [[Pool(3, 1), Sent(3, 9)], [], [Sent(0, 1)], [], [], []])
     await followed(store, node, start=LAST)
-    held, expected = read(store), expect(node.canonical, start=150, followed_from=LAST)
-    assert (held.pools, held.transfers, held.undecoded, held.coverage) == (
+    stored_rows, expected = read(store), expect(node.canonical, start=150, followed_from=LAST)
+    assert (
+        stored_rows.pools,
+        stored_rows.transfers,
+        stored_rows.undecoded,
+        stored_rows.coverage,
+    ) == (
         *(expected.pools, expected.transfers, expected.undecoded),
         expected.coverage,
     )
@@ -227,11 +234,11 @@ async def test_beyond_final_blocks_it_takes_no_other_branch_than_following(
     store: Store, node: ScriptedNode
 ) -> None:
     await followed(store, node, start=LAST)
-    held = read(store)
+    stored_rows = read(store)
     node.reorg(5, [[Pool(3, 1), Sent(3, 9)], *[[]] * 5])
     with pytest.raises(UpstreamError, match="the block that following holds"):
         await run(store, node, first=LAST + 6, last=LAST + 12)
-    assert read(store) == held
+    assert read(store) == stored_rows
 
 
 async def test_what_an_earlier_release_left_unwatched_is_read_again(
@@ -243,8 +250,8 @@ async def test_what_an_earlier_release_left_unwatched_is_read_again(
         place = {"chain_id": 1, "hash": "0x" + "77" * 32, "parent_hash": "0x" + "66" * 32}
         insert_blocks(tx, [BlockRow(number=LAST - 3, time_s=1, **place)])  # type: ignore[arg-type]  # 0x text
     await followed(store, node, start=LAST - 3)
-    held, expected = read(store), expect(node.canonical, start=150, followed_from=LAST - 3)
-    assert (held.pools, held.transfers, held.coverage) == (
+    stored_rows, expected = read(store), expect(node.canonical, start=150, followed_from=LAST - 3)
+    assert (stored_rows.pools, stored_rows.transfers, stored_rows.coverage) == (
         *(expected.pools, expected.transfers),
         expected.coverage,
     )

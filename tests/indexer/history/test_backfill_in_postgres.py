@@ -70,8 +70,8 @@ async def fill(store: Store, node: ScriptedNode, *, stop_at: int | None = None) 
 def read_all(address: StoreAddress) -> list[object]:
     """What analysts see, and the balances."""
     with closing(Store.open(address)) as store:
-        held = holders_of(store, chain_id=CHAIN.id, token=token(0), at_most=100)
-    return [held, *(run_sql(address, query).rows for query in READS)]
+        holders = holders_of(store, chain_id=CHAIN.id, token=token(0), at_most=100)
+    return [holders, *(run_sql(address, query).rows for query in READS)]
 
 
 @pytest.fixture

@@ -116,11 +116,11 @@ class Remembering(Following):
     def what_is_held_is_the_canonical_chain(self) -> None:
         for row in tracked(self.store, chain_id=1):
             number = TOKENS.index(row.address)
-            held, sent = stored(self.store, number), sent_in(self.node.canonical, number)
-            assert held == sent[len(sent) - len(held) :]
+            stored_rows, sent = stored(self.store, number), sent_in(self.node.canonical, number)
+            assert stored_rows == sent[len(sent) - len(stored_rows) :]
             if row.transfers_from_block is not None:
                 due = sent_in(self.node.canonical, number, since=row.transfers_from_block)
-                assert len(held) >= len(due)
+                assert len(stored_rows) >= len(due)
 
     def teardown(self) -> None:
         if not hasattr(self, "runner"):

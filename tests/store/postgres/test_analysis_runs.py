@@ -87,7 +87,9 @@ def test_a_token_asked_for_twice_is_judged_once(deployment: Deployment) -> None:
     assert judge.take_asked(CHAIN, at_most=10) == []
     assert not first.is_answered_by(deployment.state())
     assert judge.end(run, SETTLED)
-    assert all(asked.is_answered_by(deployment.state()) for asked in (first, second, third))
+    assert all(
+        run_request.is_answered_by(deployment.state()) for run_request in (first, second, third)
+    )
     assert not ask(node).is_answered_by(deployment.state())  # asked for after its end
 
 
@@ -126,16 +128,16 @@ def test_a_run_whose_process_has_ended_is_begun_again_as_it_was(
     deployment: Deployment, *, is_anew: bool
 ) -> None:
     dead, living = deployment.process("dead"), deployment.process("living")
-    asked = ask(living, is_anew=is_anew)
+    run_request = ask(living, is_anew=is_anew)
     lost = take(dead)
     assert living.take_asked(CHAIN, at_most=10) == []
     deployment.expire()
     found = take(living)
     assert found.is_anew == is_anew
     assert not dead.end(lost, SETTLED)  # it wakes up
-    assert not asked.is_answered_by(deployment.state())
+    assert not run_request.is_answered_by(deployment.state())
     living.end(found, SETTLED)
-    assert asked.is_answered_by(deployment.state())
+    assert run_request.is_answered_by(deployment.state())
 
 
 def test_what_nobody_waits_for_is_not_begun_again(deployment: Deployment) -> None:
@@ -149,10 +151,10 @@ def test_what_nobody_waits_for_is_not_begun_again(deployment: Deployment) -> Non
 def test_whoever_waited_for_the_background_is_served_when_that_ends(deployment: Deployment) -> None:
     dead, living = deployment.process("dead"), deployment.process("living")
     assert dead.begin(CHAIN, token(1), is_anew=False)
-    asked = ask(living)
+    run_request = ask(living)
     deployment.expire()
     living.end(take(living), SETTLED)
-    assert asked.is_answered_by(deployment.state())
+    assert run_request.is_answered_by(deployment.state())
 
 
 def test_a_run_is_kept_by_being_renewed_and_lost_when_another_has_it(
@@ -171,26 +173,26 @@ def test_a_run_is_kept_by_being_renewed_and_lost_when_another_has_it(
 
 def test_a_process_that_ends_gives_back_what_it_has(deployment: Deployment) -> None:
     leaving, staying = deployment.process("leaving"), deployment.process("staying")
-    asked = ask(staying, is_anew=True)
+    run_request = ask(staying, is_anew=True)
     take(leaving)
     leaving.begin(CHAIN, token(2), is_anew=False)
     leaving.give_back()
     found = take(staying)
     assert (found.address, found.is_anew) == (token(1), True)
     staying.end(found, SETTLED)
-    assert asked.is_answered_by(deployment.state())
+    assert run_request.is_answered_by(deployment.state())
 
 
 def test_a_token_that_ends_processes_is_given_up_and_says_so(deployment: Deployment) -> None:
     judge = deployment.process("judge")
-    asked = ask(judge)
+    run_request = ask(judge)
     for _ in range(MOST_DEATHS):
         assert judge.give_up() == []
         take(judge)
         deployment.expire()
     assert judge.give_up() == [(CHAIN, token(1))]
     assert judge.take_asked(CHAIN, at_most=10) == []
-    assert asked.is_answered_by(deployment.state())
+    assert run_request.is_answered_by(deployment.state())
     assert deployment.state().outcome == "failed"
     ask(judge)
     take(judge)  # whoever asks again has it tried again
@@ -222,16 +224,16 @@ def test_too_many_tokens_are_refused_at_once_and_known_ones_are_not(
 
 def test_a_pending_report_is_shown_to_who_waits_for_that_run(deployment: Deployment) -> None:
     node, judge = deployment.process("node"), deployment.process("judge")
-    asked = ask(node)
-    assert node.pending_of(asked) is None
+    run_request = ask(node)
+    assert node.pending_of(run_request) is None
     run = take(judge)
     judge.show_pending(run, b"so far")
-    assert node.pending_of(asked) == b"so far"
+    assert node.pending_of(run_request) == b"so far"
     assert node.pending_of(ask(node, is_anew=True)) is None
     deployment.expire()
     take(node)
     judge.show_pending(run, b"of a process that was taken over")
-    assert node.pending_of(asked) is None
+    assert node.pending_of(run_request) is None
 
 
 def test_how_a_run_ended_is_told_with_its_words(deployment: Deployment) -> None:
@@ -310,8 +312,8 @@ def test_a_process_that_was_taken_over_writes_nothing(deployment: Deployment, pa
         ask(quick)
         lost = take(slow)
         deployment.expire()
-        held = take(quick)
-        with guarded_by(quick.guard_of(held)):
+        taken_run = take(quick)
+        with guarded_by(quick.guard_of(taken_run)):
             record_report(store, bare_report(token(1), scanned_at_s=2), NEXT)
         with (
             guarded_by(slow.guard_of(lost)),

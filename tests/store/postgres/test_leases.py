@@ -161,19 +161,19 @@ def test_a_holder_behind_a_silent_link_is_told_and_another_takes_over(url: str) 
 
 
 def test_of_many_that_take_at_once_one_has_it(url: str) -> None:
-    held = [Leases(url, lease_s=60) for _ in range(6)]
-    ready, terms = threading.Barrier(len(held)), []
+    held_leases = [Leases(url, lease_s=60) for _ in range(6)]
+    ready, terms = threading.Barrier(len(held_leases)), []
 
     def take(leases: Leases) -> None:
         ready.wait()
         terms.append(leases.take(NAME))
 
-    threads = [threading.Thread(target=take, args=(leases,)) for leases in held]
+    threads = [threading.Thread(target=take, args=(leases,)) for leases in held_leases]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for leases in held:
+    for leases in held_leases:
         leases.close()
     assert len([term for term in terms if term is not None]) == 1
 

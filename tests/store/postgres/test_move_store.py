@@ -121,8 +121,8 @@ def test_a_move_that_is_killed_again_and_again_arrives_whole(
             text=True,
         ) as mover:
             assert mover.stdout is not None
-            told = [mover.stdout.readline() for _ in range(lines)]
-            if not told[-1]:
+            output_lines = [mover.stdout.readline() for _ in range(lines)]
+            if not output_lines[-1]:
                 assert mover.wait() == 0
                 break
             mover.kill()

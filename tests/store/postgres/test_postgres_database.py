@@ -82,9 +82,9 @@ def test_writers_wait_for_those_of_the_same_chain_only(
 
 
 def test_more_readers_than_connections_are_told(hasty: Store) -> None:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for _ in range(HASTY.connections):
-            held.enter_context(hasty.snapshot())
+            stack.enter_context(hasty.snapshot())
         with pytest.raises(StoreError, match="all 4 connections are in use"):
             block_numbers(hasty)
     assert block_numbers(hasty) == []

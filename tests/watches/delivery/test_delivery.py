@@ -190,10 +190,12 @@ class Scripted(WebhookSender):
 
 @settings(max_examples=one_in(3), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
-    told=st.lists(st.sampled_from([7, 8]), min_size=2, max_size=10),
+    numbers=st.lists(st.sampled_from([7, 8]), min_size=2, max_size=10),
     outcomes=st.lists(st.booleans(), max_size=30),
 )
-def test_whatever_fails_each_watch_gets_all_in_order(told: list[int], outcomes: list[bool]) -> None:
+def test_whatever_fails_each_watch_gets_all_in_order(
+    numbers: list[int], outcomes: list[bool]
+) -> None:
     """Two watches, one of both tokens. Time jumps to whenever an attempt is due."""
 
     async def run() -> None:
@@ -211,7 +213,7 @@ def test_whatever_fails_each_watch_gets_all_in_order(told: list[int], outcomes: 
             watch(store, "https://one.test", new_secret(), address(7)),
             watch(store, "https://both.test", new_secret(), address(7), address(8)),
         ]
-        for number, token in enumerate(told, start=1):
+        for number, token in enumerate(numbers, start=1):
             tell(store, number, token=address(token))
         while any(found(store, one).pending for one in watches):
             await worker._begin_due()

@@ -10,16 +10,16 @@ chances = st.floats(0, 1)
 
 @given(st.integers(1, 200), chances, st.none() | st.floats(0, 1e9))
 def test_a_wait_is_never_too_short_nor_too_long(
-    failures: int, chance: float, asked: float | None
+    failures: int, chance: float, wanted_s: float | None
 ) -> None:
     due_s = next_attempt_s(
-        failures=failures, failed_first_at_s=0.0, now_s=1.0, chance=chance, retry_after_s=asked
+        failures=failures, failed_first_at_s=0.0, now_s=1.0, chance=chance, retry_after_s=wanted_s
     )
     assert due_s is not None
     wait_s = due_s - 1.0
     assert 0.5 <= wait_s <= LONGEST_WAIT_S
     assert wait_s >= min(2.0 ** (failures - 1), LONGEST_WAIT_S) / 2
-    assert asked is None or wait_s >= min(asked, LONGEST_WAIT_S)
+    assert wanted_s is None or wait_s >= min(wanted_s, LONGEST_WAIT_S)
 
 
 @given(st.lists(chances, min_size=100, max_size=100))

@@ -67,7 +67,7 @@ def run_batch(
     traps: Sequence[Trap],
     folder: Path,
     *,
-    asked: Sequence[str] = ("young",),
+    liquidity_modes: Sequence[str] = ("young",),
     tell: Callable[[str], None] = tell_nobody,
 ) -> list[list[LaunchResult]]:
     """A chain of their own, for some launches; its state is in memory. `asked`: values of
@@ -78,7 +78,7 @@ def run_batch(
         world = build_market(node)
         overlays = [
             write_overlay(world, folder / one, more=f'[analysis]\nliquidity_holders = "{one}"\n')
-            for one in asked
+            for one in liquidity_modes
         ]
         artifacts = load_artifacts() | compile_traps(traps)
         placed = place_traps(node, world, artifacts, traps)
@@ -100,8 +100,8 @@ def run_batch(
         marks.append(time.perf_counter())
     steps = ("placed", "lived", "indexed", "judged")
     spent = [now - then for then, now in itertools.pairwise(marks)]
-    told = ", ".join(f"{name} {took:.0f} s" for name, took in zip(steps, spent, strict=True))
-    tell(f"{len(traps)} launches, {last} blocks: {told}")
+    timings = ", ".join(f"{name} {took:.0f} s" for name, took in zip(steps, spent, strict=True))
+    tell(f"{len(traps)} launches, {last} blocks: {timings}")
     return [[_result(truth, each) for truth in truths] for each in said]
 
 

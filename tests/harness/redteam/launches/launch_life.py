@@ -132,9 +132,9 @@ class LaunchLife:
     def _sell(self, number: int, share: float = 1) -> None:
         """Whoever is shown nothing any more tries what was bought; whoever never had any does
         not."""
-        held = self._orders(self._launches, number)
+        sell_orders = self._orders(self._launches, number)
         launches, orders = [], []
-        for one, order in zip(self._launches, held, strict=True):
+        for one, order in zip(self._launches, sell_orders, strict=True):
             amount_raw = int(order.amount_raw * share) if share < 1 else order.amount_raw
             amount_raw = amount_raw or one.bought[number]
             if amount_raw:
@@ -198,6 +198,6 @@ class LaunchLife:
         self._do(thefts, "victim")
         after = [order.amount_raw for order in self._orders(robbed, _VICTIM)]
         time_s = self._people.node.head_time()
-        for one, held, left in zip(robbed, before, after, strict=True):
-            if held - left > held // 100:
+        for one, held_before, left in zip(robbed, before, after, strict=True):
+            if held_before - left > held_before // 100:
                 one.stolen_s = time_s

@@ -116,8 +116,8 @@ class LaunchMarket:
             for now, then, receipt in zip(self._coins(orders), coins, receipts, strict=True)
         ]
         kept = [
-            2 * left >= held - one.amount_raw
-            for one, held, left in zip(orders, before, self.shown(orders), strict=True)
+            2 * left >= held_before - one.amount_raw
+            for one, held_before, left in zip(orders, before, self.shown(orders), strict=True)
         ]
         deals = [
             _deal(receipt, got, plain, one.amount_raw)
@@ -129,18 +129,18 @@ class LaunchMarket:
         ]
 
     def _coins(self, orders: Sequence[Order]) -> list[int]:
-        asked = [RpcRequest("eth_getBalance", (one.person, "latest")) for one in orders]
-        return [quantity(one) for one in self._people.node.rpc_batch(asked)]
+        requests = [RpcRequest("eth_getBalance", (one.person, "latest")) for one in orders]
+        return [quantity(one) for one in self._people.node.rpc_batch(requests)]
 
     def _expected(self, orders: Sequence[Order], *, is_buy: bool) -> list[int | None]:
         """What each pair would give a plain token. None: no pair."""
-        asked = []
+        requests = []
         for one in orders:
             path = [one.placed.token.pool.quote, one.placed.token.address]
             data = call_data(_AMOUNTS_OUT, one.amount_raw, path if is_buy else path[::-1])
             call = {"to": router_of(self._venues.v2), "data": data}
-            asked.append(RpcRequest("eth_call", (call, "latest")))
-        answers = self._people.node.try_batch(asked)
+            requests.append(RpcRequest("eth_call", (call, "latest")))
+        answers = self._people.node.try_batch(requests)
         return [
             _last_amount(answer) if one.placed.token.pool.kind == "AmmV2" else None
             for one, answer in zip(orders, answers, strict=True)

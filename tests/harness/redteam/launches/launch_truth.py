@@ -68,11 +68,11 @@ class LaunchTruth(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """What hurt, in a line."""
-        told = [
+        clauses = [
             f"{'buy' if one.is_buy else 'sale'} at {one.time_s - self.first_s} s: "
             + (f"{one.deal.tax:.0f} % lost" if one.deal.went else "nothing came")
             + (f", {one.paid_share:.0%} of the cost" if one.paid_share < _WORTHLESS else "")
             for one in self.attempts
             if one.hurts
         ]
-        return "; ".join(told[:3] + ["stolen"] * (self.stolen_s is not None)) or "nothing hurt"
+        return "; ".join(clauses[:3] + ["stolen"] * (self.stolen_s is not None)) or "nothing hurt"
