@@ -7,7 +7,7 @@ is checked and lowered by that amount. It is privileged if the caller must be an
 or storage names. All else, and whatever the bounds cut off, is unproved (over-approximation).
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Final, TypeGuard
 
@@ -74,6 +74,7 @@ class CustodyProver:
         self._balance_keys = dict(key_orders(code, BALANCE_OF, (_HOLDER,)))
         self._allowance_keys = dict(key_orders(code, ALLOWANCE, (_HOLDER, _SPENDER)))
         self._work = _MOST_WORK
+        self._ranks: dict[Hashable, int] = {}
         self._anywhere: dict[Value, bool] = {}
         self._deep: dict[Value, frozenset[Expr]] = {}
         self._givens: dict[Value, frozenset[Expr]] = {}
@@ -82,6 +83,14 @@ class CustodyProver:
         """Spend work budget of this code. Return False if none is left."""
         self._work -= steps
         return self._work > 0
+
+    def rank(self, found: Hashable) -> int:
+        """Return a number to sort by: what was asked for earlier comes first.
+
+        It is the same in every run if it is first asked for where something is found, not in going
+        through a set.
+        """
+        return self._ranks.setdefault(found, len(self._ranks))
 
     # --- obligations --------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ class PathSearch:
                 status = self._do(effect, state, status)
         if node.end == UNRESOLVED:
             lost = Obligation("unknown", node.pc, None, None, None)
-            status = msgspec.structs.replace(status, debts=status.debts | {lost})
+            status = self._owing(status, lost)
         successors = [after for after in node.successors() if after in self.flow.can_succeed]
         is_last = not any(self.slice.ahead[after] & OWES for after in successors)
         status = self._settled(state, status, is_last=is_last)
@@ -211,7 +211,7 @@ class PathSearch:
             return self._store(effect.pc, slot, value, state.facts, status)
         if self.prover.is_event(effect):
             debt = Obligation("code", effect.pc, None, None, None)
-            return msgspec.structs.replace(status, debts=status.debts | {debt})
+            return self._owing(status, debt)
         return status
 
     def _store(
@@ -226,12 +226,12 @@ class PathSearch:
         for place in self.code.layout.of(slot):
             if place.root in roles.balances:
                 found = self._debit(pc, self.prover.holder_of(place), slot, value, facts)
-                status = status if found is None else _owing(status, found)
+                status = status if found is None else self._owing(status, found)
             elif place.root in roles.allowances:
                 owner, spender = self.prover.holder_of(place), self.prover.spender_of(place)
                 status = self._allowance(pc, owner, spender, slot, value, facts, status)
             elif place.root == UNKNOWN and self.prover.may_be_anywhere(slot):
-                status = _owing(status, Obligation("unknown", pc, None, None, None))
+                status = self._owing(status, Obligation("unknown", pc, None, None, None))
             elif self.slice.signs:
                 status = self._bump(pc, slot, value, status)
         return status
@@ -271,16 +271,27 @@ class PathSearch:
         if is_lower and delta is not None and slot not in status.lowered:
             paid = status.paid
             if spender is not None and is_caller(spender) and whose is not None:
-                paid |= {(whose, slot, plus(delta.subtracted))}
+                payment = (whose, slot, plus(delta.subtracted))
+                self.prover.rank(payment)
+                paid |= {payment}
             status = msgspec.structs.replace(status, paid=paid, lowered=status.lowered | {slot})
             if self.prover.is_lowered(self.entry, pc, delta, slot, facts):
                 return status
             # below zero it is a huge one
-            return _owing(status, Obligation("grant", pc, whose, spender, None))
+            return self._owing(status, Obligation("grant", pc, whose, spender, None))
         if value == 0:
             return status
         amount = plus([value]) if delta is None else plus(delta.added)
-        return _owing(status, Obligation("grant", pc, whose, spender, amount))
+        return self._owing(status, Obligation("grant", pc, whose, spender, amount))
+
+    def _owing(self, status: ObligationState, debt: Obligation) -> ObligationState:
+        """Add an obligation. The same one again, as in a loop, is of an unknown amount."""
+        debts = status.debts
+        if debt in debts and debt.amount is not None:
+            debts -= {debt}
+            debt = msgspec.structs.replace(debt, amount=None)
+        self.prover.rank(debt)
+        return msgspec.structs.replace(status, debts=debts | {debt})
 
     def _settled(
         self, state: SearchState, status: ObligationState, *, is_last: bool
@@ -296,7 +307,7 @@ class PathSearch:
         if not status.debts:
             return
         on_path = self._privilege(state) if self.with_gates else ((), ())
-        for debt in status.debts:
+        for debt in sorted(status.debts, key=self.prover.rank):
             parties, lists = on_path if any(on_path) else self._setters(debt.whose)
             why = "privileged" if parties or lists else "nobody is asked"
             self._note(state, debt, why=why, parties=parties, lists=lists)
@@ -374,15 +385,6 @@ class PathSearch:
                 found.append((condition, branch.if_true is node))
             node, before = before, came.get(before)
         return found[::-1]
-
-
-def _owing(status: ObligationState, debt: Obligation) -> ObligationState:
-    """Add an obligation. The same one again, as in a loop, is of an unknown amount."""
-    debts = status.debts
-    if debt in debts and debt.amount is not None:
-        debts -= {debt}
-        debt = msgspec.structs.replace(debt, amount=None)
-    return msgspec.structs.replace(status, debts=debts | {debt})
 
 
 def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:

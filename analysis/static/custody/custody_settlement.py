@@ -35,7 +35,9 @@ def settled(
     exceed the sum of the debits.
     """
     open_debts = {
-        debt for debt in status.debts if not _has_agreed(prover, entry, facts, status, debt)
+        debt
+        for debt in sorted(status.debts, key=prover.rank)
+        if not _has_agreed(prover, entry, facts, status, debt)
     }
     paid = status.paid
     for whose in {debt.whose for debt in open_debts if debt.kind == "debit"}:
@@ -46,7 +48,7 @@ def settled(
         if _is_endless(prover, facts, whose):
             open_debts -= mine
             continue
-        for each in paid:
+        for each in sorted(paid, key=prover.rank):
             holder, slot, amount = each
             is_enough = total == amount or (is_last and prover.covers(entry, total, amount))
             if holder is whose and is_enough and _is_asked(facts, slot, amount):

@@ -82,7 +82,8 @@ class CustodySlice:
     def measure(self) -> None:
         """Mark the relevant nodes, and find which phis are live at each node."""
         prover, flow = self.prover, self.flow
-        asked = {branch.condition for _, branch in flow.branching()}
+        # In order: what is taken to be closed depends on which variable is asked for first.
+        asked = dict.fromkeys(branch.condition for _, branch in flow.branching())
         forms = Counter(normal(branch.condition, holds=True)[0] for _, branch in flow.branching())
         self._repeated = {word for word in asked if forms[normal(word, holds=True)[0]] > 1}
         self.telling = {word for word in asked if self._tells(word)}

@@ -47,7 +47,9 @@ class PrivilegedCallers:
     def setters(self, word: Expr) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         """Return who can set the storage that the word is read from, as of `privilege`."""
         roots = {place.root for place in self._code.layout.of(word.arguments[0])}
-        entries = {write.entry for write in self._code.writes.all if write.place.root in roots}
+        entries = dict.fromkeys(
+            write.entry for write in self._code.writes.all if write.place.root in roots
+        )
         return self.privilege(
             fact
             for entry in entries
