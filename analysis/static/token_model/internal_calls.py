@@ -12,13 +12,13 @@ _SELECTOR_SHIFT: Final = 224
 
 def find_internal_callers(
     functions: FunctionCfgs, dependencies: DependencyAnalysis
-) -> dict[FunctionId, set[FunctionId]]:
-    """Return the callers of each function on their own contract, transitively.
+) -> dict[FunctionId, list[FunctionId]]:
+    """Return the callers of each function on their own contract, transitively, each once.
 
     Only calls with a constant selector; one taken from calldata is not known.
     """
     called = {entry: _called_by(entry, functions, dependencies) for entry in functions.entries}
-    found: dict[FunctionId, set[FunctionId]] = {}
+    found: dict[FunctionId, list[FunctionId]] = {}
     for entry in called:
         waiting = [entry]
         seen: set[FunctionId] = set()
@@ -27,7 +27,7 @@ def find_internal_callers(
             seen |= fresh
             waiting.extend(fresh)
         for each in seen - {entry}:
-            found.setdefault(each, set()).add(entry)
+            found.setdefault(each, []).append(entry)
     return found
 
 

@@ -33,7 +33,7 @@ class TokenStorage:
         layout: StorageLayout,
         dependencies: DependencyAnalysis,
         writes: WriteIndex,
-        callers: Mapping[FunctionId, set[FunctionId]],
+        callers: Mapping[FunctionId, list[FunctionId]],
     ) -> None:
         """`callers`: those of each function on its own contract, transitively."""
         self._notes = notes

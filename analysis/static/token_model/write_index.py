@@ -42,7 +42,7 @@ class WriteIndex:
         functions: FunctionCfgs,
         layout: StorageLayout,
         dependencies: DependencyAnalysis,
-        callers: Mapping[FunctionId, set[FunctionId]],
+        callers: Mapping[FunctionId, list[FunctionId]],
     ) -> None:
         """`callers`: those of each function on its own contract, transitively."""
         self._dependencies = dependencies
