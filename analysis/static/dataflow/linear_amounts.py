@@ -127,14 +127,14 @@ def is_at_most(debit: LinearAmount, amount: LinearAmount) -> bool:
     for _ in range(_MOST_SUMMANDS):
         if debit == amount:
             return True
-        for term, count in debit - amount:
-            whole = next((each for each in reductions(term) if each is not term), None)
-            if count > 0 and whole is not None:
-                longer = frozenset((word, times * count) for word, times in plus([whole]))
-                debit = added(debit, negated(frozenset({(term, count)})), longer)
-                break
-        else:
+        # All of the most wrapped terms at once, so that the result depends on no order of terms.
+        wrapped = [([*reductions(term)], count) for term, count in debit - amount if count > 0]
+        most = max((len(forms) for forms, _ in wrapped), default=1)
+        if most == 1:
             return False
+        for (term, whole, *_), count in (each for each in wrapped if len(each[0]) == most):
+            longer = frozenset((word, times * count) for word, times in plus([whole]))
+            debit = added(debit, negated(frozenset({(term, count)})), longer)
     return False
 
 
