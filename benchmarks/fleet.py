@@ -24,7 +24,7 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from assay.service.fleet.asked_analysis import AskedAnalysis
-from assay.service.fleet.run_poller import RunPoller
+from assay.service.fleet.row_poller import RunPoller
 from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
 from core.errors import AssayError, TokenRefusedError

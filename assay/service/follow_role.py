@@ -1,18 +1,23 @@
-"""The role `follow`: chains into the store, its upkeep, and what is compared at each new block."""
+"""The role `follow`: follows chains into the store, maintains it, and compares watched tokens."""
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
+import structlog
+
 from assay.service.background.state_watch_loop import StateComparisons
-from assay.service.chain_tasks import keep_following_chain, keep_up_chain
 from assay.service.metrics.follower_metrics import FollowerCollector
 from assay.service.metrics.watch_metrics import WatchCollector
 from assay.service.shared_parts import SharedParts
 from config.chains import Chain
+from config.settings_model import IndexerSettings
 from core.rpc.client import RpcClient
 from indexer.compaction_job import keep_compacting
-from indexer.follower_status import FollowStatus
+from indexer.follow import follow
+from indexer.follower_status import FollowStatus, Publish
+from indexer.maintenance import keep_up
 from sql.engine.store import Store
 
 LAKE_LEASE: Final = "lake"
@@ -74,3 +79,40 @@ async def _follow(
             group.create_task(comparisons.run(stop))
     finally:
         parts.comparisons.pop(chain.id, None)
+
+
+_BROKEN_OFF_PAUSE_S = 10.0
+
+_LOG = structlog.get_logger("assay")
+
+
+async def keep_following_chain(
+    chain: Chain,
+    client: RpcClient,
+    store: Store,
+    settings: IndexerSettings,
+    stop: asyncio.Event,
+    publish: Publish,
+) -> None:
+    """Follow a chain until the stop. A bug that one chain triggers must not end the others."""
+    while not stop.is_set():
+        try:
+            await follow(chain, client, store, settings, stop=stop, publish=publish)
+        except Exception as error:  # noqa: BLE001 - logged whole; the chain is begun again
+            _LOG.error("following broke off", chain=chain.slug, exc_info=error)
+            publish(FollowStatus(chain_id=chain.id, last_error=f"following broke off: {error!r}"))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
+
+
+async def keep_up_chain(
+    chain: Chain, client: RpcClient, store: Store, settings: IndexerSettings, stop: asyncio.Event
+) -> None:
+    """Run the maintenance tasks of a chain until the stop. A bug in them must end nothing else."""
+    while not stop.is_set():
+        try:
+            await keep_up(chain, client, store, settings, stop=stop)
+        except Exception as error:  # noqa: BLE001 - logged whole; it is begun again
+            _LOG.error("upkeep broke off", chain=chain.slug, exc_info=error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)

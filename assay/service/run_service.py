@@ -17,8 +17,7 @@ from api.status_app import create_status_app
 from assay.service.analyse_role import begin_analysing
 from assay.service.analysis_parts import AnalysisParts, open_analysis
 from assay.service.api_role import open_api
-from assay.service.fleet.fleet_registry import keep_registry, look_at_registry
-from assay.service.fleet.stored_tips import keep_reading_tips
+from assay.service.fleet.fleet_registry import keep_reading_tips, keep_registry, look_at_registry
 from assay.service.follow_role import begin_following
 from assay.service.metrics.metrics_server import serving_metrics
 from assay.service.metrics.service_metrics import ServiceMetrics

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.doctor import comparison
+from assay.doctor import examine_chain
 from assay.doctor.abilities import limit_checks, log_checks, state_checks
 from assay.doctor.abilities.method_checks import METHODS, example_requests
 from assay.doctor.call_budget import CallBudget
@@ -188,8 +188,8 @@ def test_the_largest_batch_that_is_taken_is_said(limit: int) -> None:
 
 
 def test_endpoints_are_compared_a_little_below_the_lowest_head() -> None:
-    assert comparison.common_height({"one": 100}, CHAIN) is None
-    height = comparison.common_height({"one": 100, "two": 98}, CHAIN)
+    assert examine_chain.common_height({"one": 100}, CHAIN) is None
+    height = examine_chain.common_height({"one": 100, "two": 98}, CHAIN)
     assert height == 95
     same, other = Hash32("0x" + "11" * 32), Hash32("0x" + "22" * 32)
     table: list[tuple[dict[str, int], dict[str, Hash32 | None], list[str]]] = [
@@ -199,7 +199,7 @@ def test_endpoints_are_compared_a_little_below_the_lowest_head() -> None:
         ({"a": 100, "b": 100}, {"a": same, "b": None}, ["ok", "failed"]),
     ]
     for heads, hashes, wanted in table:
-        results = comparison.compare(CHAIN, heads, height=95, hashes=hashes)
+        results = examine_chain.compare(CHAIN, heads, height=95, hashes=hashes)
         assert [one.status for one in results] == wanted
 
 

@@ -11,8 +11,8 @@ from analysis.quotes.exit_quote import ExitAsk, ExitQuote
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError
 from assay.service.fleet.fleet_quotes import FleetQuotes
-from assay.service.fleet.inquiry_poller import InquiryPoller
 from assay.service.fleet.inquiry_work import InquiryWork
+from assay.service.fleet.row_poller import InquiryPoller
 from assay.service.fleet.run_outcome import FailedElsewhereError
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import RawAmount

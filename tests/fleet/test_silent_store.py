@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from assay.service.fleet import asked_analysis
 from assay.service.fleet.asked_analysis import AskedAnalysis
-from assay.service.fleet.run_poller import RunPoller
+from assay.service.fleet.row_poller import RunPoller
 from assay.service.store_adapter import ReportStore
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings

@@ -16,7 +16,7 @@ from assay.demo.layout import World, named_account
 from assay.demo.overlay import write_overlay
 from assay.demo.swaps import Call
 from assay.demo.world import build_world
-from assay.service.background.funder_search import Funders
+from assay.service.background.creator_search import Funders
 from assay.service.record_report import record_report
 from config.chains import Chain as ChainFacts
 from config.load import load_chains

@@ -1,25 +1,95 @@
-"""Background job that looks up the creators of analysed tokens, one token at a time for each chain.
-
-No report waits for it: a report is amended when its creator is known.
-"""
+"""Background searches for the creators of tokens and for the funders of creators."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import ClassVar, Final, Literal
+
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.creation import ContractCreation, find_creation, find_launch
-from assay.service.background.chain_search import ChainSearch
+from analysis.token.funding import find_funding
+from assay.service.background.schedule import schedule_by_chain
 from assay.service.record_report import record_creator
 from config.settings_model import AnalysisSettings
-from core.errors import UpstreamError
+from core.errors import StoreError, UpstreamError
 from core.evm.primitives import Address, RawAmount
 from core.report.judgement import Judge
 from sql.chain.launch_tables import launches_of
 from sql.engine.store import Store
-from sql.engine.table_rows import CreatorRow, TokenRow
-from sql.tokens.creator_tables import Creatorless, read_creatorless, write_creator
+from sql.engine.table_rows import CreatorRow, FunderRow, TokenRow
+from sql.tokens.creator_tables import Creatorless, read_creator, read_creatorless, write_creator
+from sql.tokens.funder_tables import (
+    CreatedToken,
+    drop_funder_task,
+    put_off_funder_task,
+    read_created,
+    read_funder,
+    write_funder,
+)
+from sql.tokens.task_queue import take_tasks
+
+_LOG = structlog.get_logger(__name__)
+
+PAUSE_S: Final = 3_600
+"""Seconds before a task is tried again that was not done: its block is not final, or the node had
+no answer."""
+
+
+class ChainSearch(ABC):
+    """Takes the task that is worth most on every chain, again and again."""
+
+    subject: ClassVar[Literal["creator", "funder"]]
+    """What is looked up: the kind of its tasks."""
+
+    def __init__(
+        self,
+        *,
+        contexts: Mapping[str, ChainContext],
+        store: Store,
+        settings: AnalysisSettings,
+        now_s: Callable[[], float],
+    ) -> None:
+        self._contexts = contexts
+        self._store = store
+        self._settings = settings
+        self._now_s = now_s
+
+    def schedule(self, scheduler: AsyncIOScheduler) -> None:
+        """Add a job for each chain."""
+        every_s, name = self._settings.rounds_every_s, f"find {self.subject}s"
+        schedule_by_chain(scheduler, self.go, self._contexts, every_s=every_s, name=name)
+
+    async def go(self, slug: str) -> None:
+        """Do one task of one chain. Errors are logged."""
+        context = self._contexts[slug]
+        try:
+            token = await asyncio.to_thread(self._take_due, context.chain.id)
+            if token is not None:
+                await self._look_up(context, token)
+        except (UpstreamError, StoreError) as error:
+            _LOG.info(f"{self.subject} not found out", chain=slug, why=str(error))
+
+    @abstractmethod
+    async def _look_up(self, context: ChainContext, token: TokenRow) -> None:
+        """Do the task of a token. Raises UpstreamError, StoreError."""
+
+    def _take_due(self, chain_id: int) -> TokenRow | None:
+        """Take the token that is worth most. None: none is due."""
+        now_s = int(self._now_s())
+        tasks = take_tasks(
+            self._store,
+            self.subject,
+            chain_id=chain_id,
+            now_s=now_s,
+            again_s=now_s + PAUSE_S,
+            at_most=1,
+        )
+        return tasks[0].token if tasks else None
 
 
 class Creators(ChainSearch):
@@ -98,3 +168,59 @@ async def _balance_of(
     except UpstreamError:
         return None
     return None if held is None else RawAmount(held)
+
+
+_REFUSED_PAUSE_S = 86_400
+"""Seconds before an account is tried again where the node did not answer, mostly for want of old
+states."""
+
+
+class Funders(ChainSearch):
+    """Looks up one account at a time on every chain."""
+
+    subject = "funder"
+
+    async def _look_up(self, context: ChainContext, token: TokenRow) -> None:
+        created = await asyncio.to_thread(self._unknown_creator, token)
+        if created is None:
+            await asyncio.to_thread(drop_funder_task, self._store, token)
+            return
+        try:
+            row = await self._find(context, created)
+        except UpstreamError:
+            until_s = int(self._now_s()) + _REFUSED_PAUSE_S
+            await asyncio.to_thread(put_off_funder_task, self._store, token, until_s=until_s)
+            raise
+        if row is not None:
+            await asyncio.to_thread(write_funder, self._store, row, token)
+
+    def _unknown_creator(self, token: TokenRow) -> CreatedToken | None:
+        """Return the token with its creator. None: there is nothing to look up."""
+        created = read_created(self._store, token_id=token.token_id)
+        if created is None:
+            return None
+        known = read_funder(self._store, chain_id=created.chain_id, account=created.creator)
+        return created if known is None else None
+
+    async def _find(self, context: ChainContext, created: CreatedToken) -> FunderRow | None:
+        """Find the first coins of a creator. None: they are not final yet."""
+        head = await context.node.fetch_head()
+        final = head.number - context.chain.finality_blocks
+        if final < 0:
+            return None
+        made = await asyncio.to_thread(
+            read_creator, self._store, chain_id=created.chain_id, token=created.address
+        )
+        # Whoever sent the creation had coins then; a shorter range is searched faster.
+        has_sent = made is not None and made.creator == created.creator
+        used_by = min(final, made.block_number) if made is not None and has_sent else final
+        found = await find_funding(context.node, created.creator, used_by=used_by)
+        if found is None:
+            return None
+        return FunderRow(
+            chain_id=created.chain_id,
+            account=created.creator,
+            funder=found.funder,
+            block_number=found.block_number,
+            tx_hash=found.tx_hash,
+        )

@@ -9,9 +9,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.refresher import Refresher
 from assay.service.background.changed_tokens import ChangedTokenJob, NoticedChange
-from assay.service.background.creator_search import Creators
+from assay.service.background.creator_search import Creators, Funders
 from assay.service.background.due_tokens import DueTokenJob
-from assay.service.background.funder_search import Funders
 from assay.service.background.job_runner import JobRunner, RunEnd
 from assay.service.background.job_work import JobPlace
 from assay.service.background.refresh_budget import budgets_of

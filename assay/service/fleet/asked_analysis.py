@@ -7,8 +7,8 @@ from typing import Protocol
 
 from analysis.pipeline.analyser import KnownReport
 from analysis.pipeline.report_age import is_recent, is_servable
+from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.run_outcome import error_of
-from assay.service.fleet.run_poller import RunPoller
 from config.settings_model import AnalysisSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address

@@ -20,9 +20,8 @@ from assay.service.fleet.fleet_messages import FleetMessages
 from assay.service.fleet.fleet_quotes import FleetQuotes
 from assay.service.fleet.guarded_shelf import GuardedShelf
 from assay.service.fleet.held_runs import HeldRuns
-from assay.service.fleet.inquiry_poller import InquiryPoller
 from assay.service.fleet.inquiry_work import InquiryWork
-from assay.service.fleet.run_poller import RunPoller
+from assay.service.fleet.row_poller import InquiryPoller, RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.metrics.run_metrics import RunCollector
 from assay.service.store_adapter import ReportStore

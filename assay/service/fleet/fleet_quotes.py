@@ -14,7 +14,6 @@ from analysis.quotes.quote_source import Quotes
 from analysis.quotes.trade_check import TradeCheck
 from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
-from assay.service.fleet.inquiry_poller import InquiryPoller
 from assay.service.fleet.inquiry_text import (
     ExitQuestion,
     HooksQuestion,
@@ -27,6 +26,7 @@ from assay.service.fleet.inquiry_text import (
     kind_of,
     token_of,
 )
+from assay.service.fleet.row_poller import InquiryPoller
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import Address
 from core.process.single_flight import SingleFlight

@@ -1,4 +1,4 @@
-"""Waiting for rows that other processes write: one look at the database for all who wait."""
+"""Pollers that share one query for all waiting tasks of a process."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -9,6 +9,9 @@ import msgspec
 import structlog
 
 from core.errors import StoreError
+from core.evm.primitives import Address
+from sql.fleet.analysis_runs import AnalysisRuns, RunState
+from sql.fleet.inquiries import Inquiries
 
 _LOOK_EVERY_S = 0.1
 """Between two looks while anybody waits, if no message comes before."""
@@ -90,3 +93,39 @@ def _tell(waiting: Sequence[_Waiter[_Key, _Row]], rows: Mapping[_Key, _Row]) -> 
         row = rows.get(wait.key)
         if not wait.found.done() and wait.until(row):
             wait.found.set_result(row)
+
+
+Until = Callable[[RunState | None], bool]
+"""Whether what is known of a token's runs ends a wait. None: nothing is known."""
+
+_Token = tuple[int, Address]
+
+
+class RunPoller(RowPoller[_Token, RunState]):
+    """Who waits for runs of tokens. For one event loop."""
+
+    def __init__(self, runs: AnalysisRuns) -> None:
+        def read(tokens: Sequence[_Token]) -> dict[_Token, RunState]:
+            return {(one.chain_id, one.address): one for one in runs.states_of(tokens)}
+
+        super().__init__(read, what="runs of other processes")
+
+    async def wait(self, chain_id: int, address: Address, until: Until) -> RunState | None:
+        """Wait until what is known of a token's runs is as it should be, however long it takes."""
+        return await self.until((chain_id, address), until)
+
+
+class InquiryPoller(RowPoller[int, bytes]):
+    """Who waits for answers to inquiries. For one event loop."""
+
+    def __init__(self, inquiries: Inquiries) -> None:
+        def read(asked: Sequence[int]) -> dict[int, bytes]:
+            return {one.inquiry: one.answer for one in inquiries.answers(asked)}
+
+        super().__init__(read, what="answers to inquiries")
+
+    async def wait(self, inquiry: int) -> bytes:
+        """Return the answer, however long it takes."""
+        answer = await self.until(inquiry, lambda found: found is not None)
+        assert answer is not None  # noqa: S101 - `until` ends with a row that is not None
+        return answer

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from analysis.pipeline.analyser import Analyser, KnownReport
 from assay.service.fleet.held_runs import HeldRun, HeldRuns
+from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.run_outcome import end_of, error_of
-from assay.service.fleet.run_poller import RunPoller
 from core.errors import UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report

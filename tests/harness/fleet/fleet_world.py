@@ -19,7 +19,7 @@ from assay.service.fleet.fleet_messages import FleetMessages
 from assay.service.fleet.guarded_shelf import GuardedShelf
 from assay.service.fleet.held_runs import HeldRuns
 from assay.service.fleet.inquiry_work import InquiryWork
-from assay.service.fleet.run_poller import RunPoller
+from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.record_report import NextRefresh, record_report
 from assay.service.store_adapter import ReportStore

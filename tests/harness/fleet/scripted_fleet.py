@@ -10,7 +10,7 @@ from assay.service.fleet.asked_analysis import AskedAnalysis
 from assay.service.fleet.asked_work import AskedWork
 from assay.service.fleet.guarded_shelf import GuardedShelf
 from assay.service.fleet.held_runs import HeldRuns
-from assay.service.fleet.run_poller import RunPoller
+from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
