@@ -23,7 +23,7 @@ import msgspec
 from assay.demo.anvil import AnvilNode
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from assay.service.fleet.asked_analysis import AskedAnalysis
+from assay.service.fleet.requested_analysis import RequestedAnalysis
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings
@@ -93,7 +93,7 @@ def _await_answer(port: int) -> None:
 class Callers:
     """Ask for tokens, each for the next one that nobody asks for, until they are stopped."""
 
-    def __init__(self, shared_analysis: AskedAnalysis, tokens: Sequence[Address]) -> None:
+    def __init__(self, shared_analysis: RequestedAnalysis, tokens: Sequence[Address]) -> None:
         self._asked = shared_analysis
         self._waiting = list(tokens)
         self.ended = 0
@@ -110,7 +110,7 @@ class Callers:
 
 
 async def measure(
-    shared_analysis: AskedAnalysis,
+    shared_analysis: RequestedAnalysis,
     tokens: Sequence[Address],
     processes: Sequence[Process],
     seconds: float,
@@ -143,7 +143,7 @@ def _cpu_s(processes: Sequence[Process]) -> float:
     return sum(one.cpu_s() for process in processes for one in process.family())
 
 
-async def admitted(shared_analysis: AskedAnalysis, tokens: Sequence[Address]) -> list[Address]:
+async def admitted(shared_analysis: RequestedAnalysis, tokens: Sequence[Address]) -> list[Address]:
     """The tokens that pass the gate, all of them analysed once."""
     ends = await asyncio.gather(
         *(shared_analysis.report(SLUG, token) for token in tokens), return_exceptions=True
@@ -170,7 +170,7 @@ async def compare(
     ):
         runs = AnalysisRuns(statements, holder="benchmark")
         ends = RunPoller(runs)
-        shared_analysis = AskedAnalysis(
+        shared_analysis = RequestedAnalysis(
             runs,
             ends,
             ReportStore(store, settings),

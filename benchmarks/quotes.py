@@ -29,10 +29,10 @@ from analysis.replay.evidence_pack import EvidencePack, compress_pack, encode_pa
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import replay_pack
 from analysis.simulation.simulate_v1 import NotSimulated
-from assay.demo.animal import Animal
 from assay.demo.compile import load_artifacts
 from assay.demo.layout import VenueKey, ZooToken
 from assay.demo.swaps import sell_call
+from assay.demo.zoo_token import Animal
 from benchmarks._demo_world import DemoWorld, demo_world
 from config.chains import Chain
 from config.settings_model import AnalysisSettings

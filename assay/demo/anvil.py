@@ -14,7 +14,7 @@ import requests
 from web3 import HTTPProvider
 from web3.types import RPCEndpoint, RPCResponse
 
-from assay.demo.leash import find_free_port, signal_leashed, start_leashed, stop_leashed
+from assay.demo.node_process import find_free_port, signal_child, start_child, stop_child
 from assay.demo.npm_packages import NODE_MODULES
 from core.errors import ConfigError, UpstreamError
 from core.evm.primitives import Address, Hash32
@@ -129,7 +129,7 @@ class AnvilNode:
         leash, self._leash = self._leash, None
         if leash is None:
             return
-        stop_leashed(leash)
+        stop_child(leash)
         if self._session is not None:
             self._session.close()
 
@@ -138,7 +138,7 @@ class AnvilNode:
 
         Returns once it is silent: a stop signal takes a moment to reach every thread.
         """
-        signal_leashed(self._running(), signal.SIGSTOP)
+        signal_child(self._running(), signal.SIGSTOP)
         while self._answers_soon():
             time.sleep(0.01)
 
@@ -153,7 +153,7 @@ class AnvilNode:
 
     def thaw(self) -> None:
         """Let a frozen node go on."""
-        signal_leashed(self._running(), signal.SIGCONT)
+        signal_child(self._running(), signal.SIGCONT)
 
     @property
     def url(self) -> str:
@@ -171,7 +171,7 @@ class AnvilNode:
         return self._port
 
     def _launch(self, binary: Path) -> subprocess.Popen[bytes]:
-        return start_leashed(
+        return start_child(
             [
                 str(binary),
                 "--host=127.0.0.1",

@@ -7,7 +7,7 @@ from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
 from assay.demo.layout import FOR_EVER, Pool, Sides, VenueKey, Venues, positions_of
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 
 POOL_FEE = 3_000

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from assay.demo.launchpads import render_launchpads
+from assay.demo.demo_launchpads import render_launchpads
 from assay.demo.layout import World
-from assay.demo.outside import DEFILLAMA, DEXSCREENER, GECKOTERMINAL, SOURCIFY
+from assay.demo.outside_services import DEFILLAMA, DEXSCREENER, GECKOTERMINAL, SOURCIFY
 
 _FINALITY_BLOCKS = 16
 """Few, so that finalised ranges and reorganisations both happen while somebody watches."""

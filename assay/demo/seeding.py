@@ -5,7 +5,7 @@ import msgspec
 from assay.demo.anvil import AnvilNode
 from assay.demo.concentrated import fill_concentrated, open_concentrated
 from assay.demo.layout import FOR_EVER, Pool, Sides, VenueKey, Venues, positions_of, router_of
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.abi import call_data, decode_values
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.messages import RpcRequest

@@ -9,10 +9,10 @@ from eth_abi.exceptions import DecodingError
 from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError
 from assay.demo.compile import load_artifacts
 from assay.demo.layout import Sides, World, ZooToken, native_worth
-from assay.demo.pipeline import Pipeline
 from assay.demo.reads import balance_of
 from assay.demo.seeding import UNLIMITED, seed
 from assay.demo.swaps import Call, approve_call, buy_call, pays_native, sell_call, spender_of
+from assay.demo.transaction_pipeline import Pipeline
 from core.errors import UpstreamError
 from core.evm.primitives import Address
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 from eth_utils.crypto import keccak
 
-from assay.demo.animal import Animal
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.compile import load_artifacts
 from assay.demo.concentrated import open_concentrated
-from assay.demo.launchpads import build_launchpads
+from assay.demo.demo_exchanges import deploy_venues
+from assay.demo.demo_launchpads import build_launchpads
 from assay.demo.layout import (
     BURN,
     Pool,
@@ -20,11 +20,11 @@ from assay.demo.layout import (
     named_account,
     native_worth,
 )
-from assay.demo.pipeline import Pipeline, created2_address, created_address
 from assay.demo.seeding import PAIRS, approve_stables, fetch_addresses, seed
-from assay.demo.stages import OnStage, show_nothing
-from assay.demo.venues import deploy_venues
+from assay.demo.setup_stages import OnStage, show_nothing
+from assay.demo.transaction_pipeline import Pipeline, created2_address, created_address
 from assay.demo.zoo import ZOO
+from assay.demo.zoo_token import Animal
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.messages import RpcRequest
 

@@ -1,6 +1,6 @@
 """The zoo: one row per token, one trait per row."""
 
-from assay.demo.animal import Animal
+from assay.demo.zoo_token import Animal
 
 ZOO: tuple[Animal, ...] = (
     Animal(key="honest", trait="honest", symbol="HONEST"),

@@ -25,9 +25,9 @@ from config.store_address import PostgresAddress
 from core.report.report import Report
 
 if TYPE_CHECKING:
-    from assay.service.fleet.asked_work import AskedWork
     from assay.service.fleet.fleet_parts import FleetParts
     from assay.service.fleet.inquiry_work import InquiryWork
+    from assay.service.fleet.requested_work import RequestedWork
 
 
 class AnalysisParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class AnalysisParts(msgspec.Struct, frozen=True, kw_only=True):
     """What answers requests."""
     refresher: Refresher
     """What the background asks."""
-    work: "AskedWork | None"
+    work: "RequestedWork | None"
     """What takes tokens that any process asks for. None: there are no other processes."""
     quotes: Quotes
     """What answers requests for quotes and checks."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.demo.pipeline import created2_address, created_address
+from assay.demo.transaction_pipeline import created2_address, created_address
 from core.evm.abi import argument_types, call_data, decode_values, encode_values, topic_of
 from core.evm.primitives import Address
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from assay.demo.animal import Animal
 from assay.demo.layout import named_account
+from assay.demo.zoo_token import Animal
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from tests.custody.test_custody import SUPPLY, shown

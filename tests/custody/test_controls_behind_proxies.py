@@ -7,7 +7,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.static.analyse_code import analyse_code
 from analysis.token.proxy_resolution import IMPLEMENTATION_SLOT
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import Address
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.trade_oracle import real_trade

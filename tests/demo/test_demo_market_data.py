@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.demo.outside import fetch_listed, listed_tokens
+from assay.demo.outside_services import fetch_listed, listed_tokens
 from assay.demo.reads import balance_of
 from tests.harness.chain.transactions import Chain
 from tests.liquidity.test_liquidity import quote_by_ticks

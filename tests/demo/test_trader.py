@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.demo.anvil import AnvilNode
-from assay.demo.embedded import run_embedded_chain
+from assay.demo.embedded_chain import run_embedded_chain
 from assay.demo.layout import World
 from assay.demo.reads import read
 from assay.demo.trader import Trader

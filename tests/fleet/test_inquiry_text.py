@@ -6,7 +6,7 @@ import pytest
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError, PackFile
-from assay.service.fleet.inquiry_text import (
+from assay.service.fleet.inquiry_encoding import (
     INQUIRY_KINDS,
     ExitQuestion,
     HooksQuestion,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from assay.service.fleet import asked_analysis
-from assay.service.fleet.asked_analysis import AskedAnalysis
+from assay.service.fleet import requested_analysis as asked_analysis
+from assay.service.fleet.requested_analysis import RequestedAnalysis
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.store_adapter import ReportStore
 from config.plans import load_plans
@@ -49,7 +49,7 @@ async def test_a_request_does_not_wait_for_a_statement_to_be_given_up(
         closing(connect_store(beyond, path=Path("files"))) as store,
     ):
         runs = AnalysisRuns(statements, holder="test")
-        shared_analysis = AskedAnalysis(
+        shared_analysis = RequestedAnalysis(
             runs,
             RunPoller(runs),
             ReportStore(store, SETTINGS),

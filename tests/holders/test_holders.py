@@ -9,7 +9,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
 from api.formats.native.native import render_native
-from assay.demo.animal import Animal
+from assay.demo.zoo_token import Animal
 from assay.service.store_adapter import ReportStore
 from config.burn import BURN_ADDRESSES
 from config.settings_model import AnalysisSettings, IndexerSettings

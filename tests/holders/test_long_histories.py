@@ -16,13 +16,13 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native.native import render_native
 from api.formats.summary.summary import render_summary
-from assay.demo.animal import Animal
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts
 from assay.demo.layout import World, ZooToken, named_account
 from assay.demo.overlay import write_overlay
 from assay.demo.swaps import Call
 from assay.demo.world import build_world
+from assay.demo.zoo_token import Animal
 from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from assay.service.store_adapter import ReportStore

@@ -11,7 +11,7 @@ from analysis.launchpads.verdict import IssuerOrigin
 from analysis.reads.read_batch import ReadBatch
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import load_artifacts
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from config.launchpads import Catalogue, Launchpad
 from config.settings_model import RpcSettings
 from core.evm.abi import selector_of

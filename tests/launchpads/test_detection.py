@@ -8,7 +8,7 @@ import pytest
 
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import load_artifacts
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from assay.service.store_adapter import ReportStore
 from config.chains import Chain
 from config.launchpads import Launchpad

@@ -11,7 +11,7 @@ from api.formats.native.native import render_native
 from api.formats.token_snapshot import take_snapshot
 from api.pages.views.token_view import view_token
 from assay.demo.anvil import ETHER
-from assay.demo.launchpads import CURVE_PAD, DIRECT_PAD
+from assay.demo.demo_launchpads import CURVE_PAD, DIRECT_PAD
 from assay.demo.layout import NATIVE_USD
 from assay.demo.reads import balance_of
 from config.chains import Chain as ChainFacts

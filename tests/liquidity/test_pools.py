@@ -20,9 +20,9 @@ from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node import Node
 from assay.demo.concentrated import POOL_KEY, fill_concentrated, pool_key
 from assay.demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
-from assay.demo.pipeline import Pipeline
 from assay.demo.reads import balance_of, read
 from assay.demo.seeding import UNLIMITED, fetch_addresses, seed
+from assay.demo.transaction_pipeline import Pipeline
 from config.chains import Chain as ChainFacts
 from config.external_settings import MarketDataSettings, SourceSettings
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes

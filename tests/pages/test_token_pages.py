@@ -17,7 +17,7 @@ from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.reads.node import Node
-from assay.demo.animal import Animal
+from assay.demo.zoo_token import Animal
 from assay.service.store_adapter import ReportStore
 from config.settings_model import AnalysisSettings, ApiSettings, PublicSettings
 from core.evm.primitives import Address, BlockRef

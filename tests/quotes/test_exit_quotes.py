@@ -10,8 +10,8 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
 from analysis.quotes.exit_reading import ExitLine
 from assay.demo.layout import Pool, Sides, VenueKey, ZooToken, native_worth
-from assay.demo.pipeline import Pipeline
 from assay.demo.seeding import fetch_addresses, seed
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import RawAmount
 from core.report.report import Report
 from tests.harness.chain.token_analysis import judge

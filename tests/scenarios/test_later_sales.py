@@ -5,8 +5,8 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
-from assay.demo.animal import Animal
 from assay.demo.layout import VenueKey, ZooToken
+from assay.demo.zoo_token import Animal
 from core.evm.primitives import Address, RawAmount
 from core.report.report import PoolResultRow, Report
 from tests.harness.chain.back_ends import LACKING, Lacking

@@ -12,10 +12,10 @@ from analysis.market import routers
 from analysis.market.routers import RouterFacts
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.pipeline.chain_context import ChainContext
-from assay.demo.animal import Animal
 from assay.demo.compile import compile_runtime
 from assay.demo.layout import FOR_EVER, ZooToken, router_of
 from assay.demo.seeding import UNLIMITED
+from assay.demo.zoo_token import Animal
 from config.chains import Chain as ChainFacts
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from assay.service.fleet.held_runs import HeldRuns
+from assay.service.fleet.leased_runs import LeasedRuns
 from assay.service.metrics.run_metrics import RunCollector
 from config.load import load_chains
 from sql.engine.postgres.single_statements import SingleStatements
@@ -17,7 +17,7 @@ OTHER = "chain_8453"
 CHAINS = [chain for chain in load_chains(None) if chain.slug in {SLUG, OTHER}]
 
 
-def seen_by(runs: AnalysisRuns, held_runs: HeldRuns) -> dict[tuple[str, str], float]:
+def seen_by(runs: AnalysisRuns, held_runs: LeasedRuns) -> dict[tuple[str, str], float]:
     """Values by metric and chain."""
     registry = CollectorRegistry()
     registry.register(RunCollector(CHAINS, runs, held_runs))

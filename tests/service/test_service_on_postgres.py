@@ -11,7 +11,7 @@ import pytest
 
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import World
-from assay.demo.outside import run_outside
+from assay.demo.outside_services import run_outside
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from core.evm.primitives import checksum

@@ -12,9 +12,9 @@ from eth_abi.abi import encode
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.compile import Artifact, load_shipped
 from assay.demo.layout import NATIVE_USD
-from assay.demo.pipeline import Pipeline
 from assay.demo.reads import read
 from assay.demo.seeding import UNLIMITED
+from assay.demo.transaction_pipeline import Pipeline
 from config.chains import Dex
 from core.evm.abi import call_data
 from core.evm.coin_pairs import token_pair_id

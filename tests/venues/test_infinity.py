@@ -11,7 +11,7 @@ from eth_utils.crypto import keccak
 
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import NATIVE_USD
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from config.chains import Dex
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32

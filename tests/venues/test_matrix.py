@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from assay.demo.animal import Animal
 from assay.demo.anvil import ETHER
 from assay.demo.compile import Artifacts
 from assay.demo.concentrated import open_concentrated
 from assay.demo.layout import FOR_EVER, Sides, ZooToken, positions_of
-from assay.demo.pipeline import Pipeline
 from assay.demo.seeding import UNLIMITED, fetch_addresses
 from assay.demo.swaps import sell_call, spender_of
+from assay.demo.transaction_pipeline import Pipeline
+from assay.demo.zoo_token import Animal
 from config.chains import Dex
 from core.evm.primitives import ZERO_ADDRESS
 from core.report.report import PoolResultRow, Report

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.demo.animal import Animal
 from assay.demo.reads import read, read_address
+from assay.demo.zoo_token import Animal
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain, revert_reason
 

@@ -7,9 +7,9 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.anvil import ETHER
 from assay.demo.layout import FOR_EVER, positions_of
-from assay.demo.pipeline import Pipeline
 from assay.demo.reads import read_address
 from assay.demo.seeding import UNLIMITED
+from assay.demo.transaction_pipeline import Pipeline
 from config.chains import Dex
 from core.evm.primitives import Address
 from tests.harness.chain.token_analysis import judge

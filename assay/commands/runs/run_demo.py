@@ -17,9 +17,9 @@ from api.deps import Prefill
 from api.serving.serve import check_address
 from assay.commands.runs.progress import progress_steps
 from assay.commands.runs.tables import OUT, make_console
-from assay.demo.embedded import EmbeddedChain, run_embedded_chain
+from assay.demo.embedded_chain import EmbeddedChain, run_embedded_chain
 from assay.demo.layout import ZooToken
-from assay.demo.stages import STAGES, Stage
+from assay.demo.setup_stages import STAGES, Stage
 from assay.service.run_service import run_service
 from config.plans import load_plans
 from config.settings import load_settings

@@ -14,13 +14,13 @@ import msgspec
 from analysis.pipeline.analyser import Analyser
 from analysis.quotes.quote_source import Quotes
 from api.serving.changed_reports import ChangedReports, Forgetful
-from assay.service.fleet.asked_analysis import AskedAnalysis
-from assay.service.fleet.asked_work import AskedWork
 from assay.service.fleet.fleet_messages import FleetMessages
 from assay.service.fleet.fleet_quotes import FleetQuotes
-from assay.service.fleet.guarded_shelf import GuardedShelf
-from assay.service.fleet.held_runs import HeldRuns
+from assay.service.fleet.guarded_report_store import GuardedReportStore
 from assay.service.fleet.inquiry_work import InquiryWork
+from assay.service.fleet.leased_runs import LeasedRuns
+from assay.service.fleet.requested_analysis import RequestedAnalysis
+from assay.service.fleet.requested_work import RequestedWork
 from assay.service.fleet.row_poller import InquiryPoller, RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.metrics.run_metrics import RunCollector
@@ -40,15 +40,15 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     statements: SingleStatements
     runs: AnalysisRuns
-    held: HeldRuns
+    held: LeasedRuns
     ends: RunPoller
     inquiries: Inquiries
     inquiry_ends: InquiryPoller
     messages: FleetMessages
 
-    def guard(self, shelf: ReportStore) -> GuardedShelf:
+    def guard(self, shelf: ReportStore) -> GuardedReportStore:
         """Return where the analyser of this process stores its reports."""
-        return GuardedShelf(shelf, self.runs, self.held)
+        return GuardedReportStore(shelf, self.runs, self.held)
 
     def share(self, analyser: Analyser, chains: Mapping[str, int]) -> SharedAnalyser:
         """Return the analyser that judges only what no other process judges. `chains`: slug to
@@ -62,9 +62,9 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
             announce=lambda chain_id, token: self.messages.tell("ended", chain_id, token),
         )
 
-    def asked(self, shelf: ReportStore, chains: Mapping[str, int]) -> AskedAnalysis:
+    def asked(self, shelf: ReportStore, chains: Mapping[str, int]) -> RequestedAnalysis:
         """Return what the API of this process asks. `chains`: every supported one."""
-        return AskedAnalysis(
+        return RequestedAnalysis(
             self.runs,
             self.ends,
             shelf,
@@ -74,9 +74,9 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
             announce=lambda chain_id, token: self.messages.tell("asked", chain_id, token),
         )
 
-    def take_work(self, shared: SharedAnalyser, chains: Mapping[str, int]) -> AskedWork:
+    def take_work(self, shared: SharedAnalyser, chains: Mapping[str, int]) -> RequestedWork:
         """Return what takes tokens that are asked for, once it is run."""
-        work = AskedWork(
+        work = RequestedWork(
             shared,
             self.runs,
             self.held,
@@ -115,7 +115,7 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
         """Return the metrics of the analyses of the fleet."""
         return RunCollector(chains, self.runs, self.held)
 
-    async def keep_working(self, work: AskedWork, stop: asyncio.Event) -> None:
+    async def keep_working(self, work: RequestedWork, stop: asyncio.Event) -> None:
         """Take tokens that are asked for until the stop, and then hand over what is left."""
         ended = asyncio.Event()
         keeping = asyncio.create_task(self.held.keep(ended))
@@ -153,7 +153,7 @@ def open_fleet(stack: AsyncExitStack, settings: Settings, address: PostgresAddre
         settings=settings,
         statements=statements,
         runs=runs,
-        held=HeldRuns(runs),
+        held=LeasedRuns(runs),
         ends=ends,
         inquiries=inquiries,
         inquiry_ends=inquiry_ends,

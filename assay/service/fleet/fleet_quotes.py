@@ -14,7 +14,7 @@ from analysis.quotes.quote_source import Quotes
 from analysis.quotes.trade_check import TradeCheck
 from analysis.quotes.unsigned_trade import UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
-from assay.service.fleet.inquiry_text import (
+from assay.service.fleet.inquiry_encoding import (
     ExitQuestion,
     HooksQuestion,
     InquiryQuestion,

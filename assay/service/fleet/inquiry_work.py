@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from analysis.quotes.quote_source import Quotes
-from assay.service.fleet.inquiry_text import (
+from assay.service.fleet.inquiry_encoding import (
     INQUIRY_KINDS,
     ExitQuestion,
     HooksQuestion,

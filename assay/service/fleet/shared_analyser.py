@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from analysis.pipeline.analyser import Analyser, KnownReport
-from assay.service.fleet.held_runs import HeldRun, HeldRuns
+from assay.service.fleet.leased_runs import LeasedRun, LeasedRuns
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.run_outcome import end_of, error_of
 from core.errors import UpstreamError
@@ -23,14 +23,15 @@ class SharedAnalyser:
         self,
         analyser: Analyser,
         runs: AnalysisRuns,
-        held: HeldRuns,
+        held: LeasedRuns,
         ends: RunPoller,
         *,
         chains: Mapping[str, int],
         announce: Callable[[int, Address], None] = lambda _chain_id, _address: None,
     ) -> None:
-        """`analyser`: shows its reports to `held`, and stores them on a `GuardedShelf`. `chains`:
-        slug to chain id. `announce`: told of each token whose run has ended."""
+        """`analyser`: shows its reports to `leased_runs`, and stores them in a
+        `GuardedReportStore`. `chains`: chain ids by slug. `announce`: called with each token whose
+        run has ended."""
         self._analyser = analyser
         self._runs = runs
         self._held = held
@@ -70,7 +71,7 @@ class SharedAnalyser:
         await self._end(held, _SETTLED if held.is_stored else _NOT_STORED)
         return report
 
-    async def _analyse(self, chain: str, held: HeldRun) -> Report:
+    async def _analyse(self, chain: str, held: LeasedRun) -> Report:
         run = held.run
         refreshing = asyncio.create_task(
             self._analyser.refresh(chain, run.address, redecompile=run.is_anew)
@@ -87,7 +88,7 @@ class SharedAnalyser:
             refreshing.cancel()
             await asyncio.gather(losing, refreshing, return_exceptions=True)
 
-    async def _end(self, held: HeldRun, end: TokenRunEnd) -> None:
+    async def _end(self, held: LeasedRun, end: TokenRunEnd) -> None:
         await self._held.end(held, end)
         self._announce(held.run.chain_id, held.run.address)
 

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from assay.service.fleet.held_runs import HeldRuns
+from assay.service.fleet.leased_runs import LeasedRuns
 from config.chains import Chain
 from core.errors import StoreError
 from sql.fleet.analysis_runs import AnalysisRuns, RunCounts
@@ -18,7 +18,7 @@ from sql.fleet.analysis_runs import AnalysisRuns, RunCounts
 class RunCollector(Collector):
     """Reads the runs of the whole fleet, and counts of this process, at a scrape."""
 
-    def __init__(self, chains: Sequence[Chain], runs: AnalysisRuns, held: HeldRuns) -> None:
+    def __init__(self, chains: Sequence[Chain], runs: AnalysisRuns, held: LeasedRuns) -> None:
         self._chains = chains
         self._runs = runs
         self._held = held

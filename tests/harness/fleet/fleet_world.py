@@ -14,11 +14,11 @@ import msgspec
 
 from analysis.pipeline.analyser import Analyser
 from api.serving.cached_answer_app import CachedAnswerApp
-from assay.service.fleet.asked_work import AskedWork
 from assay.service.fleet.fleet_messages import FleetMessages
-from assay.service.fleet.guarded_shelf import GuardedShelf
-from assay.service.fleet.held_runs import HeldRuns
+from assay.service.fleet.guarded_report_store import GuardedReportStore
 from assay.service.fleet.inquiry_work import InquiryWork
+from assay.service.fleet.leased_runs import LeasedRuns
+from assay.service.fleet.requested_work import RequestedWork
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.record_report import NextRefresh, record_report
@@ -200,12 +200,12 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
         world = FleetWorld(fleet, ledger, store)
         stack.push_async_callback(world.aclose)
         runs = AnalysisRuns(statements, holder=f"test {id(world)}")
-        held_runs, ends = HeldRuns(runs), RunPoller(runs)
+        held_runs, ends = LeasedRuns(runs), RunPoller(runs)
         stack.push_async_callback(ends.aclose)
         settings = AnalysisSettings()
         analyser = Analyser(
             {"ethereum": world.chain},
-            GuardedShelf(ReportStore(store, settings), runs, held_runs),
+            GuardedReportStore(ReportStore(store, settings), runs, held_runs),
             settings,
             world.clock,
             show=held_runs.show,
@@ -220,7 +220,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
             chains=_CHAINS,
             announce=lambda chain_id, token: messages.tell("ended", chain_id, token),
         )
-        work = AskedWork(shared, runs, held_runs, chains=_CHAINS, at_once=settings.concurrency)
+        work = RequestedWork(shared, runs, held_runs, chains=_CHAINS, at_once=settings.concurrency)
         inquiries = InquiryWork(
             world.quotes,
             Inquiries(statements, holder=runs.holder),

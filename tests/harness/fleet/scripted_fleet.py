@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 from analysis.pipeline.analyser import Analyser
-from assay.service.fleet.asked_analysis import AskedAnalysis
-from assay.service.fleet.asked_work import AskedWork
-from assay.service.fleet.guarded_shelf import GuardedShelf
-from assay.service.fleet.held_runs import HeldRuns
+from assay.service.fleet.guarded_report_store import GuardedReportStore
+from assay.service.fleet.leased_runs import LeasedRuns
+from assay.service.fleet.requested_analysis import RequestedAnalysis
+from assay.service.fleet.requested_work import RequestedWork
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.store_adapter import ReportStore
@@ -62,17 +62,17 @@ class AnalysingProcess:
         self.clock = HandClock(START_S)
         self.chain = SlowChain(self.clock)
         self.runs = runs
-        self.held_runs = HeldRuns(runs)
+        self.held_runs = LeasedRuns(runs)
         self.ends = RunPoller(runs)
         self.analyser = Analyser(
             {SLUG: self.chain},
-            GuardedShelf(report_store, runs, self.held_runs),
+            GuardedReportStore(report_store, runs, self.held_runs),
             settings,
             self.clock,
             show=self.held_runs.show,
         )
         self.shared = SharedAnalyser(self.analyser, runs, self.held_runs, self.ends, chains=CHAINS)
-        self.work = AskedWork(
+        self.work = RequestedWork(
             self.shared, runs, self.held_runs, chains=CHAINS, at_once=settings.concurrency
         )
         self.stop = asyncio.Event()
@@ -117,13 +117,13 @@ class Fleet:
         process.start()
         return process
 
-    def api(self, *, settings: AnalysisSettings = SETTINGS) -> AskedAnalysis:
+    def api(self, *, settings: AnalysisSettings = SETTINGS) -> RequestedAnalysis:
         """What the API of a process without nodes asks."""
         runs = self.runs()
         ends = RunPoller(runs)
         self._stack.push_async_callback(ends.aclose)
         report_store = self._shelf(settings)
-        return AskedAnalysis(
+        return RequestedAnalysis(
             runs,
             ends,
             report_store,

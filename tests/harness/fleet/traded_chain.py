@@ -16,8 +16,8 @@ from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError
 from assay.demo.compile import load_artifacts
 from assay.demo.layout import World, ZooToken
 from assay.demo.overlay import write_overlay
-from assay.demo.pipeline import Pipeline
 from assay.demo.trader import Trader
+from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.world import Zoo, build_market
 from assay.demo.zoo import ZOO
 from config.chains import Chain

@@ -9,8 +9,8 @@ from eth_abi.abi import encode
 from assay.demo.compile import Artifacts, load_shipped
 from assay.demo.concentrated import POOL_KEY, pool_key
 from assay.demo.layout import FOR_EVER, Pool, Sides, ZooToken, native_worth
-from assay.demo.pipeline import Pipeline
 from assay.demo.seeding import seed
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain, Sent
 

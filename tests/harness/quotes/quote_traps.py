@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from assay.demo.animal import Animal
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.layout import VenueKey, ZooToken
+from assay.demo.zoo_token import Animal
 from tests.harness.chain.transactions import Chain
 
 _FOLDER = Path(__file__).parent / "contracts"

@@ -9,9 +9,9 @@ from eth_utils.crypto import keccak
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.layout import BURN, Pool, Sides, World, ZooToken, named_account
-from assay.demo.pipeline import Pipeline, created2_address
 from assay.demo.reads import read_address
 from assay.demo.seeding import fetch_addresses, seed
+from assay.demo.transaction_pipeline import Pipeline, created2_address
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.redteam.trap_model import Trap

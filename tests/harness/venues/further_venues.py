@@ -14,9 +14,9 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.npm_packages import NODE_MODULES
-from assay.demo.pipeline import Pipeline, created_address
 from assay.demo.seeding import UNLIMITED
 from assay.demo.swaps import Call
+from assay.demo.transaction_pipeline import Pipeline, created_address
 from config.chains import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.report import PoolResultRow

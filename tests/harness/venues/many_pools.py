@@ -1,8 +1,8 @@
 """A token with a pool on every venue against every anchor."""
 
 from assay.demo.layout import Pool, Sides, VenueKey, Venues, ZooToken, native_worth
-from assay.demo.pipeline import Pipeline
 from assay.demo.seeding import seed
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.transactions import Chain
 

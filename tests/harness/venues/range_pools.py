@@ -8,8 +8,8 @@ import msgspec
 from assay.demo.anvil import ETHER
 from assay.demo.concentrated import POOL_KEY, open_concentrated, pool_key
 from assay.demo.layout import FOR_EVER, Pool, Sides, VenueKey, ZooToken, positions_of
-from assay.demo.pipeline import Pipeline
 from assay.demo.seeding import UNLIMITED, fetch_addresses
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from assay.demo.layout import ZooToken
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain
 from tests.harness.venues import further_venues

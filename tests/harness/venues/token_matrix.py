@@ -5,9 +5,9 @@ Data only. Another behaviour is another animal, another kind of pool another lin
 
 import msgspec
 
-from assay.demo.animal import Animal, Hook, Quote
 from assay.demo.layout import VenueKey
 from assay.demo.zoo import ZOO
+from assay.demo.zoo_token import Animal, Hook, Quote
 
 
 class Trade(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import msgspec
 from eth_utils.crypto import keccak
 
 from assay.demo.compile import Artifact, Artifacts
-from assay.demo.pipeline import Pipeline
+from assay.demo.transaction_pipeline import Pipeline
 from config.chains import Dex
 from tests.harness.chain.transactions import Chain
 

@@ -14,8 +14,8 @@ from analysis.pipeline.scan import ChainScanner
 from assay.demo.anvil import ETHER
 from assay.demo.compile import compile_sources
 from assay.demo.layout import Sides, ZooToken
-from assay.demo.pipeline import Pipeline
 from assay.demo.seeding import fetch_addresses, seed
+from assay.demo.transaction_pipeline import Pipeline
 from assay.service.background.changed_tokens import ChangedTokenJob, NoticedChange
 from assay.service.background.refresh_budget import budgets_of
 from assay.service.background.state_watch import StateWatch

@@ -25,7 +25,7 @@ _AGAIN_S = 0.5
 _LOG = structlog.get_logger(__name__)
 
 
-class HeldRun:
+class LeasedRun:
     """One run of this process."""
 
     def __init__(self, run: TokenRun) -> None:
@@ -41,12 +41,12 @@ class HeldRun:
         self.showing: asyncio.Task[None] | None = None
 
 
-class HeldRuns:
+class LeasedRuns:
     """The runs of this process, by chain id and token. For one event loop."""
 
     def __init__(self, runs: AnalysisRuns) -> None:
         self._runs = runs
-        self._held: dict[tuple[int, Address], HeldRun] = {}
+        self._held: dict[tuple[int, Address], LeasedRun] = {}
         self.taken_over: Counter[int] = Counter()
         """Runs begun here whose last process was lost, by chain id."""
         self.lost: Counter[int] = Counter()
@@ -54,13 +54,13 @@ class HeldRuns:
         # A thread of its own: the others may all be waiting for a node or for the database.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="renew-runs")
 
-    def add(self, run: TokenRun) -> HeldRun:
+    def add(self, run: TokenRun) -> LeasedRun:
         """Keep a run that has begun."""
         self.taken_over[run.chain_id] += run.is_taken_over
-        held = self._held[run.chain_id, run.address] = HeldRun(run)
+        held = self._held[run.chain_id, run.address] = LeasedRun(run)
         return held
 
-    def find(self, chain_id: int, address: Address) -> HeldRun | None:
+    def find(self, chain_id: int, address: Address) -> LeasedRun | None:
         """Return the run of a token. None: this process has none."""
         return self._held.get((chain_id, address))
 
@@ -75,7 +75,7 @@ class HeldRuns:
             held.latest = report
             self._begin_showing(held)
 
-    async def end(self, held: HeldRun, end: TokenRunEnd) -> None:
+    async def end(self, held: LeasedRun, end: TokenRunEnd) -> None:
         """Tell how a run ended, and keep it no longer."""
         deadline_s = asyncio.get_running_loop().time() + _END_WITHIN_S
         try:
@@ -92,7 +92,7 @@ class HeldRuns:
         finally:
             self.drop(held)
 
-    def drop(self, held: HeldRun) -> None:
+    def drop(self, held: LeasedRun) -> None:
         """Keep a run no longer, without a word."""
         if held.showing is not None:
             held.showing.cancel()
@@ -138,7 +138,7 @@ class HeldRuns:
         for chain_id, address in await loop.run_in_executor(self._thread, self._runs.give_up):
             _LOG.error("analysis given up: it ends processes", chain_id=chain_id, token=address)
 
-    def _take_over(self, held: HeldRun, renewed: TokenRun | None) -> None:
+    def _take_over(self, held: LeasedRun, renewed: TokenRun | None) -> None:
         if self.find(held.run.chain_id, held.run.address) is not held:
             return  # it has ended meanwhile
         if renewed is None:
@@ -148,12 +148,12 @@ class HeldRuns:
             held.is_awaited = True
             self._begin_showing(held)
 
-    def _begin_showing(self, held: HeldRun) -> None:
+    def _begin_showing(self, held: LeasedRun) -> None:
         is_showing = held.showing is not None and not held.showing.done()
         if held.is_awaited and held.latest is not None and not is_showing:
             held.showing = asyncio.create_task(self._show(held))
 
-    async def _show(self, held: HeldRun) -> None:
+    async def _show(self, held: LeasedRun) -> None:
         """Show the newest report until there is none newer."""
         shown: Report | None = None
         while held.latest is not None and held.latest is not shown:

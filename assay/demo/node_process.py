@@ -25,10 +25,10 @@ wait
 """
 
 
-def start_leashed(command: Sequence[str], *, folder: Path | None = None) -> subprocess.Popen[bytes]:
+def start_child(command: Sequence[str], *, folder: Path | None = None) -> subprocess.Popen[bytes]:
     """Start a command in a process group of its own, without any output.
 
-    `folder` None: ours. End it by `stop_leashed`.
+    `folder` None: ours. End it by `stop_child`.
     """
     return subprocess.Popen(
         ["/bin/sh", "-c", _LEASH, "leash", *command],
@@ -40,18 +40,18 @@ def start_leashed(command: Sequence[str], *, folder: Path | None = None) -> subp
     )
 
 
-def stop_leashed(leash: subprocess.Popen[bytes]) -> None:
+def stop_child(leash: subprocess.Popen[bytes]) -> None:
     """End the process group, and wait for it. Harmless when it has ended."""
     if leash.stdin is not None:
         leash.stdin.close()
     try:
         leash.wait(_STOP_S)
     except subprocess.TimeoutExpired:
-        signal_leashed(leash, signal.SIGKILL)
+        signal_child(leash, signal.SIGKILL)
         leash.wait()
 
 
-def signal_leashed(leash: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def signal_child(leash: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Send a signal to the process group, unless it has ended."""
     if leash.poll() is None:
         os.killpg(leash.pid, number)

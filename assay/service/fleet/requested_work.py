@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import structlog
 
-from assay.service.fleet.held_runs import HeldRuns
+from assay.service.fleet.leased_runs import LeasedRuns
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from core.errors import StoreError
 from sql.fleet.analysis_runs import AnalysisRuns, TokenRun
@@ -23,14 +23,14 @@ _END_WITHIN_S = 8.0
 _LOG = structlog.get_logger(__name__)
 
 
-class AskedWork:
+class RequestedWork:
     """Judges tokens that were asked for: those asked for longest ago first."""
 
     def __init__(
         self,
         shared: SharedAnalyser,
         runs: AnalysisRuns,
-        held: HeldRuns,
+        held: LeasedRuns,
         *,
         chains: Mapping[str, int],
         at_once: int,

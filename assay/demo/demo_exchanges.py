@@ -5,8 +5,8 @@ from eth_utils.crypto import keccak
 
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import NATIVE_USD, Venues
-from assay.demo.pipeline import Pipeline, created_address
 from assay.demo.reads import read_address
+from assay.demo.transaction_pipeline import Pipeline, created_address
 from config.chains import Anchor, Dex, Oracle
 from core.evm.primitives import ZERO_ADDRESS, Address
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from analysis.pipeline.analyser import ReportStorage
-from assay.service.fleet.held_runs import HeldRuns, lost_error
+from assay.service.fleet.leased_runs import LeasedRuns, lost_error
 from core.errors import StoreError
 from core.evm.primitives import Address
 from core.report.report import Report
@@ -18,11 +18,11 @@ _WRITE_WITHIN_S = 30.0
 _AGAIN_S = 0.5
 
 
-class GuardedShelf:
+class GuardedReportStore:
     """A `ReportStorage` that writes nothing once another process has taken a token over, and that
     outlasts some seconds without the database."""
 
-    def __init__(self, shelf: ReportStorage, runs: AnalysisRuns, held: HeldRuns) -> None:
+    def __init__(self, shelf: ReportStorage, runs: AnalysisRuns, held: LeasedRuns) -> None:
         self._shelf = shelf
         self._runs = runs
         self._held = held

@@ -30,7 +30,7 @@ class StoredReports(Protocol):
         ...
 
 
-class AskedAnalysis:
+class RequestedAnalysis:
     """Serves stored reports, and asks other processes for new ones, by chain slug and token."""
 
     def __init__(

@@ -11,9 +11,9 @@ import msgspec
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import World
 from assay.demo.npm_packages import fetch_packages
-from assay.demo.outside import run_outside
+from assay.demo.outside_services import run_outside
 from assay.demo.overlay import write_overlay
-from assay.demo.stages import OnStage, show_nothing
+from assay.demo.setup_stages import OnStage, show_nothing
 from assay.demo.trader import Trader
 from assay.demo.world import build_world
 
