@@ -25,7 +25,7 @@ class LaunchTrade(msgspec.Struct, frozen=True, kw_only=True):
     block_number: int
     log_index: int
     time_s: int
-    """Of the block, Unix seconds."""
+    """Time of the block, Unix seconds."""
     token_in_raw: float
     """Amount into the pool in smallest units; negative: out of it."""
     quote_in_raw: float

@@ -104,7 +104,7 @@ class WatchEvent(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     """All causes of the verdict."""
     changes: tuple[Change, ...]
-    """Of all kinds, compared with the last notification. None as a value: unknown."""
+    """Changes of all kinds since the last notification. None as a value: unknown."""
     causes: tuple[ChangeCause, ...] = ()
     """Observations since the previous report, newest first, up to a limit."""
 

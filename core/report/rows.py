@@ -22,7 +22,7 @@ class PoolRow(Row, frozen=True, kw_only=True, gc=False):
     pool: Address
     """The pool's contract, or the one that holds all pools."""
     pool_id: Hash32 | None
-    """None: the pool is a contract of its own."""
+    """None: the pool is a separate contract."""
     dex: str
     kind: str
     """Kind of pools, one of `config.pool_families.KINDS`."""
@@ -38,7 +38,7 @@ class PoolRow(Row, frozen=True, kw_only=True, gc=False):
     """
     tick_spacing: int | None
     stable: bool | None
-    """None: the event does not say, or pools have one curve."""
+    """None: the event does not have it, or pools have one curve."""
     hooks: Address | None
     """None: the zero address, or pools have no hooks."""
     block_number: int

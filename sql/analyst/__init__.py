@@ -1,1 +1,1 @@
-"""SQL for analysts: views over serving state and lake, each statement in a process of its own."""
+"""SQL for analysts: views over serving state and lake, each statement in a child process."""

@@ -1,4 +1,4 @@
-"""What a query process is asked, and the lines of JSON that it answers."""
+"""Messages between `query_runner` and its child process, as lines of JSON."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from sql.lake.find_place import StoreMessage
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a query process is told."""
+    """Request to a query process."""
 
     store: StoreMessage
     sql: str
     parquet: str | None = None
-    """Absolute path of the file that gets the rows, with DuckDB's own types. None: they are sent as
+    """Absolute path of the Parquet file for the rows, with DuckDB's types. None: they are sent as
     JSON values."""
     max_rows: int | None
     """None: no bound."""
@@ -26,17 +26,17 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
-    """The store is open: from now on the time counts as the statement's."""
+    """The store is open, and the statement's time limit begins."""
 
 
 class ColumnNames(msgspec.Struct, frozen=True, kw_only=True, tag="columns"):
-    """Names of the columns, once."""
+    """Names of the columns, sent once."""
 
     columns: tuple[str, ...]
 
 
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
-    """One row; in order."""
+    """One row, in order."""
 
     row: tuple[object, ...]
 
@@ -52,13 +52,13 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
 
     error: str
     is_query: bool
-    """True: the statement was at fault, not the store."""
+    """True: an error of the statement, not of the store."""
     limit: QueryLimit | None = None
-    """The bound it met. None: none."""
+    """The limit that was exceeded. None: no limit was."""
 
 
 def first_rows(parquet: Path) -> Path:
-    """Return where a query process writes what is left of a file with too many rows."""
+    """Return the path of the first rows of a Parquet file with too many."""
     return parquet.with_name(f"{parquet.name}.first")
 
 

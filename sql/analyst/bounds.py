@@ -1,4 +1,4 @@
-"""What one statement of an analyst may take, and what it gives."""
+"""Limits and result of an analyst's statement."""
 
 import msgspec
 
@@ -9,13 +9,13 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     max_rows: int | None = 1_000
     """None: no bound."""
     cuts_rows: bool = True
-    """True: of more rows the first are given. False: more rows are an error."""
+    """True: the result is truncated. False: more rows are an error."""
     time_limit_s: float = 30.0
-    """Once its process is ready."""
+    """Time limit from the moment its process is ready."""
     memory_mb: int = 1_500
-    """Address space beyond what its process starts with."""
+    """Address space in addition to that of the process at its start."""
     max_bytes: int | None = 33_554_432
-    """Of the whole result, as its process sends it or as Parquet. None: no bound."""
+    """Limit of the whole result, as sent or as Parquet. None: no bound."""
 
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True):

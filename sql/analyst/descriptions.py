@@ -1,4 +1,4 @@
-"""What the views and their columns mean, as statements that any reader of a store can run."""
+"""Statements that list the views and their columns with descriptions."""
 
 from difflib import get_close_matches
 from typing import Final
@@ -16,7 +16,7 @@ order by view_name
 
 
 def describe_view(view: str) -> str:
-    """Return the statement that lists the columns of a view. Raises QueryError: there is no such
+    """Return the statement that lists the columns of a view. Raises QueryError for an unknown
     view."""
     if view not in load_views():
         similar = get_close_matches(view, load_views(), n=1)
@@ -27,4 +27,4 @@ select column_name as column, data_type as type, comment as about
 from duckdb_columns()
 where table_name = {sql_text(view)}
 order by column_index
-"""  # noqa: S608 - the name is one of ours
+"""  # noqa: S608 - the name is that of a view

@@ -1,8 +1,8 @@
-"""Export of views to Parquet, for other tools and for keeping.
+"""Export of views to Parquet, for other tools and for archives.
 
-Final events come in runs: each has the rows of some batches of the lake that no run before had, in
-a folder that appears whole. All other views are written anew each time, a file each. A process that
-ends anywhere leaves nothing but an unfinished folder, which the next one removes.
+Final events are exported in runs: each has the rows of further batches of the lake, in a folder
+that appears complete. All other views are rewritten each time, one file each. An interrupted
+process leaves only an unfinished folder, which the next one removes.
 """
 
 import shutil
@@ -37,23 +37,23 @@ class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
     """One Parquet file."""
 
     path: str
-    """Below the folder of the run."""
+    """Path below the folder of the run."""
     bytes: int
 
 
 class ExportManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one view, with what all runs up to it have."""
+    """One run of one view, with the batches of all runs up to it."""
 
     format: int = FORMAT
     run: int
-    """From 1."""
+    """Number of the run, from 1."""
     store_id: str | None
-    """Of the store that the rows are from. None: an earlier release made it."""
+    """Id of the exported store. None: an earlier release wrote the run."""
     made_at_s: int
     rows: int
     files: tuple[ExportedFile, ...]
     batches: tuple[BatchRange, ...]
-    """Batches of the lake of which this run and those before it have all rows."""
+    """Batches of the lake that are complete in this run and those before it."""
 
 
 def run_folder(view: Path, run: int) -> Path:
@@ -64,7 +64,7 @@ def run_folder(view: Path, run: int) -> Path:
 def read_last_manifest(view: Path, *, store_id: str | None) -> ExportManifest | None:
     """Return the manifest of the last run of a view. None: there was none.
 
-    Raises StoreError when it cannot be read, or is of another store.
+    Raises StoreError if it cannot be read, or belongs to another store.
     """
     runs = sorted(view.glob(f"{_RUN}*"))
     if not runs:
@@ -91,7 +91,7 @@ def write_manifest(folder: Path, manifest: ExportManifest) -> Path:
 
 
 def to_ranges(batches: Iterable[int]) -> tuple[BatchRange, ...]:
-    """Return numbers as ranges, in order."""
+    """Return the ranges of numbers, in order."""
     ranges: list[BatchRange] = []
     for batch in sorted(set(batches)):
         if ranges and ranges[-1][1] == batch - 1:
@@ -107,10 +107,10 @@ def from_ranges(ranges: Iterable[BatchRange]) -> set[int]:
 
 
 EVENT_VIEWS: Final = {"v_transfers": "symbol, amount", "v_trades": ""}
-"""Views of final events, with the columns that are left out, as later reports change them."""
+"""Views of final events, with the columns left out because later reports change them."""
 
 ROWS_AT_ONCE: Final = 5_000_000
-"""Rows of one run, unless a batch alone has more."""
+"""Rows of one run, unless a single batch has more."""
 
 BLOCKS_IN_A_PART: Final = 1_000_000
 
@@ -118,11 +118,11 @@ _MEMORY_MB: Final = 500
 _COPY = "format parquet, compression zstd"
 
 TellRows = Callable[[str, int], None]
-"""Takes a view and the rows that were written of it."""
+"""Receives a view and the number of its written rows."""
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call wrote, by view: rows."""
+    """Rows that one call wrote, by view."""
 
     rows: dict[str, int]
 
@@ -140,9 +140,9 @@ def export_views(
     rows_at_once: int = ROWS_AT_ONCE,
     report: TellRows = lambda _, __: None,
 ) -> Exported:
-    """Write what `target` lacks of these views. Blocks.
+    """Write the missing rows of these views to `target`. Blocks.
 
-    Raises StoreError: an unknown view, an export of another store, one that is under way, or files
+    Raises StoreError for an unknown view, an export of another store, a running export, and files
     that cannot be read or written.
     """
     place = place_of(owner)
@@ -173,8 +173,7 @@ def export_views(
 def _export_events(
     connection: duckdb.DuckDBPyConnection, folder: Path, store_id: str | None, at_once: int
 ) -> Iterator[int]:
-    """Yield the rows of each run of the view that the folder is named after, until no batch is
-    left."""
+    """Export the view of the folder's name until no batch is left; yield the rows of each run."""
     while True:
         last = read_last_manifest(folder, store_id=store_id)
         done = set() if last is None else from_ranges(last.batches)
@@ -202,7 +201,7 @@ def _export_events(
 def _choose_batches(
     connection: duckdb.DuckDBPyConnection, view: str, done: set[int], at_once: int
 ) -> list[int]:
-    """Return numbers of batches that are in the lake and not yet exported, the oldest first."""
+    """Return the numbers of batches in the lake that are not yet exported, oldest first."""
     count = "transfers" if view == "v_transfers" else "trades"
     bulk_rows = "rows" if view == "v_transfers" else "0"
     found = connection.execute(
@@ -231,7 +230,7 @@ def _copy_events(
         "create or replace temp table chosen as select unnest($1::integer[]) as batch", [batches]
     )
     source = (
-        f"select {columns}, block_number // {BLOCKS_IN_A_PART} as million from {view}"  # noqa: S608 - names of ours
+        f"select {columns}, block_number // {BLOCKS_IN_A_PART} as million from {view}"  # noqa: S608 - fixed names
         " where batch in (select batch from chosen)"
     )
     parts = f"{_COPY}, partition_by (chain, million)"
@@ -239,7 +238,7 @@ def _copy_events(
 
 
 def _export_whole(connection: duckdb.DuckDBPyConnection, target: Path, view: str) -> int:
-    """Write a view as it is now, in place of what was written before; return the rows."""
+    """Write the current rows of a view, replacing its file; return their number."""
     unfinished = target / f".{view}.unfinished"
     rows = _copied(connection, f"copy (from {view}) to {sql_text(unfinished)} ({_COPY})")
     put_on_disk([unfinished])

@@ -1,4 +1,4 @@
-"""What an export process is asked, and what it answers."""
+"""Messages between `export_runner` and its child process."""
 
 import msgspec
 
@@ -6,17 +6,17 @@ from sql.lake.find_place import StoreMessage
 
 
 class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """All that an export process is told."""
+    """Request to an export process."""
 
     store: StoreMessage
     target: str
-    """Folder that is written to."""
+    """Folder to write to."""
     views: tuple[str, ...]
-    """Empty: all of them."""
+    """Empty: all views."""
 
 
 class ExportFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
-    """Why an export ended early."""
+    """Error that ended an export."""
 
     path: str
     reason: str
@@ -26,7 +26,7 @@ class ExportEnd(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
     """The export is complete."""
 
     rows: dict[str, int]
-    """Rows that were written, by view."""
+    """Written rows, by view."""
 
 
 ExportAnswer = ExportEnd | ExportFailure

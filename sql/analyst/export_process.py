@@ -1,7 +1,7 @@
-"""A process that exports views of one store and ends: the child of `export_runner`.
+"""Child process of `export_runner` that exports views of one store.
 
-Request on standard input, result on standard output, both JSON. DuckDB's memory and its faults are
-this process's alone.
+Reads a request from standard input, writes the result to standard output, both JSON. It isolates
+DuckDB's memory and crashes.
 """
 
 import sys
@@ -16,7 +16,7 @@ from sql.lake.open_store import load_views
 
 
 def main() -> None:
-    """Do what standard input says."""
+    """Run the request on standard input."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=ExportRequest)
     answer: ExportAnswer
     try:

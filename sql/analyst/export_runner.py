@@ -1,4 +1,4 @@
-"""Exports views of a store in a process of its own. Blocks; asynchronous callers use a thread."""
+"""Export of views in a child process. Blocks; asynchronous callers use a thread."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,11 +17,11 @@ _LOOK_EVERY_S = 0.2
 def run_export(
     store: LakeOwner, target: Path, views: Sequence[str], *, is_stopped: Callable[[], bool]
 ) -> dict[str, int] | None:
-    """Export these views, none: all, of a store that this process keeps open; return rows by view.
+    """Export these views, or all, of a store that this process keeps open; return rows by view.
 
-    `is_stopped` is asked a few times a second; once it says so the process is ended, and the next
-    export goes on where it was. Returns None then. Raises StoreError, also where another process
-    exports there.
+    `is_stopped` is called a few times a second; once it returns True the process is ended and None
+    is returned; the next export continues. Raises StoreError, also while another process exports
+    to the same folder.
     """
     request = ExportRequest(
         store=message_of(place_of(store)),

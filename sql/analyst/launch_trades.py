@@ -1,4 +1,4 @@
-"""Tokens by their first trade, and what moved since, read from the views of analysts."""
+"""First trades of tokens and their later events, read from the views of analysts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -79,10 +79,10 @@ def find_first_trades(
     anchors: Collection[Address],
     holders: Mapping[str, Address],
 ) -> list[FirstTrade]:
-    """Return the first pool of each token that has traded first in these blocks.
+    """Return the first pool of each token whose first trade is in these blocks.
 
-    `holders`: the contract that holds all pools of an exchange, by the exchange's name. A pool that
-    is known by an id is left out where its exchange has none.
+    `holders`: the contract that holds all pools of an exchange, by the exchange's name. Pools with
+    an id are left out if their exchange has none.
     """
     rows = store.execute(_LAUNCHES, {"chain": chain_id, "first": first, "last": last}).fetchall()
     found: dict[Address, FirstTrade] = {}
@@ -109,8 +109,11 @@ def read_launch_events(
     chain_id: int,
     most_s: int,
 ) -> dict[Address, LaunchEvents]:
-    """Return what is stored of each token's first `most_s` seconds, by token: its pool's trades,
-    and its transfers in their blocks. Two statements, however many tokens there are."""
+    """Return the stored events of each token's first `most_s` seconds, by token.
+
+    These are the pool's trades, and the transfers in their blocks. Runs two statements for all
+    tokens.
+    """
     events = {one.token: LaunchEvents(trades=[], transfers=[]) for one in launches}
     given = {
         "chain": chain_id,
@@ -147,7 +150,7 @@ def read_launch_events(
 
 
 def indexed_until(store: duckdb.DuckDBPyConnection, *, chain_id: int) -> int:
-    """Return the time up to which the chain was followed, Unix seconds; 0: it was not."""
+    """Return the Unix time up to which the chain was followed; 0 if it was not."""
     times = [
         row[0]
         for statement in (_TIP, _LATEST)

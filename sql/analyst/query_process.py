@@ -1,7 +1,7 @@
-"""A process that runs one statement of an analyst and ends: the child of `query_runner`.
+"""Child process of `query_runner` that runs one statement of an analyst.
 
-Request on standard input, answer on standard output, both JSON. Whatever a statement does to memory
-or to DuckDB, it does to this process alone.
+Reads a request from standard input, writes the result to standard output, both JSON. It isolates
+the statement's memory and crashes of DuckDB.
 """
 
 import math
@@ -54,17 +54,17 @@ def plain_value(value: object) -> object:
 _ROWS_AT_ONCE = 100
 
 _BUFFERS_SHARE = 0.6
-"""Of the memory, what DuckDB may use for what it accounts for: an error of its own comes first."""
+"""Share of the memory that DuckDB may account for, so that it fails before the system's limit."""
 
 _GRACE_S = 5
-"""Seconds after the time limit at which this process ends itself, if nobody has ended it."""
+"""Seconds after the time limit at which this process ends itself."""
 
 _MOST_FILE_BYTES = 67_108_864
-"""Beside the Parquet file that was asked for, none is written here but SQLite's own memory of a
-log."""
+"""Limit of a written file: apart from the requested Parquet file only SQLite's shared memory is
+written."""
 
 _START_S = 60
-"""Seconds to open the store; who started this process waits for less."""
+"""Seconds to open the store; the parent process waits for less."""
 
 _TOO_LARGE = "File too large"
 _NO_MEMORY = ("out of memory", "bad_alloc", "bad allocation", "failed to allocate")
@@ -72,7 +72,7 @@ _MB = 1 << 20
 
 
 def main() -> None:
-    """Answer the request on standard input."""
+    """Run the request on standard input."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=QueryRequest)
     place = place_of(request.store.address())
     try:
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def _open(place: LakePlace, request: QueryRequest) -> duckdb.DuckDBPyConnection:
-    """Open the store, then bound what this process may take: nobody's statement has run so far."""
+    """Open the store, then limit this process, before any statement of the analyst runs."""
     signal.alarm(_START_S)
     path = _path_of(request)
     connection = open_to_read(
@@ -131,7 +131,7 @@ def _answer_in_parquet(
     result = connection.sql(statement)
     _tell(ColumnNames(columns=tuple(result.columns)))
     most = request.max_rows
-    # One row more tells whether there are more.
+    # One more row shows if there are more.
     _write_parquet(result if most is None else result.limit(most + 1), path)
     if most is None or _count(connection, path) <= most:
         _tell(End(truncated=False))
@@ -169,7 +169,7 @@ def _path_of(request: QueryRequest) -> Path | None:
 
 
 def _limit_resources(request: QueryRequest) -> None:
-    """Bound what this process may take from now on; the operating system holds it to that."""
+    """Set the operating system's resource limits of this process."""
     seconds = int(request.time_limit_s) + _GRACE_S
     signal.alarm(seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -189,7 +189,7 @@ def _longest_file(request: QueryRequest) -> int:
 
 
 def _address_space() -> int:
-    """Return the bytes of address space in use; 0 where the system does not tell."""
+    """Return the bytes of address space in use; 0 if the system does not report them."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except OSError:
@@ -200,7 +200,7 @@ def _address_space() -> int:
 def _failure_of(error: Exception, request: QueryRequest) -> Failure:
     text = str(error)
     is_memory = isinstance(error, (MemoryError, duckdb.OutOfMemoryException))
-    # SQLite and libraries below have words of their own for it.
+    # SQLite and other libraries word it differently.
     if is_memory or any(word in text.lower() for word in _NO_MEMORY):
         reason = f"needs more memory than {request.memory_mb} MB: {text}"
         return Failure(error=reason, is_query=True, limit="memory")

@@ -1,7 +1,8 @@
-"""Runs one statement of an analyst in a process of its own, and holds it to its bounds.
+"""Execution of an analyst's statement in a child process, with limits.
 
-Needs no running service and no lock: the process opens the files of the store read-only. All calls
-block; asynchronous callers use `asyncio.to_thread`.
+Needs no running service: the process opens the files of the store read-only. A few statements run
+on a store at a time, over all processes; more are queued. All calls block; asynchronous callers use
+`asyncio.to_thread`.
 """
 
 import fcntl
@@ -38,32 +39,32 @@ AT_ONCE: Final = 2
 """Statements that run on one store at the same time."""
 
 _PATIENCE_S = 60.0
-"""Seconds a statement waits for its turn."""
+"""Seconds that a statement waits in the queue."""
 
 _FIRST_LOOKS_EVERY_S = 0.1
 _NEXT_LOOKS_EVERY_S = 0.02
 
 
 @contextmanager
-def query_turn(files: StoreFiles) -> Iterator[int]:
-    """Wait for a turn; yield the descriptor that holds it.
+def query_slot(files: StoreFiles) -> Iterator[int]:
+    """Wait for one of the slots; yield the descriptor that locks it.
 
-    The turn lasts until this process has left the block and every process that inherited the
-    descriptor has ended. Raises QueryError when none comes for too long, StoreError when the locks
-    cannot be opened.
+    The slot is taken until this process has left the block and every process that inherited the
+    descriptor has ended. Raises QueryError if no slot becomes free for too long, StoreError if the
+    locks cannot be opened.
     """
     until_s = time.monotonic() + _PATIENCE_S
-    # Only the next in line looks for a turn: who has just had one cannot go before it.
+    # Only the first in the queue looks for a slot, so a process cannot take two in a row.
     place = _lock_one([files.query_queue_lock], until_s, _FIRST_LOOKS_EVERY_S)
     try:
-        turns = [files.query_lock(turn) for turn in range(AT_ONCE)]
-        held = _lock_one(turns, until_s, _NEXT_LOOKS_EVERY_S)
+        slots = [files.query_lock(slot) for slot in range(AT_ONCE)]
+        descriptor = _lock_one(slots, until_s, _NEXT_LOOKS_EVERY_S)
     finally:
         os.close(place)
     try:
-        yield held
+        yield descriptor
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def _lock_one(paths: Sequence[Path], until_s: float, every_s: float) -> int:
@@ -75,7 +76,7 @@ def _lock_one(paths: Sequence[Path], until_s: float, every_s: float) -> int:
                 return descriptor
         if time.monotonic() >= until_s:
             raise QueryError(reason="too many statements at once; try again later", limit="time")
-        # Of those who wait, none always comes last.
+        # Random, so that no waiting process always comes last.
         time.sleep(every_s * random.uniform(0.5, 1.5))  # noqa: S311 - chance, not secrecy
 
 
@@ -93,7 +94,7 @@ def _try_lock(path: Path) -> int | None:
 
 
 _START_S = 30.0
-"""Seconds until a process has opened the store."""
+"""Seconds for a process to open the store."""
 
 _LOOK_EVERY_S = 0.2
 
@@ -107,11 +108,11 @@ def run_sql(
 ) -> QueryResult:
     """Run one SELECT on a store, also while another process writes it; return the whole result.
 
-    `is_stopped` is asked a few times a second while the statement runs; once it says so, the
-    statement is ended with a StoreError.
-
-    Blocks. Raises QueryError for faults of the statement, with the bound it met if it met one, else
+    `is_stopped` is called a few times a second; once it returns True the statement is ended with a
     StoreError.
+
+    Blocks. Raises QueryError for errors of the statement, with the exceeded limit if there is one,
+    else StoreError.
     """
     with open_result(store, sql, bounds or Bounds(), is_stopped=is_stopped) as result:
         result.start()
@@ -120,9 +121,9 @@ def run_sql(
 
 
 def check_opens(address: StoreAddress) -> None:
-    """Check that the serving state and the lake beside it, if there is one, belong together.
+    """Check that serving state and lake, if there is one, belong together.
 
-    In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
+    Runs in a child process, like all reads of the lake. Blocks. Raises StoreError.
     """
     if place_of(address).has_lake():
         run_sql(address, "select 1")
@@ -137,10 +138,10 @@ def open_result(
     parquet: Path | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator["OpenResult"]:
-    """Run one SELECT; yield its result, of which no more is held than the part being read.
+    """Run one SELECT; yield its result, which is streamed.
 
-    `parquet`: the file that gets the rows, which is whole once `finish` returns. None: `rows` has
-    them. Blocks. Raises as `run_sql`, also while the result is read.
+    `parquet`: the file for the rows, complete once `finish` returns. None: `rows` yields them.
+    Blocks. Raises the errors of `run_sql`, also while the result is read.
     """
     place = place_of(store)
     request = QueryRequest(
@@ -156,7 +157,7 @@ def open_result(
     place.check_serving()
     message = msgspec.json.encode(request)
     with (
-        query_turn(place.files) as turn,
+        query_slot(place.files) as turn,
         child_of(
             "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
         ) as process,
@@ -178,7 +179,7 @@ class OpenResult:
         self.columns: tuple[str, ...] = ()
         """Names of the columns."""
         self.truncated = False
-        """True if there were more rows than allowed. Known once all were read."""
+        """True if there were more rows than allowed. Known after the last row."""
 
     def start(self) -> None:
         """Wait until the columns are known; rows may take longer. Raises QueryError and
@@ -188,7 +189,7 @@ class OpenResult:
             self.columns = head.columns
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """Yield the rows: JSON-compatible values. Raises QueryError and StoreError."""
+        """Yield the rows with JSON-compatible values. Raises QueryError and StoreError."""
         for line in self._lines:
             if isinstance(line, ResultRow):
                 yield line.row
@@ -202,7 +203,7 @@ class OpenResult:
 
 
 class _Answer:
-    """What comes from a process."""
+    """Output of a query process."""
 
     def __init__(self, store: str, bounds: Bounds, is_stopped: Callable[[], bool]) -> None:
         self._store = store
@@ -212,10 +213,10 @@ class _Answer:
         self._buffer = bytearray()
         self._is_ready = False
         self._until_s = time.monotonic() + _START_S
-        """End of the statement's time; before the store is open, of the opening's."""
+        """End of the statement's time limit; until the store is open, of the opening's."""
 
     def lines(self, process: "subprocess.Popen[bytes]") -> Iterator[AnswerLine]:
-        """Yield what a process answers, its end last. Raises QueryError and StoreError."""
+        """Yield the messages of a process, the end last. Raises QueryError and StoreError."""
         for some in self._chunks(process):
             self._count(some)
             self._buffer += some
@@ -237,7 +238,7 @@ class _Answer:
         raise self._broken_off(process.wait())
 
     def _chunks(self, process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
-        """Yield output as it comes, until its end or that of the time."""
+        """Yield the output until its end or the time limit."""
         while True:
             left_s = self._until_s - time.monotonic()
             some = read_some(process, wait_s=min(max(0.0, left_s), _LOOK_EVERY_S))
@@ -265,7 +266,7 @@ class _Answer:
         if not self._is_ready:
             reason = f"the query process ended with {exit_code} before it had opened the store"
             return StoreError(path=self._store, reason=reason)
-        # Where memory ends, DuckDB or the allocator may abort instead of failing.
+        # Out of memory, DuckDB or the allocator may abort instead of failing.
         reason = f"needs more memory than {self._bounds.memory_mb} MB: its process broke off"
         return QueryError(reason=reason, limit="memory")
 

@@ -1,6 +1,6 @@
-"""Decides which statements an analyst may run: one SELECT that calls no function but known ones.
+"""Check of an analyst's statement: one SELECT that calls only known functions.
 
-The statement is parsed by DuckDB and judged by its tree, not by its text.
+DuckDB parses the statement, and its syntax tree is checked instead of its text.
 """
 
 from collections.abc import Iterator, Set
@@ -30,15 +30,16 @@ TABLE_FUNCTIONS: Final = frozenset(
         "unnest",
     }
 )
-"""Functions that make rows out of their arguments or list what there is. Others read files, change
-settings (enable_logging breaks all that follows), or run a text that nobody has judged (query)."""
+"""Allowed table functions: those that make rows of their arguments or list objects. Others read
+files, change settings (enable_logging breaks all later statements), or run unchecked text
+(query)."""
 
 REFUSED_FUNCTIONS: Final = frozenset({"getenv", "write_log"})
-"""Functions on values that reach beyond the store."""
+"""Scalar functions that reach beyond the store."""
 
 
 REFUSED_TABLES: Final = frozenset({"watch"})
-"""Tables with what their owners alone may know: addresses of webhooks, and what signs messages."""
+"""Tables with secrets of their owners: addresses of webhooks, and keys that sign messages."""
 
 
 _SHOW: Final = "SHOW_REF"
@@ -54,7 +55,7 @@ class _Parsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 VIEWS_ONLY_FUNCTIONS: Final = TABLE_FUNCTIONS - {"duckdb_tables", "pragma_table_info", "summary"}
-"""Of those, the ones for who may read views alone; what they list are names."""
+"""Allowed table functions for callers that may read views only: they list names."""
 
 _BUILT_IN: Final = "select distinct lower(view_name) from duckdb_views() where internal"
 
@@ -64,9 +65,9 @@ def check_statement(
 ) -> duckdb.Statement:
     """Return the one statement of a text, if it may run.
 
-    only_views: it reads nothing but views of ours, and names that it defines itself. The database
-    that a store in PostgreSQL is in holds keys as well, and DuckDB's own lists of what is attached
-    have the password. Raises QueryError.
+    only_views: it may only read Assay's views and names that it defines. The database of a store in
+    PostgreSQL has keys as well, and DuckDB's lists of attached databases have the password. Raises
+    QueryError.
     """
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
@@ -100,10 +101,10 @@ def _check_node(node: dict[str, object], allowed: Set[str]) -> None:
 
 
 def _check_names(connection: duckdb.DuckDBPyConnection, statements: list[object]) -> None:
-    """Refuse what a table's name may mean beyond our views and the statement's own names.
+    """Reject names of tables other than Assay's views and the statement's definitions.
 
-    A name is looked up where it stands, so one that the statement defines may mean another thing
-    outside: DuckDB's own are refused everywhere, and those with a schema as well.
+    A name is resolved in its scope, so a defined one may mean something else outside it: DuckDB's
+    names are rejected everywhere, and those with a schema as well.
     """
     built_in = {str(name) for (name,) in connection.execute(_BUILT_IN).fetchall()}
     own = {name for node in _nodes(statements) for name in _defined(node)}
@@ -112,14 +113,14 @@ def _check_names(connection: duckdb.DuckDBPyConnection, statements: list[object]
             continue
         name = str(node["table_name"]).lower()
         if not name and node["type"] == _SHOW and isinstance(node.get("query"), dict):
-            continue  # of a query, whose tables are other nodes
+            continue  # a query, whose tables are other nodes
         is_plain = not node.get("schema_name") and not node.get("catalog_name")
         if not is_plain or name in built_in or (name not in load_views() and name not in own):
             raise QueryError(reason=f"only the views can be read here, not {name}")
 
 
 def _defined(node: dict[str, object]) -> Iterator[str]:
-    """Yield the names that a node gives to queries of the statement."""
+    """Yield the names that a node defines for queries of the statement."""
     named = node.get("cte_map")
     entries = named.get("map") if isinstance(named, dict) else None
     for entry in entries if isinstance(entries, list) else ():
@@ -128,7 +129,7 @@ def _defined(node: dict[str, object]) -> Iterator[str]:
 
 
 def _nodes(tree: object) -> Iterator[dict[str, object]]:
-    """Yield every object of a JSON tree; without recursion, as a caller chose its depth."""
+    """Yield every object of a JSON tree, without recursion: callers choose its depth."""
     left = [tree]
     while left:
         node = left.pop()

@@ -64,9 +64,9 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
         """Return the lock file of the first in the queue of analysts' statements."""
         return self._named("sql-next.lock")
 
-    def query_lock(self, turn: int) -> Path:
+    def query_lock(self, slot: int) -> Path:
         """Return the lock file of one of the slots for analysts' statements."""
-        return self._named(f"sql-{turn}.lock")
+        return self._named(f"sql-{slot}.lock")
 
     @property
     def open_script(self) -> Path:

@@ -1,4 +1,4 @@
-"""Counts and sums of a batch, by which the lake's rows are compared with the serving state's."""
+"""Counts and sums of a batch, to compare the lake's rows with the serving state's."""
 
 import msgspec
 
@@ -8,11 +8,11 @@ _HIGH = 128
 
 
 class BatchSums(msgspec.Struct, frozen=True, kw_only=True):
-    """What a batch adds up to, exactly. An address counts as a 160-bit number."""
+    """Exact sums of a batch. An address counts as a 160-bit number."""
 
     transfers: int
     amount_sum: int
-    """Smallest units of all tokens together: a checksum, not an amount."""
+    """Sum over all tokens in smallest units: a checksum, not an amount."""
     sender_sum: int
     recipient_sum: int
     trades: int
@@ -25,7 +25,7 @@ class BatchSums(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WordSums(msgspec.Struct, frozen=True, kw_only=True):
-    """The same as the lake has it: sums of the 64-bit words, each beyond 64 bits itself."""
+    """The same sums from the lake, by 64-bit word; each may exceed 64 bits."""
 
     transfers: int
     word0: int
@@ -42,7 +42,7 @@ class WordSums(msgspec.Struct, frozen=True, kw_only=True):
     undecoded: int
 
     def combine(self) -> BatchSums:
-        """Put the words together."""
+        """Combine the words."""
         words = (self.word0, self.word1, self.word2, self.word3)
         return BatchSums(
             transfers=self.transfers,

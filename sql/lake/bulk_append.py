@@ -1,7 +1,7 @@
-"""Writes rows of a back-fill straight to the lake, with a note in the same transaction.
+"""Writes of back-fills directly to the lake, with a note in the same transaction.
 
-The note tells a range that came but is not yet in the serving state's balances from one that did
-not come: who fills ranges reads `list_bulks` after a crash.
+The note distinguishes a stored range that is not yet in the serving state's balances from a missing
+one: after a crash the back-fill reads `list_bulks`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,37 +22,37 @@ TRANSFER_COLUMNS_IN: Final = (
     *("word0", "word1", "word2", "word3"),
     "time_s",
 )
-"""Columns that a caller hands over. Of an address: its highest 32, middle 64 and lowest 64 bits. Of
-an amount: four 64-bit words, the lowest first. Of a time that is not known: -1."""
+"""Columns of transfers to append. An address has its highest 32, middle 64 and lowest 64 bits; an
+amount four 64-bit words, the lowest first; an unknown time is -1."""
 
 
 TOKEN_COLUMNS_IN: Final = ("token_id", "high", "mid", "low")
 
 LakeColumns = Mapping[str, npt.NDArray[np.generic]]
-"""Columns by name: numbers only, as DuckDB looks at each text or object from Python by itself."""
+"""Columns by name. Numbers only: DuckDB converts texts and objects of Python one by one."""
 
 
 class BulkRange(msgspec.Struct, frozen=True, kw_only=True):
-    """Blocks of which a stream hands over all rows."""
+    """Blocks whose rows a stream appends completely."""
 
     chain_id: int
     stream: str
     from_block: int
     to_block: int
-    """The last block; included."""
+    """Last block, included."""
 
 
 class BulkNote(msgspec.Struct, frozen=True, kw_only=True):
-    """A range that the lake has."""
+    """A range that is in the lake."""
 
     batch: int
-    """Number of the range, from 1; numbers do not come twice, and later ranges have higher ones."""
+    """Number of the range, from 1; ascending and never reused."""
     chain_id: int
     stream: str
     from_block: int
     to_block: int
     rows: int
-    """Transfers that it brought; those that were stored already are not counted."""
+    """New transfers; those that were stored already are not counted."""
 
 
 class _Number(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,21 +81,20 @@ def append_transfers(
     tokens: LakeColumns,
     stored: FinalBatches | None,
 ) -> BulkNote:
-    """Write the transfers of a range and note it, in one transaction.
+    """Write the transfers of a range with its note, in one transaction.
 
-    `transfers` have TRANSFER_COLUMNS_IN, and their rows are by token (its text), block and log
-    index: files are sorted, and this order is kept. `tokens` have TOKEN_COLUMNS_IN of each token in
-    them. Rows that the lake or the serving state holds already are left out, by
-    block and log index; `stored` is the serving state (None: the store has none). Raises
-    StoreError, with nothing written, also for rows outside the range or of a token that was not
-    told.
+    `transfers` have TRANSFER_COLUMNS_IN, sorted by token (as text), block and log index, and files
+    keep this order. `tokens` have TOKEN_COLUMNS_IN of each token in them. Rows that are in the lake
+    or the serving state are skipped by block and log index; `stored` is the serving state (None:
+    the store has none). Raises StoreError without writing anything, also for rows outside the range
+    or of a token that is missing in `tokens`.
     """
     numbers = msgspec.structs.asdict(bulk)
     stream = str(numbers.pop("stream"))
     frames = {"incoming_transfer": transfers, "incoming_token": tokens}
-    # First the serving state, then the lake: what moves meanwhile is seen in one or in both.
+    # First the serving state, then the lake: rows that move in between are in one or both.
     waiting = [] if stored is None else stored.list_keys(**numbers)
-    # Numbers are given out one by one, also between processes.
+    # Numbers are assigned one at a time, also between processes.
     with lake.alone(), lake.transaction() as tx, tx.frames(frames):
         expected = _check(tx, lake, bulk)
         (found,) = tx.fetch("find_in_lake", _There, **numbers)
@@ -115,7 +114,7 @@ def append_transfers(
 
 
 def _check(tx: LakeTransaction, lake: Lake, bulk: BulkRange) -> int:
-    """Return how many rows are to be written. Raises StoreError for blocks outside the range."""
+    """Return the number of rows to write. Raises StoreError for blocks outside the range."""
     (found,) = tx.fetch("find_incoming", _Incoming)
     first = bulk.from_block if found.first_block is None else found.first_block
     last = bulk.to_block if found.last_block is None else found.last_block
@@ -126,7 +125,7 @@ def _check(tx: LakeTransaction, lake: Lake, bulk: BulkRange) -> int:
 
 
 def _keys_table(keys: Sequence[tuple[int, int]]) -> LakeColumns:
-    """Return (block, log index) as columns."""
+    """Return pairs of block and log index as columns."""
     return {
         "block_number": np.array([key[0] for key in keys], np.int64),
         "log_index": np.array([key[1] for key in keys], np.int32),

@@ -1,7 +1,7 @@
-"""Adds the transfers of back-filled ranges to the balances of the serving state.
+"""Addition of back-filled transfers to the balances of the serving state.
 
-In small steps, each one transaction with how far it has come: stopped anywhere, no change is lost
-or added twice.
+Runs in small steps, each one transaction that records its progress: after an interruption no change
+is lost or added twice.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from sql.lake.bulk_append import list_bulks
 from sql.lake.lake_file import Lake
 
 DELTAS_AT_ONCE: Final = 5_000
-"""Changes in one piece: as many as the serving state takes up in one transaction."""
+"""Changes in one chunk."""
 
 KEY_BYTES: Final = 24
 
@@ -24,21 +24,21 @@ _OWNER_BITS = 160
 
 
 class BalanceDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """How one balance changes; also when what came is what went."""
+    """Change of one balance, which may be 0."""
 
     key: bytes
     """Key of `balance`: the token's number in four bytes, the owner in twenty."""
     amount_raw: int
-    """Smallest units, exactly; negative: more went than came."""
+    """Exact amount in smallest units; negative if more went out than in."""
 
 
 def iterate_deltas(
     lake: Lake, batch: int, *, after: bytes | None = None
 ) -> Iterator[list[BalanceDelta]]:
-    """Yield the changes that the transfers of a range make, in order of their keys, in pieces.
+    """Yield the changes of balances by the transfers of a range, by key, in chunks.
 
-    `after` is a key up to which all has been taken up. None: nothing has. The order and the amounts
-    are the same each time, so who was interrupted goes on after the last key. Raises StoreError.
+    `after` is the last key that has been added; None: none has. Order and amounts are the same each
+    time, so an interrupted run continues after its last key. Raises StoreError.
     """
     token_id, owner = _split(after)
     rows = lake.stream(
@@ -76,11 +76,11 @@ _TOKEN_BYTES = 4
 class _Folded(msgspec.Struct, frozen=True, kw_only=True):
     batch: int
     after_key: bytes | None
-    """Last key of the range that is in the balances. None: all of them are."""
+    """Last key of the range that is in the balances. None: all are."""
 
 
 def fold_bulks(lake: Lake, store: Store, *, step: int = STEP) -> int:
-    """Add what the balances lack of the ranges that the lake has; return how many balances changed.
+    """Add the missing changes of the lake's ranges; return the number of changed balances.
 
     Raises StoreError.
     """

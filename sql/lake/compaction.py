@@ -1,6 +1,7 @@
-"""One round of upkeep of the lake: moves rows there, takes up back-fills, bounds, merges, cleans.
+"""One round of compaction: moves rows to the lake, adds back-fills to the balances, drops old rows,
+merges and deletes files.
 
-One process at a time does it; any may end at any moment, and the next goes on.
+One process at a time compacts; it may end at any moment, and the next one continues.
 """
 
 import shutil
@@ -24,17 +25,17 @@ _GB = 10**9
 
 
 class ChainBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of one chain the lake keeps."""
+    """Limits of one chain in the lake."""
 
     chain_id: int
     max_bytes: int | None = None
-    """Of its files; the oldest transfers go first. None: no bound."""
+    """Limit of its files; the oldest transfers are dropped first. None: no limit."""
     trades_kept_s: float | None = None
     """Seconds after which trades are dropped. None: never."""
 
 
 def bounds_of(chain_id: int, settings: IndexerSettings) -> ChainBounds:
-    """Return how much of a chain the settings keep."""
+    """Return the limits of a chain from the settings."""
     return ChainBounds(
         chain_id=chain_id,
         max_bytes=int(settings.lake_gb * _GB) if settings.lake_gb else None,
@@ -43,7 +44,7 @@ def bounds_of(chain_id: int, settings: IndexerSettings) -> ChainBounds:
 
 
 class CompactionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a round is to do."""
+    """Parameters of a round."""
 
     chains: tuple[ChainBounds, ...]
     is_forced: bool = False
@@ -51,21 +52,22 @@ class CompactionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompactionProgress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
-    """How far a round has come. Each row counts twice: written, and deleted where it was."""
+    """Progress of a round. Each row counts twice: written to the lake, and deleted from the serving
+    state."""
 
     done: int
     total: int
 
 
 class CompactionResult(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
-    """What a round did."""
+    """Result of a round."""
 
     moved_rows: int
     merged_files: int
     dropped: dict[int, int]
-    """By chain id: the block up to which transfers were dropped, where some were."""
+    """Block up to which transfers were dropped, by chain id."""
     lake: LakeSize
-    """As the round has left it."""
+    """Size after the round."""
 
 
 def compact(
@@ -75,7 +77,7 @@ def compact(
     now_s: float,
     progress: Callable[[CompactionProgress], None] = lambda _: None,
 ) -> CompactionResult:
-    """Do one round. Raises StoreError, also when another process is doing one."""
+    """Run one round. Raises StoreError, also while another process runs one."""
     place = place_of(owner)
     spill = place.files.compaction_spill
     with (
@@ -123,10 +125,10 @@ def _bound(lake: Lake, chain: ChainBounds, now_s: float) -> int | None:
 
 @contextmanager
 def _alone(place: LakePlace) -> Iterator[Turn]:
-    """Keep other processes from compacting the same store; it ends with this process."""
+    """Hold the compaction lock of a store, until this process ends at the latest."""
     spill = place.files.compaction_spill
     with place.compacting() as turn:
-        # What a killed round spilled is nobody's any more.
+        # Left by a killed round.
         shutil.rmtree(spill, ignore_errors=True)
         yield turn
         shutil.rmtree(spill, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""A process that compacts one store and ends: the child of `compaction_runner`.
+"""Child process of `compaction_runner` that compacts one store.
 
-Request on standard input, progress and result on standard output, in lines of JSON. A fault of
-DuckDB ends it alone.
+Reads a request from standard input, writes progress and result to standard output as lines of JSON.
+A crash of DuckDB ends only this process.
 """
 
 import sys
@@ -20,14 +20,14 @@ from sql.lake.find_place import StoreMessage
 
 
 class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a compaction process is told."""
+    """Request to a compaction process."""
 
     store: StoreMessage
     request: CompactionRequest
 
 
 class CompactionFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
-    """Why a round ended early."""
+    """Error that ended a round."""
 
     path: str
     reason: str
@@ -37,7 +37,7 @@ CompactionLine = CompactionProgress | CompactionResult | CompactionFailure
 
 
 def main() -> None:
-    """Do what standard input says."""
+    """Run the request on standard input."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
     try:
         _tell(compact(order.store.address(), order.request, now_s=time.time(), progress=_tell))

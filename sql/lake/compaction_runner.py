@@ -1,4 +1,4 @@
-"""Compacts a store in a process of its own. Blocks; asynchronous callers use a thread."""
+"""Compaction of a store in a child process. Blocks; asynchronous callers use a thread."""
 
 import sqlite3
 import subprocess
@@ -27,8 +27,8 @@ def run_compaction(
 ) -> CompactionResult | None:
     """Compact a store, also while another process writes its serving state.
 
-    `is_stopped` is asked a few times a second; once it says so the process is ended, and the next
-    round goes on. Returns None then. Raises StoreError, also when another process is compacting.
+    `is_stopped` is called a few times a second; once it returns True the process is ended and None
+    is returned; the next round continues. Raises StoreError, also while another process compacts.
     """
     place = place_of(store)
     order = CompactionOrder(store=message_of(place), request=request)
@@ -55,13 +55,13 @@ def run_compaction(
 def _kept_open(place: LakePlace) -> Iterator[None]:
     """Keep the serving state open in this process.
 
-    The child has it open in SQLite and in DuckDB, which has a SQLite of its own: where that closes
-    the file, the system ends all locks that the child has on it. Whoever else closes it then takes
-    itself for the last, and removes the write-ahead log that the child goes on writing.
+    The child opens it in SQLite and in DuckDB, which bundles another SQLite: when that one closes
+    the file, the system drops all locks of the child on it. Another process that closes the file
+    then acts as the last one, and removes the write-ahead log that the child still writes.
     """
     files = place.files
     if not isinstance(place, FilePlace) or not place.has_serving():
-        yield  # where it is to be there, the child says that it is not
+        yield  # the child reports a missing file
         return
     try:
         with closing(sqlite3.connect(files.serving)) as keeper:
@@ -74,7 +74,7 @@ def _kept_open(place: LakePlace) -> Iterator[None]:
 def _lines(
     process: "subprocess.Popen[bytes]", is_stopped: Callable[[], bool]
 ) -> Iterator[CompactionLine]:
-    """Yield what a process tells until it ends or is to be stopped."""
+    """Yield the output of a process until it ends or is to be stopped."""
     buffer = b""
     while not is_stopped():
         some = read_some(process, wait_s=_LOOK_EVERY_S)

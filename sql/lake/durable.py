@@ -1,4 +1,4 @@
-"""Writes files through to the disk before a catalogue refers to them."""
+"""Sync of files to disk before a catalogue refers to them."""
 
 import os
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def put_on_disk(paths: Iterable[Path]) -> None:
-    """Write files and their names through to the disk. Raises OSError."""
+    """Sync files and their folders to disk. Raises OSError."""
     for path in paths:
         for each in (path, path.parent):
             descriptor = os.open(each, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Paths of the DuckDB extensions, which come as Python packages of duckdb's own version."""
+"""Paths of the DuckDB extensions, which are installed as Python packages of duckdb's version."""
 
 from importlib.metadata import version
 from importlib.resources import files
@@ -12,9 +12,9 @@ from core.errors import StoreError
 
 
 def extension_paths() -> tuple[Path, Path]:
-    """Return the files of sqlite_scanner and ducklake, in the order in which they are loaded.
+    """Return the files of sqlite_scanner and ducklake, in loading order.
 
-    Raises StoreError when a package is for another version of duckdb.
+    Raises StoreError if a package is for another version of duckdb.
     """
     return (
         extension_path(duckdb_extension_sqlite_scanner, "sqlite_scanner"),
@@ -33,9 +33,9 @@ def sql_text(text: Path | str) -> str:
 
 
 def extension_path(package: ModuleType, name: str) -> Path:
-    """Return the file of an extension in its package. Raises StoreError when that is for another
-    version of duckdb."""
-    # Not asked of DuckDB: who only starts a process that has it needs not load it.
+    """Return the file of an extension in its package. Raises StoreError if the package is for
+    another version of duckdb."""
+    # Without importing DuckDB, which callers that only start a child process do not need.
     inside = f"extensions/v{version('duckdb')}/{name}.duckdb_extension"
     path = Path(str(files(package))) / inside
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Batches of final rows in the serving state: closed, added up, deleted once the lake has them.
+"""Batches of final rows in the serving state: closed, summed, and deleted once in the lake.
 
 Every statement here holds the write lock of the serving state for a few milliseconds at most.
 """
@@ -31,17 +31,17 @@ class ClosedBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinalBatches:
-    """The batches of one serving state, over connections of its own."""
+    """The batches of one serving state, over separate connections."""
 
     def __init__(self, database: StreamingDatabase, *, name: str) -> None:
-        """`name`: how errors call the serving state."""
+        """Wrap a database. `name`: of the serving state in errors."""
         self._database = database
         self._name = name
 
     @classmethod
     def open(cls, owner: LakeOwner, turn: Turn = ALONE) -> "FinalBatches":
-        """Connect to the serving state. `turn`: what its statements are under. Raises StoreError,
-        also when there is none."""
+        """Connect to the serving state. `turn`: lock that covers the statements. Raises StoreError,
+        also if there is none."""
         place = place_of(owner)
         return cls(place.open_batches(SERVING_QUERIES, turn), name=place.serving_name)
 
@@ -54,7 +54,7 @@ class FinalBatches:
         return [chain_id for (chain_id,) in self._database.fetch_tuples("list_chains")]
 
     def count_open(self, chain_id: int, *, at_most: int) -> int:
-        """Return how many rows the open batch of a chain has, each kind counted to `at_most`."""
+        """Count the rows in the open batch of a chain, each kind up to `at_most`."""
         found = self._database.fetch_tuples("find_open", chain_id=chain_id)
         if not found:
             return 0
@@ -71,13 +71,13 @@ class FinalBatches:
             return int(closed[0][0])
 
     def list_closed(self, chain_id: int | None = None) -> list[ClosedBatch]:
-        """Return the closed batches of a chain, oldest first. None: of all chains."""
+        """Return the closed batches of a chain, or of all chains, oldest first."""
         return self._database.fetch("list_closed", ClosedBatch, chain_id=chain_id)
 
     def put_on_disk(self, batch: int) -> None:
-        """Make sure that a power cut takes back neither the rows nor the closing of a batch.
+        """Sync the rows and the closing of a batch to disk.
 
-        Raises StoreError when the batch is not closed.
+        Raises StoreError if the batch is not closed.
         """
         with self._database.transaction() as tx:
             if not tx.fetch_tuples("confirm_closed", batch=batch):
@@ -85,11 +85,11 @@ class FinalBatches:
                 raise StoreError(path=self._name, reason=reason)
 
     def count_rows(self, batch: int) -> int:
-        """Return how many rows a batch has."""
+        """Count the rows of a batch."""
         return sum(self._counts(batch))
 
     def sum_batch(self, batch: int) -> BatchSums:
-        """Add up the rows of a batch, number by number: independently of how the lake has them."""
+        """Sum the rows of a batch, independently of the lake's representation."""
         transfers, trades, undecoded = self._counts(batch)
         amounts = senders = recipients = 0
         for some in self._database.stream("list_numbers", at_once=_FETCHED_AT_ONCE, batch=batch):
@@ -106,7 +106,7 @@ class FinalBatches:
         )
 
     def last_final_pool(self, chain_id: int) -> int:
-        """Return the number up to which all pools of a chain are final; 0: there is none."""
+        """Return the number up to which all pools of a chain are final; 0 without one."""
         ((number,),) = self._database.fetch_tuples("find_last_final_pool", chain_id=chain_id)
         return int(number or 0)
 
@@ -116,14 +116,14 @@ class FinalBatches:
         return None if number is None else int(number)
 
     def count_launches(self, chain_id: int, *, below: int | None) -> int:
-        """Return the number of launches below a block. None: of all."""
+        """Count the launches below a block, or all."""
         ((count,),) = self._database.fetch_tuples("count_launches", chain_id=chain_id, below=below)
         return int(count)
 
     def list_keys(self, chain_id: int, from_block: int, to_block: int) -> list[tuple[int, int]]:
         """Return block and log index of the transfers of a chain in a range, both ends included.
 
-        Those that are not yet final, and those that wait for the lake.
+        Includes those that are not final, and those queued for the lake.
         """
         rows = self._database.fetch_tuples(
             "list_transfer_keys", chain_id=chain_id, from_block=from_block, to_block=to_block
@@ -133,15 +133,17 @@ class FinalBatches:
     def list_waiting(
         self, kind: Literal["trade", "undecoded"], chain_id: int, from_block: int, to_block: int
     ) -> list[tuple[int, int]]:
-        """Return block and log index of the final trades, or undecoded logs, of a chain in a range
-        that wait for the lake; both ends included."""
+        """Return block and log index of final trades or undecoded logs queued for the lake.
+
+        Of one chain in a range, both ends included.
+        """
         rows = self._database.fetch_tuples(
             f"list_waiting_{kind}", chain_id=chain_id, from_block=from_block, to_block=to_block
         )
         return [(block_number, log_index) for block_number, log_index in rows]
 
     def delete_rows(self, batch: int) -> Iterator[int]:
-        """Delete the rows of a closed batch step by step, then the batch; yield rows deleted."""
+        """Delete the rows of a closed batch in steps, then the batch; yield the deleted rows."""
         for statement in ("delete_transfers", "delete_trades", "delete_undecoded"):
             deleted = DELETED_AT_ONCE
             while deleted == DELETED_AT_ONCE:
@@ -152,7 +154,7 @@ class FinalBatches:
             tx.execute("delete_batch", batch=batch)
 
     def _counts(self, batch: int) -> tuple[int, int, int]:
-        """Return the transfers, trades and undecoded logs of a batch."""
+        """Count the transfers, trades and undecoded logs of a batch."""
         ((transfers, trades, undecoded),) = self._database.fetch_tuples(
             "count_rows", batch=batch, at_most=-1
         )

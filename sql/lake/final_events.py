@@ -1,5 +1,7 @@
-"""The final trades and undecoded logs of a store, for those who write old blocks: a back-fill that
-overlaps another, or what was followed, brings events that may have left the serving state.
+"""Finds final trades and undecoded logs that are already stored, in the lake too.
+
+A back-fill that overlaps another one or the follower brings events that may have left the serving
+state, and must insert nothing twice.
 """
 
 from collections.abc import Sequence
@@ -34,7 +36,7 @@ T = TypeVar("T", bound=_Placed)
 
 
 class FinalEvents:
-    """What waits for the lake of a store, and what is in it. Not for concurrent use."""
+    """Events that are queued for the lake or in it. Not for concurrent use."""
 
     def __init__(self, owner: LakeOwner) -> None:
         self._place = place_of(owner)
@@ -42,8 +44,8 @@ class FinalEvents:
         self._batches: FinalBatches | None = None
 
     def open(self) -> None:
-        """Open what there is, if it is not open: it takes a while, and a transaction should not
-        have to wait for it. Raises StoreError."""
+        """Open queue and lake in advance: it takes a while, and a transaction should not wait for
+        it. Raises StoreError."""
         if self._batches is None:
             self._batches = FinalBatches.open(self._place)
         if self._lake is None and self._place.has_lake():
@@ -58,7 +60,7 @@ class FinalEvents:
         return self._lake
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close queue and lake."""
         if self._batches is not None:
             self._batches.close()
         if self._lake is not None:
@@ -68,10 +70,10 @@ class FinalEvents:
     def without_stored(
         self, tx: Readable, kind: EventKind, rows: Sequence[T], *, chain_id: int
     ) -> list[T]:
-        """Return the rows but those that are stored and final, by block and log index.
+        """Return the rows without the stored final ones, by block and log index.
 
-        `tx`: the transaction that is to store the others; rows that are not final are in the tables
-        that it sees. Raises StoreError.
+        `tx`: the transaction that stores the others, and sees the rows that are not final. Raises
+        StoreError.
         """
         final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
         old = [row.block_number for row in rows if final and row.block_number <= final.number]
@@ -85,7 +87,7 @@ class FinalEvents:
     ) -> set[tuple[int, int]]:
         self.open()
         where = {"chain_id": chain_id, "from_block": from_block, "to_block": to_block}
-        # First the serving state, then the lake: what moves meanwhile is seen in one or in both.
+        # First the serving state, then the lake: rows that move in between are in one or both.
         waiting = [] if self._batches is None else self._batches.list_waiting(kind, **where)
         if self._lake is None:
             return set(waiting)

@@ -1,4 +1,4 @@
-"""Finds the place of a lake by the address of its store."""
+"""Place of a lake by the address of its store, and its compaction lock."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,11 +16,11 @@ from sql.lake.lake_place import FilePlace, LakePlace, Turn
 _EXTRA: Final = "fleet"
 
 LakeOwner = LakePlace | StoreAddress | StoreFiles | Path
-"""What says where a lake is. A path: what the names of a store's files begin with."""
+"""Identification of a lake. A path is the prefix of a store's files."""
 
 
 class StoreMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """An address as one process tells it another, secrets included."""
+    """Serialisable address of a store, secrets included."""
 
     prefix: str
     url: str | None = None
@@ -32,7 +32,7 @@ class StoreMessage(msgspec.Struct, frozen=True, kw_only=True):
     endpoint: str | None = None
 
     def address(self) -> StoreAddress:
-        """Return the address again."""
+        """Return the address."""
         prefix = Path(self.prefix)
         if self.url is None:
             return FileAddress(prefix)
@@ -48,8 +48,8 @@ class StoreMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def place_of(owner: LakeOwner) -> LakePlace:
-    """Return the place of a lake. Raises StoreError for a URL that cannot be read, and
-    MissingExtraError where what reaches PostgreSQL is not installed."""
+    """Return the place of a lake. Raises StoreError for an invalid URL, and MissingExtraError if
+    the driver of PostgreSQL is missing."""
     if isinstance(owner, LakePlace):
         return owner
     if isinstance(owner, PostgresAddress):
@@ -64,12 +64,12 @@ def place_of(owner: LakeOwner) -> LakePlace:
 
 
 def message_of(place: LakePlace) -> StoreMessage:
-    """Return what another process has to be told."""
+    """Return the address for another process."""
     address = place.address
     prefix = str(address.prefix.absolute())
     if isinstance(address, FileAddress):
         return StoreMessage(prefix=prefix)
-    # Another process may have been started elsewhere.
+    # Another process may have another working directory.
     lake = address.lake if "://" in address.lake else str(Path(address.lake).absolute())
     keys = address.objects
     if keys is None:
@@ -86,9 +86,9 @@ def message_of(place: LakePlace) -> StoreMessage:
 
 
 def without_compaction(store: LakeOwner, *, within_s: float = 0.0) -> AbstractContextManager[Turn]:
-    """Keep other processes from compacting or backing up the store, until this process ends or, in
-    PostgreSQL, is silent for a while.
+    """Keep other processes from compacting or backing up the store.
 
-    `within_s`: how long to wait for one that does. Raises StoreError if it still does then.
+    Lasts until this process ends or, in PostgreSQL, falls silent. `within_s`: seconds to wait for a
+    process that does either. Raises StoreError if that one takes longer.
     """
     return place_of(store).compacting(within_s=within_s)

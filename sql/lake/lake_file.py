@@ -1,4 +1,4 @@
-"""The lake opened for writing: one DuckDB connection with the serving state attached beside it."""
+"""The lake opened for writing: a DuckDB connection with the serving state attached."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -27,10 +27,10 @@ _SERVING_ROWS = (
     "create temp macro serving_rows(statement) as table "
     "select * from {engine}_query('serving', statement)"
 )
-"""Has the serving state's engine run a statement: DuckDB has a function for each."""
+"""Runs a statement in the serving state's engine: DuckDB has one function per engine."""
 
 MEMORY_MB = 300
-"""Memory for DuckDB's buffers; a sort of more spills to disk. The process takes 150 more."""
+"""Memory for DuckDB's buffers in MB; larger sorts spill to disk. The process takes 150 more."""
 
 
 class Lake:
@@ -46,9 +46,9 @@ class Lake:
     ) -> None:
         self.place = place
         self.files = place.files
-        """Of this machine."""
+        """Files on this machine."""
         self.sees_serving = sees_serving
-        """Whether `serving` is attached."""
+        """True if `serving` is attached."""
         self._connection = connection
         self._fence = turn.fence
         self._turn = threading.Lock()
@@ -66,12 +66,12 @@ class Lake:
     ) -> "Lake":
         """Open the lake of a store, creating it if needed.
 
-        spill: folder for what does not fit into memory. None: the one that all who append share.
-        preserve_order: rows are inserted in the order in which they come.
-        sees_serving: the serving state is attached as well, read-only, if there is one. Not for a
-        process that writes it, too: DuckDB has a SQLite of its own, and where that closes a file,
-        this process loses its locks on it. turn: what the caller has while it holds others off.
-        Raises StoreError, also for a lake that a newer release wrote, or that is another store's.
+        spill: folder for sorts that exceed the memory. None: the one that all writers share.
+        preserve_order: insert rows in the given order.
+        sees_serving: attach the serving state read-only, if there is one. Not for a process that
+        also writes it: DuckDB bundles another SQLite, and when that one closes a file, this process
+        loses its locks on it. turn: lock that the caller holds. Raises StoreError, also for a lake
+        that a newer release wrote, or of another store.
         """
         place = place_of(owner)
         serving_id = place.read_serving_id()
@@ -88,7 +88,7 @@ class Lake:
                 if sees_serving:
                     connection.execute(place.attach_serving())
                     connection.execute(_SERVING_ROWS.format(engine=place.engine))
-                # Two processes that make the catalogue at once would both try to fill it.
+                # Two processes that create the catalogue concurrently would both try to fill it.
                 with place.alone() as first:
                     is_new = not place.has_lake()
                     connection.execute(place.attach_lake(is_read_only=False))
@@ -121,9 +121,9 @@ class Lake:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others from appending to the lake in a block; what is committed there says so.
+        """Keep other processes from appending to the lake in a block, which commits under the lock.
 
-        Blocks until nobody does. Raises StoreError.
+        Blocks until no other process appends. Raises StoreError.
         """
         with self.place.alone() as turn:
             before = self._fence
@@ -141,9 +141,9 @@ class Lake:
     def stream(
         self, query: str, /, *, at_once: int, **params: object
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a statement in pieces of so many; others may use the lake meanwhile.
+        """Yield the rows of a statement in chunks of `at_once`, without blocking other users.
 
-        All of them see the state at the first piece. Raises StoreError.
+        All chunks see the state at the first one. Raises StoreError.
         """
         with _translated(self.place), closing(self._connection.cursor()) as cursor:
             result = cursor.execute(load_lake_statement(query), params or None)
@@ -151,7 +151,7 @@ class Lake:
                 yield rows
 
     def execute(self, query: str, /, **params: object) -> None:
-        """Run a statement for its effect, in a transaction of its own. Raises StoreError."""
+        """Run a statement that writes, in a separate transaction. Raises StoreError."""
         with self.transaction() as tx:
             tx.execute(query, **params)
 
@@ -172,11 +172,11 @@ class LakeTransaction:
         ]
 
     def execute(self, query: str, /, **params: object) -> None:
-        """Run a statement for its effect."""
+        """Run a statement that writes."""
         self._connection.execute(load_lake_statement(query), params or None)
 
     def insert(self, query: str, /, **params: object) -> int:
-        """Run a statement that inserts. Returns the number of rows."""
+        """Run a statement that inserts; return the number of rows."""
         found = self._connection.execute(load_lake_statement(query), params or None).fetchone()
         return int(found[0]) if found else 0
 
@@ -199,17 +199,17 @@ def connect_duckdb(
     preserve_order: bool = True,
     place: LakePlace | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Return a database in memory with one thread, the extensions loaded and no other to load.
+    """Return a database in memory with one thread and fixed extensions.
 
-    spill: folder for what does not fit into memory. None: it is an error then. place: what is to be
-    attached. None: files.
+    spill: folder for sorts that exceed the memory. None: they fail. place: store to attach later.
+    None: one in files.
     """
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
         "memory_limit": f"{memory_mb}MB",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
-        # Their packages are hashed in the lock; hashing 70 MB more at each start takes 0.2 s.
+        # Their packages are hashed in the lock file; hashing 70 MB at each start takes 0.2 s.
         "allow_unsigned_extensions": "true",
         "python_enable_replacements": "false",
         "temp_directory": spill or "",
@@ -217,7 +217,7 @@ def connect_duckdb(
     }
     connection = duckdb.connect(":memory:", config=config)
     try:
-        connection.execute("set enable_progress_bar = false")  # no option of the database itself
+        connection.execute("set enable_progress_bar = false")  # not an option of the database
         connection.execute("set timezone = 'UTC'")
         for path in extension_paths() if place is None else place.list_extensions():
             connection.execute(f"load {sql_text(path)}")
@@ -254,9 +254,9 @@ def _migrate(
         raise StoreError(path=place.name, reason=reason)
     if version == len(known):
         return
-    # Options cannot be set in the transaction that makes their table. Where a process ends before
-    # the version is written, the next one does all of it again, which changes nothing. One by one,
-    # each of the forty statements would be a commit to the catalogue, and read all of it anew.
+    # Options cannot be set in the transaction that creates their table. If a process ends before
+    # the version is written, the next one repeats everything, which changes nothing. One at a time,
+    # each of the forty statements would be a commit to the catalogue, and read all of it again.
     with _transaction(connection, turn.fence):
         for migration in known[version:]:
             connection.execute(migration.text)
@@ -267,8 +267,8 @@ def _migrate(
 
 
 def _read_version(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the schema version of the attached lake; 0 if it is empty, or if the process that made
-    it ended before the last of its tables."""
+    """Return the schema version of the attached lake; 0 if it is empty, or if its creation was
+    interrupted."""
     tables = connection.execute(load_lake_statement("list_tables")).fetchall()
     if ("lake_version",) not in tables:
         return 0
@@ -282,6 +282,6 @@ def _translated(place: LakePlace) -> Iterator[None]:
         yield
     except (duckdb.Error, OSError) as error:
         shown = place.masked(str(error))
-        # The words of the first error may have a password.
+        # The message of the first error may have a password.
         cause = error if shown == str(error) else None
         raise StoreError(path=place.name, reason=shown) from cause

@@ -1,4 +1,4 @@
-"""Where a lake and the serving state beside it are, and what of the lake's work depends on that."""
+"""Place of a lake and its serving state, and the operations that depend on it."""
 
 import fcntl
 import sqlite3
@@ -31,7 +31,7 @@ _WAIT_S = 30.0
 
 
 class StreamingDatabase(Database, Protocol):
-    """A database that also gives the rows of a statement in pieces."""
+    """A database that also streams the rows of a statement."""
 
     def stream(
         self, query: str, /, *, at_once: int, **params: object
@@ -40,13 +40,13 @@ class StreamingDatabase(Database, Protocol):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process has for as long as it works on a lake alone."""
+    """Lock or lease under which a process works on a lake alone."""
 
     fence: str | None = None
-    """What each of its commits has to say, so that one is refused once another process has taken
-    over. None: a lock keeps others out, which ends with the process alone."""
+    """Text that each commit has to contain, so that it is rejected once another process has taken
+    over. None: a lock, which ends with the process."""
     lease: tuple[str, str, int] | None = None
-    """Name, holder and token of the lease that it is by. None: by a lock."""
+    """Name, holder and token of the lease. None: a lock."""
 
 
 ALONE = Turn()
@@ -60,55 +60,55 @@ class LakePlace(ABC):
     def __init__(self, address: StoreAddress) -> None:
         self.address = address
         self.files = StoreFiles(prefix=address.prefix)
-        """On this machine: all of the store, or locks and what sorts spill."""
+        """Files on this machine: the whole store, or locks and spilled sorts."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Return how errors call the lake."""
+        """Return the name of the lake in errors."""
 
     @property
     @abstractmethod
     def serving_name(self) -> str:
-        """Return how errors call the serving state."""
+        """Return the name of the serving state in errors."""
 
     @abstractmethod
     def masked(self, text: str) -> str:
-        """Return a text without the secrets by which the place is reached."""
+        """Return a text without the secrets of the place."""
 
     @abstractmethod
     def list_extensions(self) -> tuple[Path, ...]:
-        """Return the files of DuckDB's extensions, in the order in which they are loaded."""
+        """Return the files of DuckDB's extensions, in loading order."""
 
     @abstractmethod
     def list_secrets(self) -> tuple[str, ...]:
-        """Return the statements by which DuckDB learns the keys of an object store."""
+        """Return the statements that give DuckDB the keys of an object store."""
 
     @abstractmethod
     def has_serving(self) -> bool:
-        """Return whether there is a serving state. Raises StoreError."""
+        """True if there is a serving state. Raises StoreError."""
 
     def check_serving(self) -> None:
-        """Raise StoreError where there is no serving state."""
+        """Raise StoreError if there is no serving state."""
         if not self.has_serving():
             raise StoreError(path=self.serving_name, reason="there is no such file")
 
     @abstractmethod
     def has_lake(self) -> bool:
-        """Return whether there is a lake. Raises StoreError."""
+        """True if there is a lake. Raises StoreError."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make what a new lake is put in. Raises StoreError, OSError."""
+        """Create the folder and schema of a new lake. Raises StoreError, OSError."""
 
     @abstractmethod
     def protect(self) -> None:
-        """See to it that the lake's catalogue refuses commits without a turn. Raises StoreError."""
+        """Make the lake's catalogue reject commits without a lease. Raises StoreError."""
 
     @abstractmethod
     def read_serving_id(self) -> str | None:
-        """Return the id of the serving state. None: there is none, or an earlier release has
-        written it last. Raises StoreError."""
+        """Return the id of the serving state. None: there is none, or an earlier release wrote it
+        last. Raises StoreError."""
 
     @abstractmethod
     def attach_serving(self) -> str:
@@ -124,26 +124,26 @@ class LakePlace(ABC):
 
     @abstractmethod
     def alone(self) -> AbstractContextManager[Turn]:
-        """Wait until no other process appends to the lake; yield the turn. Raises StoreError."""
+        """Wait until no other process appends to the lake; yield the lock. Raises StoreError."""
 
     @abstractmethod
     def compacting(self, *, within_s: float = 0.0) -> AbstractContextManager[Turn]:
         """Keep other processes from compacting.
 
-        `within_s`: how long to wait for one that does. Raises StoreError if it still does then.
+        `within_s`: seconds to wait for one that does. Raises StoreError if it takes longer.
         """
 
     @abstractmethod
     def put_on_disk(self, names: Iterable[str]) -> None:
-        """Write Parquet files through to the disk. Raises OSError."""
+        """Sync Parquet files to disk. Raises OSError."""
 
     @abstractmethod
     def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
-        """Open the serving state for statements of a folder. Raises StoreError."""
+        """Open the serving state for other statements. Raises StoreError."""
 
     @abstractmethod
     def open_store(self, turn: Turn) -> Store:
-        """Open the serving state for a process that has a turn. Raises StoreError."""
+        """Open the serving state for a process that holds the lock. Raises StoreError."""
 
 
 class FilePlace(LakePlace):
@@ -177,22 +177,22 @@ class FilePlace(LakePlace):
         return ()
 
     def has_serving(self) -> bool:
-        """Return whether its file is there."""
+        """True if its file exists."""
         return self.files.serving.exists()
 
     def has_lake(self) -> bool:
-        """Return whether the catalogue's file is there."""
+        """True if the catalogue's file exists."""
         return self.files.lake.exists()
 
     def prepare(self) -> None:
-        """Make the folder of the Parquet files. Raises OSError."""
+        """Create the folder of the Parquet files. Raises OSError."""
         self.files.lake_data.mkdir(parents=True, exist_ok=True)
 
     def protect(self) -> None:
-        """Do nothing: locks end with the process that has them."""
+        """Do nothing: locks end with their process."""
 
     def read_serving_id(self) -> str | None:
-        """Return the id of the serving state, where its file has one. Raises StoreError."""
+        """Return the id of the serving state, if its file has one. Raises StoreError."""
         if not self.has_serving():
             return None
         try:
@@ -214,8 +214,8 @@ class FilePlace(LakePlace):
     def attach_lake(self, *, is_read_only: bool) -> str:
         """Return the statement that attaches the catalogue.
 
-        It has the folder of the files as it was made with, relative to the folder in which that
-        process was started; a store may be moved, or opened from elsewhere.
+        The catalogue has the folder of its files as of its creation, relative to the working
+        directory of that process; a store may be moved, or opened from elsewhere.
         """
         path = self.files.lake.resolve() if is_read_only else self.files.lake
         options = [
@@ -226,16 +226,16 @@ class FilePlace(LakePlace):
         return f"attach {sql_text(f'ducklake:sqlite:{path}')} as lake ({', '.join(options)})"
 
     def data_folder(self) -> str:
-        """Return the folder beside the catalogue."""
+        """Return the folder next to the catalogue."""
         return f"{self.files.lake_data.resolve()}/"
 
     @contextmanager
     def alone(self) -> Iterator[Turn]:
         """Hold the lock of the lake's writers against other processes and threads.
 
-        Blocks until it is free; it ends with the process that holds it.
+        Blocks until it is free; it ends with its process.
         """
-        # Whoever may open the file may hold the lock, so it is nobody else's.
+        # Private, because every user who can open the file can hold the lock.
         self.files.lake_lock.touch(mode=0o600, exist_ok=True)
         with self.files.lake_lock.open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -243,7 +243,7 @@ class FilePlace(LakePlace):
 
     @contextmanager
     def compacting(self, *, within_s: float = 0.0) -> Iterator[Turn]:
-        """Hold the lock of whoever moves, merges or deletes files. Raises StoreError."""
+        """Hold the lock for moving, merging and deleting files. Raises StoreError."""
         with held_alone(
             self.files.compaction_lock,
             store=self.files.prefix,
@@ -253,13 +253,13 @@ class FilePlace(LakePlace):
             yield ALONE
 
     def put_on_disk(self, names: Iterable[str]) -> None:
-        """Write files through. Raises OSError."""
+        """Sync files to disk. Raises OSError."""
         put_on_disk(map(Path, names))
 
     def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
-        """Open the file; a commit here puts all earlier ones of other connections on disk too.
+        """Open the file; a commit here also syncs all earlier ones of other connections.
 
-        Raises StoreError, also when there is no such file.
+        Raises StoreError, also if there is no such file.
         """
         del turn
         layout = FileLayout(schema=SCHEMA, queries=queries, synchronous="full")

@@ -1,4 +1,4 @@
-"""How large the lake is and how fast it grows, for people who look after a store."""
+"""Size and growth of the lake, for operators."""
 
 from contextlib import closing
 
@@ -21,12 +21,12 @@ class TableSize(msgspec.Struct, frozen=True, kw_only=True):
     table: str
     files: int
     rows: int
-    """Rows in files; those dropped since the files were written count until they are rewritten."""
+    """Rows in files; dropped rows count until their files are rewritten."""
     bytes: int
 
 
 class ChainGrowth(msgspec.Struct, frozen=True, kw_only=True):
-    """What came to the lake from following a chain in the last day; back-fills do not count."""
+    """Rows that the follower of a chain added in the last day, without back-fills."""
 
     chain_id: int
     rows: int
@@ -40,18 +40,18 @@ class LakeSize(msgspec.Struct, frozen=True, kw_only=True):
     growth: tuple[ChainGrowth, ...]
 
     def bytes_of(self, chain_id: int) -> int:
-        """Return the bytes of all files of a chain."""
+        """Return the total size of a chain's files."""
         return sum(table.bytes for table in self.tables if table.chain_id == chain_id)
 
     def bytes_per_day(self, chain_id: int) -> int:
-        """Return how many bytes a chain grows by in a day, by what its rows take on average."""
+        """Return the estimated growth of a chain in bytes per day, from the average row size."""
         rows = sum(table.rows for table in self.tables if table.chain_id == chain_id)
         came = sum(each.rows for each in self.growth if each.chain_id == chain_id)
         return came * self.bytes_of(chain_id) // rows if rows else 0
 
 
 def measure_lake(owner: LakeOwner, *, now_s: float) -> LakeSize:
-    """Measure the lake of a store, also while others write it. A store without one has none.
+    """Measure the lake of a store, also while it is being written. Empty without a lake.
 
     Reads its catalogue and notes, no rows. Raises StoreError.
     """

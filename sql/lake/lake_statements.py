@@ -18,7 +18,7 @@ LAKE_SCHEMA = _HERE / "schema"
 
 
 def load_lake_migrations() -> tuple[Migration, ...]:
-    """Return the steps of the lake's schema, oldest first."""
+    """Return the migrations of the lake's schema, oldest first."""
     return load_migrations(LAKE_SCHEMA)
 
 
@@ -29,9 +29,9 @@ def load_lake_statement(query: str) -> str:
 
 
 def scan_text(name: str, engine: Engine, /, **numbers: int) -> str:
-    """Return a statement that the serving state's engine runs itself, with its numbers filled in.
+    """Return a statement for the serving state's engine, with its numbers filled in.
 
-    DuckDB hands it over as text, so it can have no parameters.
+    DuckDB passes it on as text, so it can have no parameters.
     """
     load = load_statement if engine == "sqlite" else load_postgres_statement
     text = load(name, LAKE_SCANS)
@@ -46,5 +46,5 @@ def load_layout() -> str:
 
 @cache
 def load_options() -> str:
-    """Return the script that says how files of a new lake are written."""
+    """Return the script with the file options of a new lake."""
     return (_HERE / "options.sql").read_text(encoding="utf-8")

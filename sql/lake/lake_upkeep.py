@@ -1,8 +1,9 @@
-"""Keeps the number of files of the lake small: merges neighbours, deletes what nothing refers to.
+"""Upkeep of the lake's files: merges small ones, deletes unreferenced ones, bounds size and age.
 
-Files are merged by class of size, so that a row is rewritten twice or three times in its life, and
-never more than `TARGET_BYTES` at once: the sort spills to disk within the lake's memory limit.
-Each step is one transaction; a process that ends within one leaves a file nothing refers to.
+Files are merged by class of size, so a row is rewritten two or three times in its life, and a merge
+takes at most `TARGET_BYTES`: its sort spills to disk within the lake's memory limit. Each step is
+one transaction; a process that ends within one leaves an unreferenced file. Balances and reports do
+not depend on dropped rows: they are in the serving state.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,22 +14,22 @@ import msgspec
 from sql.lake.lake_file import Lake
 
 TARGET_BYTES: Final = 160_000_000
-"""Of a merged file: about four million transfers."""
+"""Size of a merged file: about four million transfers."""
 
 KEPT_S: Final = 7_200
-"""Seconds for which former states and their files stay: readers may still be at them. They go on
-the day after."""
+"""Seconds for which old snapshots and their files stay for running reads. They are deleted on the
+next day."""
 
 _DAY_S = 86_400
 
 ORPHANS_AFTER_S: Final = 86_400
-"""Age at which a file that nothing refers to is deleted: before, it may be being written."""
+"""Age at which an unreferenced file is deleted: a younger one may be in the making."""
 
 MOST_INLINED: Final = 10_000
-"""Rows in the catalogue itself above which they are written to files."""
+"""Number of inlined rows in the catalogue above which they are written to files."""
 
 _CLASSES: Final = ((4_000_000, 8), (60_000_000, 4))
-"""Size in bytes below which files are of a class, and how many of one chain are merged."""
+"""Classes of files: upper limit in bytes, and number of files of one chain to merge."""
 
 _REWRITTEN: Final = ("transfer", "trade")
 
@@ -50,9 +51,9 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def merge_small_files(lake: Lake, *, step: Callable[[], None] = lambda: None) -> int:
-    """Merge where a chain has many small files. Returns the number of files merged.
+    """Merge the small files of chains that have many; return the number of merged files.
 
-    `step` is called after each merge; it may raise to end the work there.
+    `step` is called after each merge; it may raise to stop.
     """
     merged = 0
     for max_bytes, enough in _CLASSES:
@@ -65,7 +66,7 @@ def merge_small_files(lake: Lake, *, step: Callable[[], None] = lambda: None) ->
 
 
 def clean(lake: Lake, *, now_s: float, kept_s: float = KEPT_S) -> None:
-    """Forget former states older than `kept_s`, and delete files that nothing refers to."""
+    """Delete snapshots older than `kept_s`, and unreferenced files."""
     (inlined,) = lake.fetch("count_inlined", _Count)
     if inlined.rows > MOST_INLINED:
         lake.execute("flush_inlined")
@@ -78,22 +79,22 @@ def clean(lake: Lake, *, now_s: float, kept_s: float = KEPT_S) -> None:
 
 
 def _end_of_day_before(time_s: float) -> int:
-    """Return the last second of the day before, in UTC.
+    """Return the last second of the previous day, in UTC.
 
-    DuckLake compares times of a SQLite catalogue as texts of two forms, which is right between days
-    only: within one, all that is older or newer counts as older.
+    DuckLake compares times of a SQLite catalogue as texts in two formats, which is only right
+    between days: within a day, every time counts as older.
     """
     return int(time_s) // _DAY_S * _DAY_S - 1
 
 
 def _merge(lake: Lake, table: str, max_bytes: int) -> int:
-    """Merge once. Returns the files that became one; 0: there was nothing to merge."""
+    """Merge once; return the number of merged files, 0 if there was nothing to merge."""
     found = lake.fetch("merge_files", _Merged, table=table, max_bytes=max_bytes)
     return sum(each.files_processed for each in found if each.files_processed > 1)
 
 
 CHAIN_TABLES = ("transfer", "trade", "undecoded")
-"""Tables that have a file for each chain."""
+"""Tables with separate files for each chain."""
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,10 +110,9 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def apply_budget(lake: Lake, chain_id: int, *, max_bytes: int) -> int | None:
-    """Delete the oldest transfers of a chain while its files have more bytes than allowed.
+    """Delete the oldest transfers of a chain if its files exceed a limit.
 
-    Whole files go, and rows of others that are as old. Returns the last block deleted. None:
-    nothing was.
+    Deletes whole files, and equally old rows of others. Returns the last deleted block, or None.
     """
     kept = {table: list_files(lake, table, chain_id) for table in CHAIN_TABLES}
     excess = sum(file.bytes for files in kept.values() for file in files) - max_bytes
@@ -123,9 +123,9 @@ def apply_budget(lake: Lake, chain_id: int, *, max_bytes: int) -> int | None:
 
 
 def drop_old_trades(lake: Lake, chain_id: int, *, before_s: int) -> int | None:
-    """Delete trades of a chain that are older, in whole files: some stay a little longer.
+    """Delete the trades of a chain before a time, in whole files: some stay a little longer.
 
-    Returns the last second deleted. None: nothing was.
+    Returns the last deleted second, or None.
     """
     times = [file.last_time_s for file in list_files(lake, "trade", chain_id)]
     old = [time_s for time_s in times if time_s is not None and time_s < before_s]
@@ -136,8 +136,8 @@ def drop_old_trades(lake: Lake, chain_id: int, *, before_s: int) -> int | None:
 
 
 def last_block_to_drop(files: Sequence[DataFile], *, excess_bytes: int) -> int | None:
-    """Return the block up to which files have at least so many bytes, oldest first. None: no
-    excess, or no files."""
+    """Return the block up to which the oldest files have at least this excess. None: no excess, or
+    no files."""
     to_block = None
     for file in _oldest_first(files):
         if excess_bytes <= 0:

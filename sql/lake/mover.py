@@ -1,9 +1,8 @@
-"""Moves closed batches of final rows from the serving state to the lake.
+"""Moves of closed batches of final rows, and copies of pools and launches, to the lake.
 
-A batch goes in two commits: its rows and the note that the lake has them, in one transaction of
-the lake; then its deletion from the serving state, in small steps. Readers leave out what the
-serving state still has of a noted batch, so they see each row once at any moment, whatever ends
-this process in between.
+A batch moves in two stages: its rows and a note in one transaction of the lake, then its deletion
+from the serving state in small steps. Readers skip rows of the serving state in a noted batch, so
+they see each row once at any moment, even if this process ends in between.
 """
 
 import time
@@ -19,16 +18,16 @@ from sql.lake.lake_file import Lake, LakeTransaction
 from sql.lake.lake_statements import scan_text
 
 CLOSE_AT_ROWS = 1_000_000
-"""Rows at which an open batch is closed whatever its age."""
+"""Rows at which an open batch is closed at any age."""
 
 CLOSE_AFTER_S = 3_600.0
-"""Seconds since the last move after which an open batch with any rows is closed."""
+"""Seconds since the last move after which any open batch with rows is closed."""
 
 _PAUSE_S = 0.01
-"""Between two steps of a deletion: others get the write lock."""
+"""Pause between two steps of a deletion, in which others get the write lock."""
 
 Report = Callable[[int], None]
-"""Called with the number of rows that have just been dealt with."""
+"""Receives the number of rows of each step."""
 
 
 class _Moved(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,9 +61,9 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 def close_batch(
     batches: FinalBatches, lake: Lake, chain_id: int, *, now_s: float, is_forced: bool
 ) -> int | None:
-    """Close the open batch of a chain if it is due, or if it has any rows and that is forced.
+    """Close the open batch of a chain if it is due, or if it has rows and `is_forced`.
 
-    Returns its number; None: it stays open, or has no rows.
+    Returns its number. None: it stays open, or has no rows.
     """
     rows = batches.count_open(chain_id, at_most=CLOSE_AT_ROWS)
     if not rows:
@@ -77,18 +76,18 @@ def close_batch(
 
 
 def count_closed(batches: FinalBatches) -> int:
-    """Return how many rows wait in closed batches."""
+    """Count the rows in closed batches."""
     return sum(batches.count_rows(each.batch) for each in batches.list_closed())
 
 
 def move_closed(
     batches: FinalBatches, lake: Lake, *, now_s: int, progress: Report = lambda _: None
 ) -> int:
-    """Move all closed batches, oldest first; goes on where a former process ended.
+    """Move all closed batches, oldest first; continues after an interruption.
 
-    `progress` hears of each row twice: when the lake has it, and when it is deleted here. Returns
-    the rows moved. Raises StoreError, with nothing deleted, when the lake's rows do not add up to
-    the serving state's.
+    `progress` receives each row twice: when it is in the lake, and when it is deleted from the
+    serving state. Returns the moved rows. Raises StoreError without deleting anything if the sums
+    of the lake's rows differ.
     """
     moved = 0
     for batch in batches.list_closed():
@@ -102,13 +101,13 @@ def move_closed(
 def _write(
     batches: FinalBatches, lake: Lake, closed: ClosedBatch, now_s: int, progress: Report
 ) -> int:
-    """Write a batch to the lake unless it is there. Returns the rows written."""
+    """Write a batch to the lake unless it is there; return the written rows."""
     noted = lake.fetch("find_moved", _Moved, batch=closed.batch)
     if noted:
         with lake.transaction() as tx:
             _compare(lake, closed, expected=noted[0].sums(), found=_sums_of(tx, closed))
         return 0
-    # Without this a power cut might take back rows that the lake has already.
+    # Without this a power cut might revert rows that the lake has already.
     batches.put_on_disk(closed.batch)
     expected = batches.sum_batch(closed.batch)
     with lake.transaction() as tx:
@@ -137,7 +136,7 @@ def _insert(
     expected: BatchSums,
     progress: Report,
 ) -> None:
-    """Write the rows of each kind that the batch has: no rows would make an empty file."""
+    """Write the rows of each kind in the batch: a kind without rows would make an empty file."""
     numbers = msgspec.structs.asdict(closed)
     if expected.transfers:
         tx.execute(
@@ -177,7 +176,8 @@ class _Launches(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def copy_facts(batches: FinalBatches, lake: Lake, chain_id: int) -> None:
-    """Copy what is new and final of a chain. Raises StoreError."""
+    """Copy the new final pools and launches of a chain, so that the lake can be read alone. Raises
+    StoreError."""
     _copy_pools(batches, lake, chain_id)
     _copy_launches(batches, lake, chain_id)
 
@@ -196,7 +196,7 @@ def _copy_launches(batches: FinalBatches, lake: Lake, chain_id: int) -> None:
     moving = batches.first_moving_block(chain_id)
     to_block = _LAST_BLOCK if moving is None else moving - 1
     wanted = batches.count_launches(chain_id, below=moving)
-    # Usually all that are missing are newer than those here; a back-fill brings older ones.
+    # Missing launches are usually newer than the copied ones; a back-fill brings older ones.
     for from_block in (None, 0):
         (here,) = lake.fetch("find_last_launch", _Launches, chain_id=chain_id)
         if here.launches >= wanted:

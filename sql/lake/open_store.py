@@ -1,6 +1,6 @@
-"""A store opened for reading: serving state and lake attached, views on top, nothing else in reach.
+"""Read-only access to a store in DuckDB: serving state, lake and views, nothing else in reach.
 
-The same as a script, for DuckDB's own shell and for notebooks.
+Also as a script for DuckDB's shell and for notebooks.
 """
 
 import re
@@ -26,7 +26,7 @@ _ON_VIEWS = re.compile(r"\b(?:from|join) v_")
 
 @cache
 def load_views() -> dict[str, str]:
-    """Return the statements that make and describe the views, by name; those on views come last."""
+    """Return the statements that create the views, by name; views on views come last."""
     views = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_VIEWS.glob("*.sql"))}
     return dict(sorted(views.items(), key=lambda view: bool(_ON_VIEWS.search(view[1]))))
 
@@ -36,9 +36,8 @@ def open_to_read(
 ) -> duckdb.DuckDBPyConnection:
     """Open a store for reading, with its views, in a transaction that sees one state of it.
 
-    Beyond the store no file can be read, none written but `writes`, and settings cannot be changed.
-    Raises
-    StoreError when there is no serving state; duckdb.Error when a file cannot be read.
+    No other file can be read, none but `writes` written, and settings cannot be changed. Raises
+    StoreError if there is no serving state, duckdb.Error if a file cannot be read.
     """
     place = place_of(owner)
     place.check_serving()
@@ -61,8 +60,8 @@ def open_to_read(
 def attach_store(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None:
     """Attach a store for reading, with its views, and begin a transaction that sees one state.
 
-    What else it may do is left to the caller. Raises StoreError when there is no serving state;
-    duckdb.Error when a file cannot be read.
+    The caller restricts the connection. Raises StoreError if there is no serving state,
+    duckdb.Error if a file cannot be read.
     """
     place.check_serving()
     _attach(connection, place)
@@ -93,7 +92,7 @@ def _make_views(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None
 
 
 def write_open_script(files: StoreFiles) -> None:
-    """Write the script with which DuckDB's own shell opens a store: `.read <store>.open.sql`.
+    """Write the script that opens a store in DuckDB's shell: `.read <store>.open.sql`.
 
     Raises OSError.
     """
@@ -114,7 +113,7 @@ def write_open_script(files: StoreFiles) -> None:
 
 
 def _attachments(place: LakePlace) -> list[str]:
-    """Return the statements that attach both parts; a lake not there yet is an empty one."""
+    """Return the statements that attach both parts; a missing lake is an empty one."""
     if place.has_lake():
         return [place.attach_serving(), place.attach_lake(is_read_only=True)]
     empty = [migration.text for migration in load_lake_migrations()]

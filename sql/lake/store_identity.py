@@ -1,7 +1,7 @@
-"""Which serving state a lake belongs to: both have the same random id.
+"""Identity of a store: lake and serving state have the same random id.
 
-Without it a lake beside a serving state of another store would be read and written as if batch
-numbers, token numbers and notes of moves were those of one store.
+It keeps a lake from being used with the serving state of another store, whose numbers of batches
+and tokens differ.
 """
 
 import duckdb
@@ -14,8 +14,8 @@ from sql.lake.lake_statements import load_lake_statement
 def tie_lake(
     connection: duckdb.DuckDBPyConnection, place: LakePlace, serving_id: str | None
 ) -> None:
-    """Give a lake without an id that of the serving state beside it. Raises StoreError where it has
-    another, duckdb.Error where it cannot be read."""
+    """Set the id of a lake without one. Raises StoreError if it has another id, duckdb.Error if it
+    cannot be read."""
     if serving_id is None:
         return
     found = connection.execute(load_lake_statement("read_store_id")).fetchone()
@@ -27,8 +27,10 @@ def tie_lake(
 
 
 def check_lake(connection: duckdb.DuckDBPyConnection, place: LakePlace) -> None:
-    """Check that `serving` and `lake`, attached for reading, are of one store; where an earlier
-    release has written one of them last, it cannot be told. Raises StoreError, duckdb.Error."""
+    """Check that the attached `serving` and `lake` belong to one store.
+
+    Passes if an earlier release wrote one of them without an id. Raises StoreError, duckdb.Error.
+    """
     try:
         found = connection.execute(load_lake_statement("compare_store_ids")).fetchone()
     except duckdb.CatalogException:

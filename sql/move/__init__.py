@@ -1,0 +1,1 @@
+"""Move of a store in files to PostgreSQL."""

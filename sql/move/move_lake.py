@@ -1,7 +1,7 @@
-"""Moves the lake of a store in files: Parquet files as they are, and the catalogue to PostgreSQL.
+"""Move of a lake in files: Parquet files are copied unchanged, the catalogue moves to PostgreSQL.
 
-Stopped anywhere, the next run goes on: a file with the same content stays, and the catalogue is
-made anew. The lake that is moved stays as it is; a copy of its catalogue is worked on.
+After an interruption the next run continues: a file with the same content stays, and the catalogue
+is created again. The source does not change; the move works on a copy of its catalogue.
 """
 
 import shutil
@@ -51,14 +51,14 @@ _FILES: Final = """
 
 
 class StagedCatalogue(msgspec.Struct, frozen=True, kw_only=True):
-    """A catalogue, and what was written to files for it."""
+    """A copy of a catalogue, with the files written for it."""
 
     path: Path
     data: Path
-    """Folder of the files that only this copy names; all others are the lake's."""
+    """Folder of the files that only this copy has; all others are the lake's."""
 
     def list_files(self) -> list[LakeFile]:
-        """Return the files of all states that may still be read. Raises StoreError."""
+        """Return the files of all readable snapshots. Raises StoreError."""
         try:
             with closing(sqlite3.connect(self.path)) as connection:
                 return [LakeFile(*row) for row in connection.execute(_FILES)]
@@ -67,8 +67,8 @@ class StagedCatalogue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_inlined(staged: StagedCatalogue) -> None:
-    """Write rows that are in the catalogue itself to files: each engine keeps such rows its own
-    way. Raises StoreError."""
+    """Write the inlined rows of the catalogue to files: engines store such rows differently. Raises
+    StoreError."""
     options = f"data_path {sql_text(f'{staged.data}/')}, override_data_path true"
     attach = f"attach {sql_text(f'ducklake:sqlite:{staged.path}')} as lake ({options})"
     try:
@@ -80,27 +80,27 @@ def write_inlined(staged: StagedCatalogue) -> None:
 
 
 ShowMove = Callable[[str, int, int], None]
-"""Receives what is being done, and how much of how much of it is done."""
+"""Receives the current stage, and its done and total amount."""
 
 _STAGED: Final = "move"
 
 
 class LakeMove(msgspec.Struct, frozen=True, kw_only=True):
-    """What was moved."""
+    """Result of a move."""
 
     files: int
     """Parquet files."""
     rows: int
-    """Of all tables."""
+    """Rows of all tables."""
 
 
 NOTHING_MOVED: Final = LakeMove(files=0, rows=0)
 
 
 def need_empty_place(source: FileAddress, target: PostgresAddress) -> None:
-    """Check that there are no files where a lake is to be moved, if there is one.
+    """Check that the target of a lake has no files, if there is a lake to move.
 
-    They would be deleted there as nobody's. Raises StoreError.
+    They would be deleted as unreferenced. Raises StoreError.
     """
     if not FilePlace(source).has_lake():
         return
@@ -113,16 +113,16 @@ def need_empty_place(source: FileAddress, target: PostgresAddress) -> None:
 
 
 def move_lake(source: FileAddress, target: PostgresAddress, show: ShowMove) -> LakeMove:
-    """Bring the lake's files to the target's place, and its catalogue to the database.
+    """Copy the lake's files to the target's place, and its catalogue to the database.
 
     The database has the serving state already, and does not open as a store before its move ends.
-    Nobody appends to the lake or compacts it meanwhile. Raises StoreError, also where both lakes
-    differ in the end.
+    No process may append to the lake or compact it. Raises StoreError, also if both lakes differ in
+    the end.
     """
     place = FilePlace(source)
     if not place.has_lake():
         return NOTHING_MOVED
-    Lake.open(place, sees_serving=False).close()  # brings an older one to the newest schema
+    Lake.open(place, sees_serving=False).close()  # migrates it to the newest schema
     goal = DatabasePlace(target)
     goal.prepare()
     with place.compacting(), place.alone(), _staged(place, target) as staged:
@@ -130,17 +130,17 @@ def move_lake(source: FileAddress, target: PostgresAddress, show: ShowMove) -> L
         show("making the catalogue", 0, 1)
         fill_catalogue(goal, target.url.value, staged.path)
         show("making the catalogue", 1, 1)
-        Lake.open(place_of(target), sees_serving=False).close()  # fences it, and compares ids
+        Lake.open(place_of(target), sees_serving=False).close()  # fences it, and compares the ids
         rows = check_lakes(place, goal, show)
     return LakeMove(files=files, rows=rows)
 
 
 @contextmanager
 def _staged(place: FilePlace, target: PostgresAddress) -> Iterator[StagedCatalogue]:
-    """Yield a copy of the catalogue all of whose rows are in files."""
+    """Yield a copy of the catalogue with all rows in files."""
     make_local_folder(target)
     folder = StoreFiles(prefix=target.prefix).folder / _STAGED
-    shutil.rmtree(folder, ignore_errors=True)  # of a run that was ended
+    shutil.rmtree(folder, ignore_errors=True)  # left by an interrupted run
     try:
         folder.mkdir()
         staged = StagedCatalogue(path=folder / "lake.sqlite", data=folder / "data")
@@ -174,7 +174,7 @@ def _put_files(
 
 
 def _path_of(name: str, *folders: Path) -> Path:
-    """Return where a file is. Raises StoreError where it is in none of the folders."""
+    """Return the path of a file below the lake's place. Raises StoreError for other files."""
     for folder in folders:
         path = (folder / name).resolve()
         if path.is_relative_to(folder.resolve()) and path.exists():
@@ -192,9 +192,9 @@ _SUM: Final = "select count(*), coalesce(sum(hash(t)::hugeint), 0) from lake.{ta
 
 
 def check_lakes(source: LakePlace, target: LakePlace, show: Callable[[str, int, int], None]) -> int:
-    """Return the number of rows of all tables; both lakes are read whole.
+    """Compare two lakes by counts and hashes of each table; return the number of rows.
 
-    Raises StoreError where a table differs.
+    Reads both lakes completely. Raises StoreError if a table differs.
     """
     wanted = _sums_of(source, lambda done, total: show("reading the lake", done, total))
     found = _sums_of(target, lambda done, total: show("checking the lake", done, total))
@@ -225,5 +225,5 @@ def _sums_of(place: LakePlace, show: Callable[[int, int], None]) -> dict[str, _T
                 show(at, len(names))
             return sums
     except duckdb.Error as error:
-        # Their words may repeat the password.
+        # The original message may repeat the password.
         raise StoreError(path=place.name, reason=place.masked(str(error))) from None

@@ -1,8 +1,8 @@
-"""Moves a store in files to PostgreSQL: serving state and ledger, table by table in chunks, and the
-lake beside them.
+"""Move of a store in files to PostgreSQL: serving state, ledger and lake.
 
-Stopped anywhere, the next run goes on after the last chunk. The files are read only, and nobody
-writes them meanwhile; the database opens as a store once counts and sums of every table agree.
+Tables are copied in chunks; after an interruption the next run continues after the last chunk. The
+files are only read, and no other process may write them. The database opens as a store once counts
+and sums of every table agree.
 """
 
 from contextlib import ExitStack
@@ -25,11 +25,11 @@ ROWS_AT_ONCE: Final = 5_000
 
 
 class MoveResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was moved."""
+    """Result of a move."""
 
     tables: int
     rows: int
-    """Of all tables, also those that an earlier run has moved."""
+    """Rows of all tables, including those moved by an earlier run."""
     lake: LakeMove
 
 
@@ -41,12 +41,12 @@ def move_store(
     with_lake: bool = True,
     rows_at_once: int = ROWS_AT_ONCE,
 ) -> MoveResult:
-    """Move a store to an empty database, or go on where an earlier run has stopped.
+    """Move a store to an empty database, or continue an interrupted move.
 
-    Raises StoreError, also where the files have changed since the move began, and where the
-    database holds anything else.
+    Raises StoreError, also if the files have changed since the move began, and if the database has
+    other content.
     """
-    Store.open(source, must_exist=True).close()  # brings an older one to the newest schema
+    Store.open(source, must_exist=True).close()  # migrates it to the newest schema
     Ledger.of_store(source).close()
     for layout in (SERVING, LEDGER):
         PostgresDatabase(target.url.value, layout, may_be_moving=True).close()
@@ -73,7 +73,7 @@ def move_store(
 def _copy(
     file: SourceFile, database: TargetDatabase, table: str, show: ShowMove, at_once: int
 ) -> int:
-    """Copy what is not there yet; return the rows that are there then."""
+    """Copy the missing rows of a table; return the total number of rows."""
     columns, total = database.columns(table), file.count(table)
     if table in SINGLETONS:
         rows = [row for page in file.pages(table, after=0, at_once=at_once) for row in page]

@@ -1,4 +1,4 @@
-"""A SQLite file of a store that is being moved: read whole, and not written by others meanwhile."""
+"""SQLite file of a store that is being moved, locked against writers."""
 
 import hashlib
 import sqlite3
@@ -21,12 +21,12 @@ _WAIT_S = 3.0
 
 
 class TableSums(msgspec.Struct, frozen=True):
-    """What two copies of a table have in common if they are the same."""
+    """Number of rows and checksums of a table, equal for equal copies."""
 
     rows: int
     sums: tuple[int, ...]
-    """One a column: of numbers their sum, of all else the sum of the first four bytes of each
-    value's SHA-256. Nulls count nothing."""
+    """One per column: the sum of numbers, or of the first four bytes of each other value's SHA-256.
+    Nulls count as 0."""
 
 
 class SourceFile:
@@ -50,7 +50,7 @@ class SourceFile:
         return int(row[0])
 
     def pages(self, table: str, *, after: int, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows but so many, in an order that is the same each time."""
+        """Yield the rows after the first `after`, in a stable order."""
         columns = ", ".join(map(_quoted, self.columns(table)))
         key = [name for name, place in self._connection.execute(_COLUMNS, (table,)) if place]
         order = f" order by {', '.join(map(_quoted, key))}" if key else ""
@@ -61,7 +61,7 @@ class SourceFile:
             yield rows
 
     def last_given(self, table: str) -> int:
-        """Return the last number that the file gave to a row of a table with such; 0: none."""
+        """Return the last number assigned to a row of a table; 0 without one."""
         if self._connection.execute(_HAS_SEQUENCES).fetchone() is None:
             return 0
         found = self._connection.execute(_LAST_GIVEN, (table,)).fetchone()
@@ -71,13 +71,13 @@ class SourceFile:
         """Return the sums of a table."""
         each = ", ".join(f"exact_sum({_quoted(name)})" for name in self.columns(table))
         (row,) = self._connection.execute(f"select count(*), {each} from {table}")  # noqa: S608
-        # Of no rows SQLite makes null.
+        # SQLite returns null for no rows.
         return TableSums(rows=int(row[0]), sums=tuple(int(each or 0) for each in row[1:]))
 
 
 @contextmanager
 def held_file(path: Path) -> Iterator[SourceFile]:
-    """Yield a file that no other process writes until the end of the block.
+    """Yield a file that no other process can write until the end of the block.
 
     Raises StoreError, also while another process is writing.
     """
@@ -95,7 +95,7 @@ def held_file(path: Path) -> Iterator[SourceFile]:
 
 
 class _ExactSum:
-    """The sum of a column, beyond 64 bits too."""
+    """Sum of a column beyond 64 bits."""
 
     def __init__(self) -> None:
         self._sum = 0
@@ -118,12 +118,12 @@ class _ExactSum:
 
 
 def without_nul(text: str) -> str:
-    """Return a text as PostgreSQL can hold it."""
+    """Return a text without NUL, which PostgreSQL cannot store."""
     return text.replace("\0", "")
 
 
 def plain_row(row: Sequence[object]) -> tuple[object, ...]:
-    """Return the values of a row as PostgreSQL can hold them."""
+    """Return the values of a row in a form that PostgreSQL can store."""
     return tuple(without_nul(value) if isinstance(value, str) else value for value in row)
 
 

@@ -1,7 +1,7 @@
-"""A catalogue of DuckLake in PostgreSQL, made of one in SQLite.
+"""Copy of a DuckLake catalogue from SQLite to PostgreSQL.
 
-Both have the same tables; DuckLake makes those in PostgreSQL, and DuckDB reads each value as the
-type that its column has there.
+Both have the same tables; DuckLake creates those in PostgreSQL, and DuckDB casts each value to the
+type of its column there.
 """
 
 from contextlib import closing
@@ -22,10 +22,10 @@ from sql.lake.postgres.lake_in_postgres import DatabasePlace
 
 _MEMORY_MB: Final = 500
 _INLINED: Final = "ducklake_inlined_"
-"""Begins the names of tables of rows that are in no file, and of the list of them."""
+"""Prefix of the tables of inlined rows, and of the list of these tables."""
 
 _LEFT_OUT: Final = frozenset({"ducklake_files_scheduled_for_deletion"})
-"""Of files that no state has any more: they are not moved."""
+"""Table of unreferenced files, which are not moved."""
 
 _TABLES: Final = "select table_name from duckdb_tables() where database_name = $database order by 1"
 _COLUMNS: Final = (
@@ -35,10 +35,9 @@ _COLUMNS: Final = (
 
 
 def fill_catalogue(place: DatabasePlace, url: str, staged: Path) -> None:
-    """Make the catalogue of a lake, in one transaction; one of a run before is made anew.
+    """Create the catalogue of a lake in one transaction, replacing that of an earlier run.
 
-    `url`: of the database. `staged`: a SQLite file; all rows of the lake are in Parquet files.
-    Raises StoreError.
+    `url`: of the database. `staged`: a SQLite catalogue without inlined rows. Raises StoreError.
     """
     _drop_catalogue(url)
     try:
@@ -53,7 +52,7 @@ def fill_catalogue(place: DatabasePlace, url: str, staged: Path) -> None:
             _copy_tables(connection, place)
             connection.commit()
     except duckdb.Error as error:
-        # Their words may repeat the password.
+        # The original message may repeat the password.
         raise StoreError(path=place.name, reason=place.masked(str(error))) from None
 
 
@@ -85,12 +84,12 @@ def _copy_tables(connection: duckdb.DuckDBPyConnection, place: DatabasePlace) ->
         columns = connection.execute(_COLUMNS, {"database": "catalogue", "table": table}).fetchall()
         names = ", ".join(f'"{name}"' for name, _ in columns)
         values = ", ".join(f'"{name}"::{kind}' for name, kind in columns)
-        # Names and types are DuckLake's.
+        # Names and types come from DuckLake.
         connection.execute(f"delete from catalogue.{table}")  # noqa: S608
         connection.execute(
             f"insert into catalogue.{table} ({names}) select {values} from source.{table}"  # noqa: S608
         )
-    # Rows of the list of tables with inlined rows are of tables that are not there.
+    # The listed tables of inlined rows do not exist here.
     connection.execute("delete from catalogue.ducklake_inlined_data_tables")
     connection.execute(
         "update catalogue.ducklake_metadata set value = $folder where key = 'data_path'",

@@ -1,4 +1,4 @@
-"""The PostgreSQL database that a store is moved to, with a note of how far each table has come."""
+"""PostgreSQL database that a store is moved to, with the progress of each table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +18,8 @@ from sql.lake.postgres.lake_catalogue import find_catalogue
 from sql.move.source_file import TableSums, plain_row
 
 SINGLETONS: Final = ("store_identity", "import_progress", "watch_revision", "key_revision")
-"""Tables that an empty store has rows of, which those of the moved one replace. They come last, as
-writing other tables changes some."""
+"""Tables with rows in an empty store, which those of the moved store replace. They are written
+last, because writing other tables changes some."""
 
 _NOTE = SQL("{note}").format(note=Identifier(MOVE_NOTE))
 _CREATE_NOTE = SQL(
@@ -61,7 +61,7 @@ class TargetColumn(msgspec.Struct, frozen=True):
 
 
 class TargetDatabase:
-    """One connection to the database, without limits of time. Raises what psycopg raises."""
+    """One connection to the database, without time limits. Raises the errors of psycopg."""
 
     def __init__(self, connection: PostgresConnection, url: str) -> None:
         self._connection = connection
@@ -69,13 +69,13 @@ class TargetDatabase:
         self._name = shown_url(url)
 
     def is_moving(self) -> bool:
-        """Return whether a run before has begun a move."""
+        """True if an earlier run has begun a move."""
         return self._connection.execute(_HAS_NOTE, (MOVE_NOTE,)).fetchone() == (True,)
 
     def begin(self, tables: Sequence[str]) -> None:
-        """Note that a move is under way: the store does not open until it is whole.
+        """Record that a move has begun: the store does not open until it is complete.
 
-        Raises StoreError where the database holds another store.
+        Raises StoreError if the database has another store.
         """
         with self._connection.transaction():
             self._connection.execute(_LOCK)
@@ -84,12 +84,12 @@ class TargetDatabase:
             self._connection.execute(_CREATE_NOTE)
 
     def end(self) -> None:
-        """Let the store open."""
+        """Record that the move is complete, so that the store opens."""
         with self._connection.transaction():
             self._connection.execute(SQL("drop table {}").format(_NOTE))
 
     def in_order(self, tables: Iterable[str]) -> list[str]:
-        """Return tables such that each comes after those that it refers to, singletons last."""
+        """Return the tables in order of their foreign keys, singletons last."""
         wanted = sorted(tables)
         graph: dict[str, set[str]] = {table: set() for table in wanted}
         for table, other in self._connection.execute(_REFERENCES).fetchall():
@@ -105,16 +105,16 @@ class TargetDatabase:
         ]
 
     def done(self, table: str) -> int:
-        """Return how many rows of a table there are already."""
+        """Count the rows of a table that have been moved."""
         found = self._connection.execute(_NOTED, (table,)).fetchone()
         return 0 if found is None else int(found[0])
 
     def write(
         self, table: str, columns: Sequence[TargetColumn], rows: Sequence[Sequence[object]]
     ) -> int:
-        """Add rows to a table, with the note, in one transaction. Return the rows that are there.
+        """Add rows to a table and record the progress, in one transaction; return the total rows.
 
-        Of a singleton these are all that stay.
+        Replaces the rows of a singleton.
         """
         with self._connection.transaction():
             done = 0
@@ -127,7 +127,7 @@ class TargetDatabase:
         return done + len(rows)
 
     def give_on_from(self, table: str, last: int) -> None:
-        """Let the next number of a table's rows be above the last that was ever given."""
+        """Make the next number of a table's rows higher than all assigned ones."""
         for (column,) in self._connection.execute(_IDENTITY, (table,)).fetchall():
             found = self._connection.execute(
                 SQL("select coalesce(max({}), 0) from {}").format(

@@ -14,7 +14,7 @@ import pytest
 from core.errors import QueryError, StoreError
 from sql.analyst import query_runner
 from sql.analyst.answer_lines import QueryRequest
-from sql.analyst.query_runner import AT_ONCE, query_turn
+from sql.analyst.query_runner import AT_ONCE, query_slot
 from sql.engine.child_process import child_of, read_some
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
@@ -34,7 +34,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreFiles:
 def refuses(files: StoreFiles) -> bool:
     """Whether a turn cannot be had."""
     try:
-        with query_turn(files):
+        with query_slot(files):
             return False
     except QueryError as error:
         assert error.limit == "time"
@@ -45,7 +45,7 @@ def test_so_many_at_once_and_no_more(files: StoreFiles) -> None:
     with ExitStack() as turns:
         for _ in range(AT_ONCE):
             assert not refuses(files)
-            turns.enter_context(query_turn(files))
+            turns.enter_context(query_slot(files))
         assert refuses(files)
         assert not refuses(StoreFiles(prefix=files.prefix.with_name("other")))
     assert not refuses(files)
@@ -56,7 +56,7 @@ def test_a_turn_lasts_as_long_as_the_process_that_works(files: StoreFiles) -> No
     wait = [sys.executable, "-c", "input()"]
     with ExitStack() as stack:
         for _ in range(AT_ONCE):
-            with query_turn(files) as turn:
+            with query_slot(files) as turn:
                 child = subprocess.Popen(wait, pass_fds=[turn], stdin=subprocess.PIPE)
                 stack.enter_context(child)
                 stack.callback(child.kill)
@@ -73,7 +73,7 @@ def test_who_is_next_goes_before_who_comes(files: StoreFiles) -> None:
 
 def test_a_folder_that_cannot_be_written_is_the_stores_fault(files: StoreFiles) -> None:
     absent = StoreFiles(prefix=files.prefix / "absent")
-    with pytest.raises(StoreError), query_turn(absent):
+    with pytest.raises(StoreError), query_slot(absent):
         pass
 
 

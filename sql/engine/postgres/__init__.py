@@ -1,0 +1,1 @@
+"""Engine of the serving state in PostgreSQL: connections, transactions, leases."""

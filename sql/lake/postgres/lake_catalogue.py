@@ -1,8 +1,7 @@
-"""The PostgreSQL side of a lake's catalogue: a schema of its own, and a trigger that fences it.
+"""Schema of a lake's catalogue in PostgreSQL, and the trigger that fences it.
 
-Every commit of DuckLake is a row of `ducklake_snapshot_changes`. The trigger refuses those that do
-not name the newest token of a lease, so a process that was paused while another took over commits
-nothing, whatever it had prepared.
+Every commit of DuckLake adds a row to `ducklake_snapshot_changes`. The trigger rejects rows without
+the newest token of a lease, so a process that was paused while another took over commits nothing.
 """
 
 from typing import Final
@@ -47,7 +46,7 @@ for each row execute function {schema}.check_lease()
 
 
 class LakeCatalogue(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a store is in a database."""
+    """Schemas of a store in a database."""
 
     serving: str
     """Schema of the serving state's tables."""
@@ -60,7 +59,7 @@ class LakeCatalogue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_catalogue(url: str) -> LakeCatalogue:
-    """Return what there is. Raises StoreError."""
+    """Return the schemas of the store. Raises StoreError."""
     with translated(shown_url(url), doing="find the lake"), _connected(url) as connection:
         serving, has_serving, has_lake = connection.execute(_FIND, (_SUFFIX,)).fetchone() or ()
         found = None
@@ -76,14 +75,14 @@ def find_catalogue(url: str) -> LakeCatalogue:
 
 
 def make_schema(url: str, catalogue: LakeCatalogue) -> None:
-    """Make the catalogue's schema if it is not there. Raises StoreError."""
+    """Create the catalogue's schema if it is missing. Raises StoreError."""
     statement = SQL("create schema if not exists {}").format(Identifier(catalogue.lake))
     with translated(shown_url(url), doing="make the lake"), _connected(url) as connection:
         connection.execute(statement)
 
 
 def fence_catalogue(url: str, catalogue: LakeCatalogue) -> None:
-    """Let the catalogue refuse commits that name no lease, or an old one. Raises StoreError."""
+    """Make the catalogue reject commits without a current lease. Raises StoreError."""
     names = {"schema": Identifier(catalogue.lake), "leases": Identifier(catalogue.serving)}
     with translated(shown_url(url), doing="fence the lake"), _connected(url) as connection:
         connection.execute(SQL(_FUNCTION.replace("%%", "%")).format(**names))

@@ -1,5 +1,4 @@
-"""The place of a lake whose catalogue is in PostgreSQL, beside the serving state, with its Parquet
-files in a folder or in an object store."""
+"""Place of a lake with its catalogue in PostgreSQL, and its files in a folder or object store."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -36,7 +35,7 @@ COMPACTION: Final = "lake compaction"
 """Lease of the process that moves, merges and deletes."""
 
 APPENDING: Final = "lake append"
-"""Lease of the process that appends a back-filled range, or makes the lake."""
+"""Lease of the process that appends a back-filled range, or creates the lake."""
 
 _APPENDER_WAIT_S: Final = 60.0
 _CONNECT_S: Final = 5
@@ -51,7 +50,7 @@ class DatabasePlace(LakePlace):
     engine: Engine = "postgres"
 
     def __init__(self, address: PostgresAddress) -> None:
-        """Raises StoreError for a URL that cannot be read."""
+        """Read the parts of an address. Raises StoreError for an invalid URL."""
         super().__init__(address)
         self._at = address
         self._url = address.url.value
@@ -61,7 +60,7 @@ class DatabasePlace(LakePlace):
 
     @property
     def name(self) -> str:
-        """Return host, port and database, and where the files are."""
+        """Return host, port and database, and the place of the files."""
         return f"{self._name}, lake {self._at.lake}"
 
     @property
@@ -70,7 +69,7 @@ class DatabasePlace(LakePlace):
         return self._name
 
     def masked(self, text: str) -> str:
-        """Return the text without connection string, password and keys: errors repeat them."""
+        """Return the text without connection string, password and keys, which errors repeat."""
         password = str(conninfo_to_dict(self._url).get("password") or "")
         keys = self._at.objects
         hidden = (self._dsn, self._url, password, keys.secret.value if keys else "")
@@ -86,7 +85,7 @@ class DatabasePlace(LakePlace):
         return (first, ducklake_path(), extension_path(duckdb_extension_httpfs, "httpfs"))
 
     def list_secrets(self) -> tuple[str, ...]:
-        """Return the statement that tells the keys of the bucket, where there are any."""
+        """Return the statement with the keys of the bucket, if there are any."""
         keys = self._at.objects
         if keys is None or not self._is_remote:
             return ()
@@ -108,22 +107,22 @@ class DatabasePlace(LakePlace):
         return (f"create secret lake_files (type s3, {options})",)
 
     def has_serving(self) -> bool:
-        """Return whether the database has its tables. Raises StoreError."""
+        """True if the database has its tables. Raises StoreError."""
         return self._catalogue().has_serving
 
     def has_lake(self) -> bool:
-        """Return whether the database has a catalogue. Raises StoreError."""
+        """True if the database has a catalogue. Raises StoreError."""
         return self._catalogue(again=True).has_lake
 
     def prepare(self) -> None:
-        """Make the catalogue's schema, and the folder of the files. Raises StoreError, OSError."""
+        """Create the catalogue's schema and the folder of the files. Raises StoreError, OSError."""
         make_local_folder(self._at)
         make_schema(self._url, self._catalogue())
         if not self._is_remote:
             Path(self._at.lake).mkdir(parents=True, exist_ok=True)
 
     def protect(self) -> None:
-        """Make the trigger that refuses commits without a turn. Raises StoreError."""
+        """Create the trigger that rejects commits without a lease. Raises StoreError."""
         fence_catalogue(self._url, self._catalogue())
 
     def read_serving_id(self) -> str | None:
@@ -131,7 +130,7 @@ class DatabasePlace(LakePlace):
         return self._catalogue().store_id
 
     def attach_serving(self) -> str:
-        """Return the statement that attaches the one schema of the serving state."""
+        """Return the statement that attaches the schema of the serving state."""
         schema = sql_text(self._catalogue().serving)
         return (
             f"attach {sql_text(self._dsn)} as serving (type postgres, read_only, schema {schema})"
@@ -148,7 +147,7 @@ class DatabasePlace(LakePlace):
         return f"attach {url} as lake ({', '.join(options)})"
 
     def attach_catalogue(self) -> str:
-        """Return the statement that attaches the catalogue's own tables, for writing."""
+        """Return the statement that attaches the catalogue's tables, for writing."""
         schema = sql_text(self._catalogue().lake)
         return f"attach {sql_text(self._dsn)} as catalogue (type postgres, schema {schema})"
 
@@ -159,25 +158,25 @@ class DatabasePlace(LakePlace):
 
     @contextmanager
     def alone(self) -> Iterator[Turn]:
-        """Hold the lease of whoever appends; waits for another. Raises StoreError."""
+        """Hold the lease for appending, after a wait for another holder. Raises StoreError."""
         with self._leased(APPENDING, "appends to the lake", _APPENDER_WAIT_S) as turn:
             yield turn
 
     @contextmanager
     def compacting(self, *, within_s: float = 0.0) -> Iterator[Turn]:
-        """Hold the lease of whoever compacts. Raises StoreError, also when another has it."""
+        """Hold the lease for compaction. Raises StoreError, also if another process holds it."""
         make_local_folder(self._at)
         with self._leased(COMPACTION, "is compacting it", within_s) as turn:
             yield turn
 
     def put_on_disk(self, names: Iterable[str]) -> None:
-        """Write files of a folder through; an object store has done so when it answers. Raises
+        """Sync the files of a folder; an object store does so before it responds. Raises
         OSError."""
         if not self._is_remote:
             put_on_disk(map(Path, names))
 
     def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
-        """Connect; what is written is under the lease, if there is one. Raises StoreError."""
+        """Connect, and write under the lease if there is one. Raises StoreError."""
         layout = DatabaseLayout(
             schema=SERVING.schema,
             queries=queries,
@@ -215,7 +214,7 @@ class DatabasePlace(LakePlace):
 
 
 def _connection_text(url: str) -> str:
-    """Return a URL as libpq's own text, with limits on what DuckDB may wait for."""
+    """Return libpq's connection string of a URL, with limits on DuckDB's waits."""
     given = conninfo_to_dict(url)
     limits = (
         f"-c statement_timeout={_LONGEST_STATEMENT_S}s"
