@@ -1,5 +1,5 @@
 -- name: add_calls
--- Adds to the counts what :batch says: a JSON array of [key_id, period, calls].
+-- Adds the calls in :batch, a JSON array of [key_id, period, calls], to the counts.
 insert into usage (key_id, period, calls)
 select json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
 from json_each(:batch)
@@ -7,7 +7,7 @@ where true
 on conflict (key_id, period) do update set calls = calls + excluded.calls
 
 -- name: add_calls postgres
--- Adds to the counts what :batch says: a JSON array of [key_id, period, calls].
+-- Adds the calls in :batch, a JSON array of [key_id, period, calls], to the counts.
 insert into usage (key_id, period, calls)
 select (entry ->> 0)::bigint, entry ->> 1, sum((entry ->> 2)::bigint)
 from jsonb_array_elements((:batch)::jsonb) as entry
@@ -15,8 +15,8 @@ group by 1, 2
 on conflict (key_id, period) do update set calls = usage.calls + excluded.calls
 
 -- name: count_account_keys
--- One row: how many keys of :account_id are live at :now_s, how many were made after :since_s, and
--- when the oldest of these was.
+-- One row: the number of keys of :account_id that are live at :now_s, the number created after
+-- :since_s, and the creation time of the oldest of these.
 select
     count(*) filter (
         where api_key.revoked_at_s is null and coalesce(api_key.expires_at_s > :now_s, true)
@@ -29,11 +29,11 @@ where account_key.account_id = :account_id
 order by live
 
 -- name: delete_old_attempts
--- Forgets attempts of all networks up to the minute :minute.
+-- Deletes the attempts of all networks up to the minute :minute.
 delete from attempt where minute <= :minute
 
 -- name: delete_old_sessions
--- Forgets the sessions that are over at :now_s, and all of :account_id but its :most newest.
+-- Deletes the sessions that have expired at :now_s, and all but the :most newest of :account_id.
 delete from session
 where
     expires_at_s <= :now_s
@@ -48,7 +48,7 @@ where
     )
 
 -- name: delete_session
--- Ends the session :digest.
+-- Deletes the session :digest.
 delete from session where digest = :digest
 
 -- name: find_key
@@ -60,11 +60,11 @@ order by key_id
 limit 1
 
 -- name: find_key_revision
--- One row: how often a key that was made before has been changed.
+-- One row: the number of changes to existing keys.
 select revision from key_revision order by revision limit 1
 
 -- name: find_operator_key
--- One row, or none: a key of :account_id that is an operator's, and live at :now_s.
+-- One row, or none: an operator's key of :account_id that is live at :now_s.
 select api_key.key_id
 from account_key
 join api_key on api_key.key_id = account_key.key_id
@@ -77,7 +77,7 @@ order by api_key.key_id
 limit 1
 
 -- name: find_session
--- One row, or none: the session :digest, if :issuer opened it and it is not over at :now_s.
+-- One row, or none: the session :digest, if :issuer opened it and it has not expired at :now_s.
 select session.account_id, session.shown_as
 from session
 join account on account.account_id = session.account_id
@@ -86,7 +86,7 @@ order by session.digest
 limit 1
 
 -- name: find_trial_key
--- One row, or none: the trial key that :network was given.
+-- One row, or none: the trial key of :network.
 select
     api_key.key_id, api_key.digest, api_key.plan, api_key.label, api_key.created_at_s,
     api_key.expires_at_s, api_key.revoked_at_s, api_key.is_operator
@@ -97,8 +97,8 @@ order by api_key.key_id
 limit 1
 
 -- name: find_usage
--- One row: a JSON array of {key_id, lifetime, day, month}, the calls of each key of the JSON array
--- :key_ids that has any, in all, on :day and in :month.
+-- One row: a JSON array of {key_id, lifetime, day, month}, the calls in total, on :day and in
+-- :month of each key in the JSON array :key_ids that has any.
 select
     json_group_array(
         json_object('key_id', key_id, 'lifetime', lifetime, 'day', day, 'month', month)
@@ -116,8 +116,8 @@ from (
 order by found
 
 -- name: find_usage postgres
--- One row: a JSON array of {key_id, lifetime, day, month}, the calls of each key of the JSON array
--- :key_ids that has any, in all, on :day and in :month.
+-- One row: a JSON array of {key_id, lifetime, day, month}, the calls in total, on :day and in
+-- :month of each key in the JSON array :key_ids that has any.
 select
     coalesce(
         json_agg(
@@ -139,30 +139,30 @@ from (
 ) as counted
 
 -- name: insert_account
--- One row: the account of the person whom :issuer knows as :subject, made now if it is new.
+-- One row: the account of the person with the id :subject at :issuer, created if it is new.
 insert into account (issuer, subject, created_at_s)
 values (:issuer, :subject, :created_at_s)
 on conflict (issuer, subject) do update set subject = excluded.subject
 returning account_id
 
 -- name: insert_account_key
--- Notes that :key_id is a key of :account_id; :prefix is what may be shown of it.
+-- Records :key_id as a key of :account_id; :prefix is the part that may be displayed.
 insert into account_key (key_id, account_id, prefix)
 values (:key_id, :account_id, :prefix)
 
 -- name: insert_key
--- One new key; gives it back with its number.
+-- One row: a new key with its number.
 insert into api_key (digest, plan, label, created_at_s, expires_at_s, revoked_at_s, is_operator)
 values (:digest, :plan, :label, :created_at_s, :expires_at_s, null, :is_operator)
 returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s, is_operator
 
 -- name: insert_session
--- One browser of :account_id is signed in until :expires_at_s.
+-- Stores a browser session of :account_id until :expires_at_s.
 insert into session (digest, account_id, shown_as, expires_at_s)
 values (:digest, :account_id, :shown_as, :expires_at_s)
 
 -- name: insert_trial
--- Notes that :network was given the key :key_id.
+-- Records :key_id as the trial key of :network.
 insert into trial (network, key_id, reason, contact, issued_at_s)
 values (:network, :key_id, :reason, :contact, :issued_at_s)
 
@@ -180,7 +180,7 @@ order by
 limit :at_most
 
 -- name: list_attempts
--- One row per minute after :minute in which :network tried, newest first.
+-- One row per minute after :minute with attempts of :network, newest first.
 select minute, attempts
 from attempt
 where network = :network and minute > :minute
@@ -193,14 +193,14 @@ from api_key
 order by key_id
 
 -- name: note_attempt
--- Counts one attempt of :network in the minute :minute; beyond :enough of them it stays as it is.
+-- Counts one attempt of :network in the minute :minute, up to :enough.
 insert into attempt (network, minute, attempts)
 values (:network, :minute, 1)
 on conflict (network, minute) do update set attempts = attempt.attempts + 1
 where attempt.attempts < :enough
 
 -- name: revoke_account_key
--- One row, or none: the key :key_id of :account_id, revoked at :revoked_at_s just now.
+-- One row, or none: the key :key_id of :account_id, revoked now at :revoked_at_s.
 update api_key
 set revoked_at_s = :revoked_at_s
 where
@@ -213,14 +213,15 @@ where
 returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s, is_operator
 
 -- name: revoke_key
--- One row, or none: the key :key_id, revoked at :revoked_at_s just now.
+-- One row, or none: the key :key_id, revoked now at :revoked_at_s.
 update api_key
 set revoked_at_s = :revoked_at_s
 where key_id = :key_id and revoked_at_s is null
 returning key_id, digest, plan, label, created_at_s, expires_at_s, revoked_at_s, is_operator
 
 -- name: set_operator
--- One row, or none: the key :key_id, which is live at :now_s, and an operator's from now on if :is_operator.
+-- One row, or none: the key :key_id, if it is live at :now_s; an operator's from now on if
+-- :is_operator.
 update api_key
 set is_operator = :is_operator
 where

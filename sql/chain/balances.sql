@@ -1,13 +1,13 @@
 -- name: delete_all_largest
--- Removes the list of the largest balances of the token $token_id.
+-- Deletes the list of the largest balances of the token $token_id.
 delete from largest where token_id = $token_id
 
 -- name: delete_balance
--- Removes the balance under a key: it is nothing.
+-- Deletes the balance under a key, which is zero.
 delete from balance where key = ?
 
 -- name: delete_largest
--- Removes a balance that is not among the largest of its token any more.
+-- Deletes a balance that is no longer among the largest of its token.
 delete from largest where token_id = ? and owner = ?
 
 -- name: find_balance
@@ -15,29 +15,29 @@ delete from largest where token_id = ? and owner = ?
 select value from balance where key = ?
 
 -- name: find_total
--- One row, or none: what is known of all balances of a token together.
+-- One row, or none: the totals over all balances of a token.
 select token_id, owners, overdrawn, held, bound from token_balance where token_id = ?
 
 -- name: list_largest
--- One row for each of the largest balances of the token $token_id that are listed.
+-- One row per listed largest balance of the token $token_id.
 select owner, value from largest where token_id = $token_id
 
 -- name: list_of_token
--- One row per owner of a token, whose keys begin with $first and end below $end.
+-- One row per owner of a token: the keys from $first to below $end.
 select key, value from balance where key >= $first and key < $end
 
 -- name: put_balance
--- The balance under a key from now on.
+-- Sets the balance under a key.
 insert into balance (key, value) values (?, ?)
 on conflict (key) do update set value = excluded.value
 
 -- name: put_largest
--- One of the largest balances of a token from now on.
+-- Sets one of the largest balances of a token.
 insert into largest (token_id, owner, value) values (?, ?, ?)
 on conflict (token_id, owner) do update set value = excluded.value
 
 -- name: put_total
--- What is known of all balances of a token together from now on.
+-- Sets the totals over all balances of a token.
 insert into token_balance (token_id, owners, overdrawn, held, bound)
 values (?, ?, ?, ?, ?)
 on conflict (token_id) do update set

@@ -1,23 +1,23 @@
 -- name: delete_below
--- Removes the held blocks of $chain_id below $number.
+-- Deletes the stored blocks of $chain_id below $number.
 delete from block where chain_id = $chain_id and number < $number
 
 -- name: delete_from
--- Removes the held blocks of $chain_id at $number and above.
+-- Deletes the stored blocks of $chain_id from $number on.
 delete from block where chain_id = $chain_id and number >= $number
 
 -- name: find_checkpoint
--- One row, or none: how far the stream has come.
+-- One row, or none: the checkpoint of a stream.
 select chain_id, stream, number, hash
 from checkpoint
 where chain_id = $chain_id and stream = $stream
 
 -- name: find_floor
--- One row: the lowest block of $chain_id that following may unwind.
+-- One row: the lowest block of $chain_id that the follower may unwind.
 select number from window_floor where chain_id = $chain_id
 
 -- name: find_from
--- The lowest held block of $chain_id from $number on.
+-- One row, or none: the lowest stored block of $chain_id from $number on.
 select chain_id, number, hash, parent_hash, time_s
 from block
 where chain_id = $chain_id and number >= $number
@@ -25,28 +25,28 @@ order by number
 limit 1
 
 -- name: list_checkpoints
--- One row per stream of $chain_id, by name: how far it has come.
+-- One row per stream of $chain_id, by name: its checkpoint.
 select chain_id, stream, number, hash
 from checkpoint
 where chain_id = $chain_id
 order by stream
 
 -- name: list_window
--- One row per held block of $chain_id from $first to $last, lowest first.
+-- One row per stored block of $chain_id from $first to $last, lowest first.
 select chain_id, number, hash, parent_hash, time_s
 from block
 where chain_id = $chain_id and number between $first and $last
 order by number
 
 -- name: raise_floor
--- Following unwinds no block of $chain_id below $number any more.
+-- Sets $number as the lowest block of $chain_id that the follower may unwind.
 insert into window_floor (chain_id, number) values ($chain_id, $number)
 on conflict (chain_id) do update set number = excluded.number
 where window_floor.number < excluded.number
 
 -- name: reset_checkpoints
--- Sets every stream of $chain_id that has come to $number or further back to the block below, with
--- that block's hash where it is held.
+-- Sets every stream of $chain_id at or above $number back to the block below, with that block's
+-- hash if it is stored.
 update checkpoint
 set
     number = $number - 1,

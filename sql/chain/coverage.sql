@@ -1,9 +1,9 @@
 -- name: delete_from
--- Removes the ranges of $chain_id that begin at $number or above.
+-- Deletes the ranges of $chain_id that begin at or above $number.
 delete from coverage where chain_id = $chain_id and from_block >= $number
 
 -- name: delete_range
--- Removes the range of $chain_id and $subject that begins at $from_block.
+-- Deletes the range of $chain_id and $subject that begins at $from_block.
 delete from coverage
 where chain_id = $chain_id and subject = $subject and from_block = $from_block
 

@@ -1,10 +1,10 @@
 -- name: delete_of_token
--- Removes what back-fills have stored of the token $token_id, as far as it is known.
+-- Deletes the spans of the token $token_id that back-fills have stored.
 delete from filled_span where token_id = $token_id
 
 -- name: list_of_token
--- One row per range of blocks of which a back-fill of $chain_id has stored the transfers of the token
--- $token_id: as far as the back-fill's checkpoint, which a reorg sets back.
+-- One row per span of blocks whose transfers of the token $token_id a back-fill of $chain_id has
+-- stored, up to the back-fill's checkpoint, which a reorg sets back.
 select
     filled_span.from_block,
     case
@@ -16,8 +16,8 @@ join checkpoint on checkpoint.chain_id = $chain_id and checkpoint.stream = fille
 where filled_span.token_id = $token_id
 
 -- name: put_span
--- A back-fill, by stream, first and last block, has stored the transfers of a token, by id: from the
--- first block on, or from where the token was first seen if later, or from where it began before.
+-- Records the span of a back-fill, by stream, first and last block, for a token, by id: from the
+-- first block, or from the token's first block if later, or from the start of its span.
 insert into filled_span (token_id, stream, from_block, to_block)
 select token_id, ?, max(?, first_seen_block), ?
 from token

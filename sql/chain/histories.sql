@@ -1,10 +1,10 @@
 -- name: delete_history
--- Removes what is known of the fetching of the past of the token $token_id.
+-- Deletes the progress of fetching the history of the token $token_id.
 delete from history where token_id = $token_id
 
 -- name: find_due
--- One row, or none: what is to be fetched of the past of the token $token_id, which has a report.
--- Until following has taken it up, its transfers are stored from the highest number there is on.
+-- One row, or none: the missing part of the history of the token $token_id, which has a report.
+-- Until the follower has stored the token, its transfers start above all blocks.
 select
     token.token_id,
     token.address,
@@ -21,5 +21,5 @@ where
     and coalesce(history.is_whole, 0) = 0
 
 -- name: find_history
--- One row, or none: how much of the past of the token $token_id has been fetched.
+-- One row, or none: the progress of fetching the history of the token $token_id.
 select is_whole, requests, logs from history where token_id = $token_id

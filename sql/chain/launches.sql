@@ -1,9 +1,9 @@
 -- name: delete_from
--- Removes the launches of $chain_id at $number or above.
+-- Deletes the launches of $chain_id from $number on.
 delete from launch where chain_id = $chain_id and block_number >= $number
 
 -- name: insert_launch
--- One launch; of one that is stored already the earliest event counts.
+-- Stores one launch; of a stored one the earliest event counts.
 insert into launch (
     chain_id, token, slug, emitter, creator, tx_hash, block_number, log_index
 )
@@ -17,7 +17,7 @@ on conflict (chain_id, token, slug) do update set
 where (excluded.block_number, excluded.log_index) < (launch.block_number, launch.log_index)
 
 -- name: list_from
--- One row per token of $chain_id that was launched at $number or above: its address.
+-- One row per token of $chain_id that was launched at or above $number: its address.
 select token from launch where chain_id = $chain_id and block_number >= $number
 
 -- name: list_of_token

@@ -1,9 +1,9 @@
 -- name: delete_from
--- Removes the events of $chain_id in block $number and above.
+-- Deletes the events of $chain_id from block $number on.
 delete from liquidity_event where chain_id = $chain_id and block_number >= $number
 
 -- name: delete_old
--- Removes $at_most of the events of $chain_id in blocks below $below, the oldest first.
+-- Deletes the oldest $at_most events of $chain_id in blocks below $below.
 delete from liquidity_event
 where chain_id = $chain_id and (block_number, log_index) in (
     select block_number, log_index
@@ -14,13 +14,13 @@ where chain_id = $chain_id and (block_number, log_index) in (
 )
 
 -- name: insert_event
--- One event of a pool that is not stored yet.
+-- Stores one event of a pool unless it is stored.
 insert into liquidity_event (chain_id, block_number, log_index, pool_no, topics, data)
 values (?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: list_of_pool
--- One row for each event of the pool $pool_no up to block $last, in chain order.
+-- One row per event of the pool $pool_no up to block $last, in chain order.
 select pool.pool as emitter, event.block_number, event.topics, event.data
 from liquidity_event event
 join pool on pool.pool_no = event.pool_no
@@ -28,7 +28,7 @@ where event.pool_no = $pool_no and event.block_number <= $last
 order by event.block_number, event.log_index
 
 -- name: measure_pool
--- One row: the number of the first $at_most events of the pool $pool_no, and the bytes of them.
+-- One row: number and bytes of the first $at_most events of the pool $pool_no.
 select count(*) as events, coalesce(sum(size), 0) as size
 from (
     select length(topics) + length(data) as size

@@ -1,15 +1,15 @@
 -- name: delete_from
--- Removes the pools of $chain_id that were made at $number or above; their sides go before.
+-- Deletes the pools of $chain_id created at or above $number; their sides are deleted before.
 delete from pool where chain_id = $chain_id and block_number >= $number
 
 -- name: delete_side
--- Removes one side of a pool.
+-- Deletes one side of a pool.
 delete from pool_side
 where chain_id = ? and token = ? and block_number = ? and log_index = ? and pool_no = ?
 
 -- name: find_later
--- One row, or none: the pool $pool_key of $chain_id, if it was announced after log $log_index of block
--- $block_number: its tokens and place.
+-- One row, or none: the pool $pool_key of $chain_id, if it was announced after log $log_index of
+-- block $block_number, with its tokens and place.
 select pool_no, token0, token1, block_number, log_index
 from pool
 where
@@ -22,21 +22,22 @@ where
 select coalesce(max(pool_no), 0) from pool
 
 -- name: insert_first_sides
--- The side of token0 of each pool with a number above $above.
+-- Stores the side of token0 of each pool with a number above $above.
 insert into pool_side (chain_id, token, block_number, log_index, pool_no, other)
 select chain_id, token0, block_number, log_index, pool_no, token1
 from pool
 where pool_no > $above
 
 -- name: insert_first_sides postgres
--- As for SQLite, of the chain $chain_id only: others may store pools at the same time.
+-- As for SQLite, of the chain $chain_id only: writers of other chains may store pools
+-- concurrently.
 insert into pool_side (chain_id, token, block_number, log_index, pool_no, other)
 select chain_id, token0, block_number, log_index, pool_no, token1
 from pool
 where pool_no > $above and chain_id = $chain_id
 
 -- name: insert_pool
--- One pool, unless one of that key is stored.
+-- Stores one pool unless its key is stored.
 insert into pool (
     chain_id, pool_key, pool, pool_id, dex, kind, variant, factory, token0, token1, fee,
     tick_spacing, stable, hooks, block_number, log_index
@@ -45,27 +46,29 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: insert_second_sides
--- The side of token1 of each pool with a number above $above, unless both are the same token.
+-- Stores the side of token1 of each pool with a number above $above, unless both sides are the
+-- same token.
 insert into pool_side (chain_id, token, block_number, log_index, pool_no, other)
 select chain_id, token1, block_number, log_index, pool_no, token0
 from pool
 where pool_no > $above and token1 <> token0
 
 -- name: insert_second_sides postgres
--- As for SQLite, of the chain $chain_id only: others may store pools at the same time.
+-- As for SQLite, of the chain $chain_id only: writers of other chains may store pools
+-- concurrently.
 insert into pool_side (chain_id, token, block_number, log_index, pool_no, other)
 select chain_id, token1, block_number, log_index, pool_no, token0
 from pool
 where pool_no > $above and chain_id = $chain_id and token1 <> token0
 
 -- name: insert_side
--- One side of a pool.
+-- Stores one side of a pool.
 insert into pool_side (chain_id, token, block_number, log_index, pool_no, other)
 values (?, ?, ?, ?, ?, ?)
 
 -- name: list_by_key
--- One row per pool of $chain_id with one of the keys $pool_keys (a JSON array of hex), as far as a
--- swap is checked against it.
+-- One row per pool of $chain_id with one of the keys $pool_keys (a JSON array of hex): the parts
+-- that swaps are checked against.
 select pool_key, pool_no, pool, kind, token0, token1, block_number, log_index
 from pool
 where chain_id = $chain_id and pool_key in (select from_hex(value) from json_each($pool_keys))
@@ -81,7 +84,7 @@ where
     )
 
 -- name: list_first_beside
--- One row for each of the first $at_most pools of the token $token on $chain_id whose other side is
+-- One row per pool among the first $at_most of the token $token on $chain_id whose other side is
 -- none of $others (a JSON array of hex), in order of creation.
 select
     pool.chain_id, pool.pool_key, pool.pool, pool.pool_id, pool.dex, pool.kind, pool.variant,
@@ -112,15 +115,15 @@ order by pool_side.block_number, pool_side.log_index
 limit $at_most
 
 -- name: list_from
--- One row per pool of $chain_id that was made at $number or above: its tokens and place.
+-- One row per pool of $chain_id created at or above $number: its tokens and place.
 select pool_no, token0, token1, block_number, log_index
 from pool
 where chain_id = $chain_id and block_number >= $number
 
 -- name: list_of_token
--- One row per pool of the token $token on $chain_id, in order of creation. With $others not NULL
--- (a JSON array of hex), only those whose other side is one of them. With $at_most not NULL, of pools
--- that share a contract no more than so many: the first made and the newest, half of each.
+-- One row per pool of the token $token on $chain_id, in order of creation. With $others (a JSON
+-- array of hex) only those whose other side is one of them. With $at_most at most this many
+-- pools per contract: half of them the oldest, half the newest.
 with side as (
     select pool_no
     from pool_side
@@ -191,15 +194,15 @@ where
 order by block_number, log_index
 
 -- name: list_since
--- One row per pool of $chain_id that is a contract of its own and was created in block $number or later:
--- the first bytes of its address, and the block.
+-- One row per pool of $chain_id that is a separate contract and was created at or above block
+-- $number: the first bytes of its address, and the block.
 select substr(pool, 1, 8), block_number
 from pool
 where chain_id = $chain_id and block_number >= $number and pool_id is null
 order by block_number
 
 -- name: move_pool
--- A pool that is stored by a later event: it is as the earlier one says. Parameters are in the order
+-- Updates a pool that is stored by a later event to the earlier one. Parameters are in the order
 -- of its columns.
 update pool set
     pool = ?3, pool_id = ?4, dex = ?5, kind = ?6, variant = ?7, factory = ?8, token0 = ?9,

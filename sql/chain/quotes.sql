@@ -1,3 +1,3 @@
 -- name: delete_quotes
--- Removes the quote tokens of a chain.
+-- Deletes the quote tokens of a chain.
 delete from quote_token where chain_id = $chain_id and address >= ''

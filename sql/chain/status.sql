@@ -1,6 +1,6 @@
 -- name: list_chains
--- One row per chain that was ever followed: our tip, rows, tokens due for an analysis at $now_s (Unix
--- seconds), and tokens whose transfers are stored from the first on.
+-- One row per followed chain: its tip, rows, tokens due for an analysis at $now_s (Unix
+-- seconds), and tokens whose transfers are stored from the first one on.
 select
     checkpoint.chain_id,
     checkpoint.number as tip,

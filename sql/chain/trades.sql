@@ -1,14 +1,14 @@
 -- name: delete_from
--- Removes the trades of $chain_id at $number and above.
+-- Deletes the trades of $chain_id from $number on.
 delete from trade where chain_id = $chain_id and block_number >= $number
 
 -- name: delete_hot
--- Removes one trade that has become final.
+-- Deletes one trade that has become final.
 delete from trade where chain_id = ? and block_number = ? and log_index = ?
 
 -- name: delete_old
--- Removes $at_most of the final trades of $chain_id kept for prices that are more than $kept_s older
--- than the newest block that is held.
+-- Deletes $at_most of the final trades of $chain_id kept for prices that are older than the
+-- newest stored block by more than $kept_s.
 delete from recent_trade
 where (pool_no, block_number, log_index) in (
     select pool_no, block_number, log_index
@@ -23,13 +23,13 @@ where (pool_no, block_number, log_index) in (
 )
 
 -- name: insert_final
--- One final trade, for the lake, unless it waits there already: a range may be filled twice.
+-- Queues one final trade for the lake, unless it is queued already: a range may be filled twice.
 insert into final_trade (batch, block_number, log_index, pool_no, time_s, amount0, amount1)
 values (?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: insert_recent
--- One final trade, for prices.
+-- Stores one final trade for prices.
 insert into recent_trade (
     chain_id, block_number, log_index, pool_no, time_s, amount0, amount1
 )
@@ -41,7 +41,7 @@ on conflict (pool_no, block_number, log_index) do update set
     amount1 = excluded.amount1
 
 -- name: insert_trade
--- One trade that is not stored yet.
+-- Stores one trade unless it is stored.
 insert into trade (
     chain_id, block_number, log_index, pool_no, time_s, amount0, amount1
 )
@@ -49,7 +49,7 @@ values (?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: list_final
--- One row for each of the first $at_most trades of $chain_id up to block $final.
+-- One row per trade among the first $at_most of $chain_id up to block $final.
 select block_number, log_index, pool_no, time_s, amount0, amount1
 from trade
 where chain_id = $chain_id and block_number <= $final
@@ -57,8 +57,8 @@ order by block_number, log_index
 limit $at_most
 
 -- name: list_newest
--- One row per trade in the pool $pool_key of $chain_id from $from_block on, newest first; base is the
--- amount of $token, other that of the other side, both without sign.
+-- One row per trade in the pool $pool_key of $chain_id from $from_block on, newest first; base
+-- is the unsigned amount of $token, other that of the other side.
 with known as (
     select trade.block_number, trade.log_index, trade.time_s, trade.amount0, trade.amount1,
         pool.token0
@@ -82,7 +82,7 @@ order by block_number desc, log_index desc
 limit $at_most
 
 -- name: trim_recent
--- Removes all but the newest $kept of the final trades of the pool $pool_no that are kept for prices.
+-- Deletes all but the newest $kept of the final trades of the pool $pool_no kept for prices.
 delete from recent_trade
 where pool_no = $pool_no and (block_number, log_index) <= (
     select block_number, log_index

@@ -1,32 +1,32 @@
 -- name: delete_from
--- Removes the transfers of $chain_id at $number and above.
+-- Deletes the transfers of $chain_id from $number on.
 delete from transfer where chain_id = $chain_id and block_number >= $number
 
 -- name: delete_hot
--- Removes one transfer that has become final.
+-- Deletes one transfer that has become final.
 delete from transfer where chain_id = ? and block_number = ? and log_index = ?
 
 -- name: delete_hot_undecoded
--- Removes one undecoded log that has become final.
+-- Deletes one undecoded log that has become final.
 delete from undecoded where chain_id = ? and block_number = ? and log_index = ?
 
 -- name: delete_of_token
--- Removes the transfers of the token $token_id that are not final yet.
+-- Deletes the transfers of the token $token_id that are not final yet.
 delete from transfer where token_id = $token_id
 
 -- name: delete_undecoded_from
--- Removes the undecoded logs of $chain_id at $number and above.
+-- Deletes the undecoded logs of $chain_id from $number on.
 delete from undecoded where chain_id = $chain_id and block_number >= $number
 
 -- name: insert_final
--- One final transfer, for the lake.
+-- Queues one final transfer for the lake.
 insert into final_transfer (
     batch, block_number, log_index, token_id, sender, recipient, amount, time_s
 )
 values (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_final_undecoded
--- One final undecoded log, for the lake, unless it waits there already: a range may be
+-- Queues one final undecoded log for the lake, unless it is queued already: a range may be
 -- filled twice.
 insert into final_undecoded (
     batch, block_number, log_index, address, topic0, topic_count, data
@@ -35,7 +35,7 @@ values (?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: insert_transfer
--- One transfer that is not stored yet.
+-- Stores one transfer unless it is stored.
 insert into transfer (
     chain_id, block_number, log_index, token_id, sender, recipient, amount, time_s
 )
@@ -43,7 +43,7 @@ values (?, ?, ?, ?, ?, ?, ?, ?)
 on conflict do nothing
 
 -- name: list_final
--- One row for each of the first $at_most transfers of $chain_id up to block $final.
+-- One row per transfer among the first $at_most of $chain_id up to block $final.
 select block_number, log_index, token_id, sender, recipient, amount, time_s
 from transfer
 where chain_id = $chain_id and block_number <= $final
@@ -51,7 +51,7 @@ order by block_number, log_index
 limit $at_most
 
 -- name: list_final_undecoded
--- One row for each of the first $at_most undecoded logs of $chain_id up to block $final.
+-- One row per undecoded log among the first $at_most of $chain_id up to block $final.
 select block_number, log_index, address, topic0, topic_count, data
 from undecoded
 where chain_id = $chain_id and block_number <= $final
@@ -59,5 +59,5 @@ order by block_number, log_index
 limit $at_most
 
 -- name: list_of_token
--- One row per transfer of the token $token_id that `balance` does not contain yet.
+-- One row per transfer of the token $token_id that is not in `balance` yet.
 select sender, recipient, amount from transfer where token_id = $token_id

@@ -1,12 +1,12 @@
 -- name: answer_inquiry
--- One row if $holder still had $inquiry, which is answered with this.
+-- One row if $holder still had $inquiry, which is answered now.
 update inquiry set answer = $answer, holder = null, expires_at = null
 where inquiry = $inquiry and holder = $holder
 returning inquiry
 
 -- name: ask_inquiry
--- One row: the number of a new inquiry about $chain_id, whose asker waits $within_s seconds. None:
--- $at_most about the chain are waiting already.
+-- One row: the number of a new inquiry about $chain_id, whose caller waits $within_s seconds.
+-- None: $at_most inquiries about the chain are waiting.
 insert into inquiry (chain_id, kind, question, until)
 select $chain_id, $kind, $question, clock_timestamp() + make_interval(secs => $within_s)
 where (
@@ -19,31 +19,31 @@ where (
 returning inquiry
 
 -- name: delete_inquiry
--- Deletes $inquiry: its asker waits no longer.
+-- Deletes $inquiry, whose caller no longer waits.
 delete from inquiry where inquiry = $inquiry
 
 -- name: delete_old
--- Deletes what askers have left that ended before they could: after $kept_s seconds.
+-- Deletes inquiries of callers that ended without deleting them, after $kept_s seconds.
 delete from inquiry where until < clock_timestamp() - make_interval(secs => $kept_s)
 
 -- name: give_back_inquiries
--- Gives back what $holder, which ends, has begun; other processes go on with it.
+-- Releases the inquiries of $holder, which ends; other processes continue.
 update inquiry set holder = null, expires_at = null where holder = $holder and answer is null
 
 -- name: list_answers
--- One row for each of $inquiries that is answered.
+-- One row per answered inquiry of $inquiries.
 select inquiry, answer from inquiry where inquiry = any($inquiries::bigint[]) and answer is not null
 
 -- name: renew_inquiries
--- One row for each of $inquiries that $holder still has, now for $lease_s seconds more.
+-- One row per inquiry of $inquiries that $holder still has, renewed for $lease_s seconds.
 update inquiry set expires_at = clock_timestamp() + make_interval(secs => $lease_s)
 where inquiry = any($inquiries::bigint[]) and holder = $holder
 returning inquiry
 
 -- name: take_inquiries
--- One row for each inquiry that $holder begins with this: of each of the chains $chain_ids as many as
--- $free says, those of $kinds waiting longest that nobody works on, and that have ended fewer than
--- $at_most processes. left_s: for how long its asker still waits.
+-- One row per inquiry that $holder begins: as many of each chain of $chain_ids as in $free, the
+-- longest waiting of $kinds that no process works on and that lost fewer than $at_most
+-- processes. left_s: remaining seconds of the caller's wait.
 with due as materialized (
     select waiting.inquiry
     from unnest($chain_ids::bigint[], $free::bigint[]) as mine (chain_id, free)

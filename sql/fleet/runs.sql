@@ -1,6 +1,6 @@
 -- name: ask_run
--- One row: the number from which on a run of the token $address of $chain_id answers, when a report
--- ($want = 1) or one that is anew (2) is asked for. None: $at_most tokens are waiting already.
+-- One row: the lowest number of a run of the token $address of $chain_id that serves a request
+-- for a report ($want = 1) or a fresh one (2). None: $at_most tokens are waiting.
 insert into analysis_run as known (chain_id, address, wanted, asked_at)
 select $chain_id, $address, $want, clock_timestamp()
 where (
@@ -23,8 +23,8 @@ returning
     case when expires_at > now() and (is_anew or $want = 1) then run else run + 1 end as from_run
 
 -- name: begin_run
--- One row: the run of the token $address of $chain_id that $holder begins with this, which also
--- serves those who have asked for it. None: another process judges the token.
+-- One row: the run of the token $address of $chain_id that $holder begins, which also serves
+-- earlier requests. None: another process analyses the token.
 insert into analysis_run as known (chain_id, address, run, holder, expires_at, is_anew)
 values (
     $chain_id, $address, nextval('analysis_run_number'), $holder,
@@ -45,8 +45,8 @@ where known.holder is null or known.expires_at < clock_timestamp()
 returning chain_id, address, run, is_anew, is_awaited, deaths > 0 as is_taken_over
 
 -- name: count_runs
--- One row for each of the chains $chain_ids: tokens that wait to be judged because somebody asked, for
--- how many seconds the first of them has, and tokens that are being judged, in the whole fleet.
+-- One row per chain of $chain_ids: the number of requested tokens that no process analyses, the
+-- longest wait in seconds, and the number of tokens being analysed in the whole fleet.
 select
     asked.chain_id,
     count(*) filter (where open.is_waiting) as waiting,
@@ -68,7 +68,7 @@ group by asked.chain_id
 order by asked.chain_id
 
 -- name: delete_ended
--- Deletes what ended long ago: a failure after $failed_s seconds, anything else after $settled_s.
+-- Deletes old ended runs: failures after $failed_s seconds, others after $settled_s.
 delete from analysis_run
 where holder is null and wanted = 0
     and ended_at < clock_timestamp() - make_interval(secs => $settled_s)
@@ -76,7 +76,7 @@ where holder is null and wanted = 0
         or ended_at < clock_timestamp() - make_interval(secs => $failed_s))
 
 -- name: end_run
--- One row if the run $run was still that of $holder, and has ended with this.
+-- One row if the run $run was still that of $holder, and has ended now.
 update analysis_run set
     holder = null,
     expires_at = null,
@@ -94,12 +94,13 @@ where chain_id = $chain_id and address = $address and run = $run and holder = $h
 returning run
 
 -- name: find_pending
--- One row, or none: the report so far on the token $address of $chain_id, from a run $from_run or later.
+-- One row, or none: the partial report on the token $address of $chain_id, from a run $from_run
+-- or later.
 select pending from analysis_run
 where chain_id = $chain_id and address = $address and run >= $from_run and pending is not null
 
 -- name: give_back
--- Gives back all runs of $holder, which ends; whoever waits for one is served by another process.
+-- Releases all runs of $holder, which ends; other processes serve the waiting callers.
 update analysis_run set
     wanted = case when is_awaited then greatest(wanted, 1 + is_anew::int) else wanted end,
     asked_at = case when is_awaited then coalesce(asked_at, clock_timestamp()) else asked_at end,
@@ -111,8 +112,8 @@ update analysis_run set
 where holder = $holder
 
 -- name: give_up
--- One row for each token whose analysis has ended $at_most processes in a row, and is not begun again
--- until it is asked for again.
+-- One row per token whose analysis has lost $at_most processes in a row, and is not begun again
+-- without a new request.
 update analysis_run as known set
     run = next.run,
     holder = null,
@@ -142,8 +143,8 @@ where known.chain_id = next.chain_id and known.address = next.address
 returning known.chain_id, known.address, known.run
 
 -- name: list_states
--- One row for each of the tokens $addresses of the chains $chain_ids that was ever asked for: who
--- judges it, and how its last run ended.
+-- One row per token of $addresses and $chain_ids that was ever requested: its current process,
+-- and the end of its last run.
 select
     known.chain_id, known.address, known.run, known.is_anew,
     coalesce(known.expires_at > clock_timestamp(), false) as is_running,
@@ -154,26 +155,26 @@ from unnest($chain_ids::bigint[], $addresses::bytea[]) as asked (chain_id, addre
 join analysis_run as known on known.chain_id = asked.chain_id and known.address = asked.address
 
 -- name: lock_run
--- One row if $holder still has the run $run of the token $address of $chain_id, and keeps it until the
--- transaction ends.
+-- One row if $holder still has the run $run of the token $address of $chain_id, locked until the
+-- end of the transaction.
 select run from analysis_run
 where chain_id = $chain_id and address = $address and run = $run and holder = $holder
 for share
 
 -- name: renew_runs
--- One row for each of the runs $runs that $holder still has, now for $lease_s seconds more.
+-- One row per run of $runs that $holder still has, renewed for $lease_s seconds.
 update analysis_run set expires_at = clock_timestamp() + make_interval(secs => $lease_s)
 where holder = $holder and run = any($runs)
 returning chain_id, address, run, is_anew, is_awaited, deaths > 0 as is_taken_over
 
 -- name: show_pending
--- Shows the report so far of the run $run of $holder.
+-- Stores the partial report of the run $run of $holder.
 update analysis_run set pending = $pending
 where chain_id = $chain_id and address = $address and run = $run and holder = $holder
 
 -- name: take_asked
--- One row for each token of $chain_id, at most $at_most, whose analysis $holder begins with this:
--- those asked for longest ago that nobody judges, if $older_s seconds ago at least.
+-- One row per token of $chain_id whose analysis $holder begins: the longest waiting ones that no
+-- process analyses and that were requested at least $older_s seconds ago; at most $at_most.
 update analysis_run as known set
     run = nextval('analysis_run_number'),
     holder = $holder,

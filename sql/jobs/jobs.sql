@@ -1,9 +1,9 @@
 -- name: delete_job
--- Removes the job $job_id with its runs.
+-- Deletes the job $job_id with its runs.
 delete from job where job_id = $job_id
 
 -- name: delete_old_runs
--- Removes the runs of the job $job_id that are over, but for the newest $kept.
+-- Deletes the ended runs of the job $job_id except for the newest $kept.
 delete from job_run
 where job_id = $job_id and ended_at_s is not null and run_id <= (
     select run_id from job_run
@@ -13,18 +13,18 @@ where job_id = $job_id and ended_at_s is not null and run_id <= (
 )
 
 -- name: delete_token
--- Removes a token that a run has done.
+-- Deletes a finished token of a run.
 delete from job_token where run_id = ? and chain_id = ? and address = ?
 
 -- name: delete_tokens
--- Removes the tokens that the run $run_id has still to do; $at_most of them.
+-- Deletes $at_most of the remaining tokens of the run $run_id.
 delete from job_token
 where run_id = $run_id and (chain_id, address) in (
     select chain_id, address from job_token where run_id = $run_id limit $at_most
 )
 
 -- name: end_unfinished
--- The run of the job $job_id that is not over ends at $ended_at_s, as the job is another one now.
+-- Ends the unfinished run of the job $job_id at $ended_at_s, because the job was redefined.
 update job_run set
     ended_at_s = $ended_at_s,
     outcome = 'cut',
@@ -49,7 +49,7 @@ from job_run
 where run_id = $run_id
 
 -- name: find_token_state
--- One row, or none: when the token $address of $chain_id was analysed last, or refused.
+-- One row, or none: the time of the last analysis or refusal of the token $address of $chain_id.
 select report.scanned_at_s, report.is_settled, refusal.refused_at_s
 from token
 left join report on report.token_id = token.token_id
@@ -57,7 +57,7 @@ left join refusal on refusal.token_id = token.token_id
 where token.chain_id = $chain_id and token.address = $address
 
 -- name: find_unfinished
--- One row, or none: the run of the job $job_id that is not over.
+-- One row, or none: the unfinished run of the job $job_id.
 select
     run_id, job_id, cause, due_s, started_at_s, ended_at_s, outcome, is_held, cuts, is_selected,
     tokens, done, young, refused, failed, rows_exported, "overlaps", error
@@ -65,13 +65,13 @@ from job_run
 where job_id = $job_id and ended_at_s is null
 
 -- name: find_unfinished_id
--- One row, or none: the number of the run of the job $job_id that is not over.
+-- One row, or none: the number of the unfinished run of the job $job_id.
 select run_id
 from job_run
 where job_id = $job_id and ended_at_s is null
 
 -- name: insert_job
--- A new job; gives it back with its number.
+-- One row: a new job with its number.
 insert into job (name, is_configured, is_paused, definition, created_at_s, due_s)
 values ($name, $is_configured, $is_paused, $definition, $created_at_s, $due_s)
 returning
@@ -79,7 +79,7 @@ returning
     succeeded_at_s
 
 -- name: insert_run
--- A new run of the job $job_id; gives it back with its number.
+-- One row: a new run of the job $job_id with its number.
 insert into job_run (job_id, cause, due_s, started_at_s, is_held)
 values ($job_id, $cause, $due_s, $started_at_s, 1)
 returning
@@ -87,12 +87,13 @@ returning
     tokens, done, young, refused, failed, rows_exported, "overlaps", error
 
 -- name: insert_token
--- A token that a run has to do; once, however often it was selected.
+-- Adds a token to a run, once.
 insert into job_token (run_id, chain_id, address) values (?, ?, ?)
 on conflict do nothing
 
 -- name: list_due
--- One row per job that is due at $now_s and not paused; $at_most of them, the longest due first.
+-- One row per job that is due at $now_s and not paused, the longest overdue first; at most
+-- $at_most.
 select
     job_id, name, is_configured, is_paused, definition, created_at_s, due_s, is_requested,
     succeeded_at_s
@@ -110,7 +111,7 @@ from job
 order by name
 
 -- name: list_runs
--- One row per run of the job $job_id, the newest first; $at_most of them.
+-- One row per run of the job $job_id, newest first; at most $at_most.
 select
     run_id, job_id, cause, due_s, started_at_s, ended_at_s, outcome, is_held, cuts, is_selected,
     tokens, done, young, refused, failed, rows_exported, "overlaps", error
@@ -120,7 +121,7 @@ order by run_id desc
 limit $at_most
 
 -- name: list_tokens
--- One row per token of $chain_id that the run $run_id has still to do; $at_most of them.
+-- One row per remaining token of the run $run_id on $chain_id; at most $at_most.
 select chain_id, address
 from job_token
 where run_id = $run_id and chain_id = $chain_id
@@ -128,7 +129,7 @@ order by address
 limit $at_most
 
 -- name: list_unfinished
--- One row per run that is not over, of jobs that are not paused; the oldest first.
+-- One row per unfinished run of a job that is not paused, oldest first.
 select
     job_run.run_id, job_run.job_id, cause, job_run.due_s, started_at_s, ended_at_s, outcome, is_held,
     cuts, is_selected, tokens, done, young, refused, failed, rows_exported, "overlaps", error
@@ -138,7 +139,7 @@ where job_run.ended_at_s is null and job.is_paused = 0
 order by job_run.job_id
 
 -- name: put_run
--- Everything of the run $run_id that changes.
+-- Sets the mutable columns of the run $run_id.
 update job_run set
     ended_at_s = $ended_at_s,
     outcome = $outcome,
@@ -156,19 +157,19 @@ update job_run set
 where run_id = $run_id
 
 -- name: redefine_job
--- Another definition of the job $job_id, counted from $created_at_s and due at $due_s.
+-- Sets the definition of the job $job_id, its start $created_at_s and due time $due_s.
 update job
 set definition = $definition, created_at_s = $created_at_s, due_s = $due_s
 where job_id = $job_id
 
 -- name: set_due
--- The next run of the job $job_id is due at $due_s, and asked for by somebody if $is_requested.
+-- Sets the due time $due_s of the next run of the job $job_id; $is_requested: it was requested.
 update job set due_s = $due_s, is_requested = $is_requested where job_id = $job_id
 
 -- name: set_paused
--- Pauses the job $job_id or resumes it; it is due at $due_s.
+-- Pauses or resumes the job $job_id, due at $due_s.
 update job set is_paused = $is_paused, due_s = $due_s, is_requested = 0 where job_id = $job_id
 
 -- name: set_succeeded
--- A run of the job $job_id did all it had to, and ended at $succeeded_at_s.
+-- Records the end $succeeded_at_s of a successful run of the job $job_id.
 update job set succeeded_at_s = $succeeded_at_s where job_id = $job_id

@@ -1,5 +1,5 @@
 -- name: append_new_transfers
--- Writes those transfers of a range that neither the lake nor the serving state has.
+-- Writes the transfers of a range that are neither in the lake nor in the serving state.
 insert into lake.transfer
 select
     -$batch, $chain_id, incoming.block_number, incoming.log_index, token.text, incoming.token_id,
@@ -21,7 +21,7 @@ anti join (
 order by token.text, incoming.block_number, incoming.log_index
 
 -- name: append_transfers
--- Writes transfers of a range of which nothing is stored, in their order.
+-- Writes the transfers of a range without stored ones, in their order.
 insert into lake.transfer
 select
     -$batch, $chain_id, incoming.block_number, incoming.log_index, token.text, incoming.token_id,
@@ -35,13 +35,13 @@ left join (
 ) token on token.token_id = incoming.token_id
 
 -- name: compare_store_ids
--- One row: the ids of the serving state and of the lake beside it, NULL where there is none.
+-- One row: the ids of the serving state and of the lake, NULL without one.
 select
     (select max(store_id) from serving.store_identity) as serving_id,
     (select max(store_id) from lake.store_identity) as lake_id
 
 -- name: copy_launches
--- Writes the launches that $scan reads of the serving state, but those that the lake has.
+-- Writes the launches that $scan reads from the serving state, without those in the lake.
 insert into lake.launch
 select
     $chain_id, '0x' || new.token, new.slug, '0x' || new.emitter,
@@ -54,7 +54,7 @@ anti join lake.launch old
 order by new.block_number::bigint, new.log_index::integer
 
 -- name: copy_pools
--- Writes the pools that $scan reads of the serving state.
+-- Writes the pools that $scan reads from the serving state.
 insert into lake.pool
 select
     pool_no::integer, $chain_id, '0x' || pool_key, '0x' || pool,
@@ -66,7 +66,7 @@ from serving_rows($scan)
 order by pool_no::integer
 
 -- name: count_inlined
--- One row: rows that stay in the catalogue instead of a file, of all tables that only grow.
+-- One row: the number of inlined rows in the catalogue, of all tables that only grow.
 select
     (select count(*) from lake.pool) + (select count(*) from lake.launch)
     + (select count(*) from lake.moved) + (select count(*) from lake.bulk)
@@ -79,11 +79,11 @@ select
     ) as rows
 
 -- name: delete_old_files
--- Deletes files that no state of the lake has had since $before_s.
+-- Deletes files that no snapshot has referred to since $before_s.
 call ducklake_cleanup_old_files('lake', older_than => to_timestamp($before_s))
 
 -- name: delete_orphans
--- Deletes files that no state of the lake ever had, written before $before_s.
+-- Deletes files that no snapshot ever referred to, written before $before_s.
 call ducklake_delete_orphaned_files('lake', older_than => to_timestamp($before_s))
 
 -- name: delete_trades_to
@@ -95,7 +95,7 @@ delete from lake.trade where chain_id = $chain_id and time_s <= $to_s
 delete from lake.transfer where chain_id = $chain_id and block_number <= $to_block
 
 -- name: expire_snapshots
--- Forgets former states of the lake; their files are deleted later.
+-- Deletes old snapshots of the lake; their files are deleted later.
 call ducklake_expire_snapshots('lake', older_than => to_timestamp($before_s))
 
 -- name: find_in_lake
@@ -106,40 +106,42 @@ select exists (
 ) as is_there
 
 -- name: find_incoming
--- One row: transfers to be written, and between which blocks; null where there are none.
+-- One row: the number of transfers to write, with their first and last block; null if there are
+-- none.
 select count(*) as rows, min(block_number) as first_block, max(block_number) as last_block
 from incoming_transfer
 
 -- name: find_last_launch
--- One row: the newest block with a launch that the lake has of a chain, -1: none; and how many.
+-- One row: the newest block with a launch of a chain in the lake, -1 without one; and their
+-- number.
 select coalesce(max(block_number), -1) as block_number, count(*) as launches
 from lake.launch
 where chain_id = $chain_id
 
 -- name: find_last_move
--- One row: when a batch of a chain came last, in Unix seconds; null: never.
+-- One row: the Unix time of the last moved batch of a chain; null: there was none.
 select max(moved_at_s) as moved_at_s from lake.moved where chain_id = $chain_id
 
 -- name: find_last_pool
--- One row: the newest pool of a chain that the lake has; 0: none.
+-- One row: the newest pool of a chain in the lake; 0 without one.
 select coalesce(max(pool_no), 0) as pool_no from lake.pool where chain_id = $chain_id
 
 -- name: find_moved
--- One row: what was noted when a batch came; none if it did not.
+-- One row, or none: the note of a moved batch.
 select chain_id, transfers, amount_sum, sender_sum, recipient_sum, trades, undecoded
 from lake.moved
 where batch = $batch
 
 -- name: flush_inlined
--- Writes rows that stay in the catalogue to files.
+-- Writes inlined rows of the catalogue to files.
 call ducklake_flush_inlined_data('lake')
 
 -- name: insert_bulk
--- Notes that the lake has the rows of a range.
+-- Stores the note of a back-filled range.
 insert into lake.bulk values ($batch, $chain_id, $stream, $from_block, $to_block, $rows)
 
 -- name: insert_moved
--- Notes that the lake has the rows of a batch.
+-- Stores the note of a moved batch.
 insert into lake.moved
 values (
     $batch, $chain_id, $transfers, $amount_sum, $sender_sum, $recipient_sum, $trades, $undecoded,
@@ -147,15 +149,15 @@ values (
 )
 
 -- name: list_bulks
--- One row per noted range with a number above $above, in order.
+-- One row per back-filled range with a number above $above, in order.
 select batch, chain_id, stream, from_block, to_block, rows
 from lake.bulk
 where batch > $above
 order by batch
 
 -- name: list_data_files
--- One row per Parquet file that the lake now has of a table with chains, oldest rows first. Blocks
--- and times are those between which its rows lie; null: the table has no such column.
+-- One row per current Parquet file of a table with chains, oldest rows first, with the range of
+-- blocks and times of its rows; null: the table has no such column.
 select
     partition.partition_value::integer as chain_id,
     file.record_count as rows,
@@ -178,9 +180,9 @@ group by file.data_file_id, partition.partition_value, file.record_count, file.f
 order by last_block, file.data_file_id
 
 -- name: list_deltas
--- One row per token and owner that the transfers of a range touched, in order of both: what came
--- minus what went, as three unsigned words and a signed one on top. Sums of words are wider than a
--- word and may be negative; & and >> carry as two's complement does, which division would not.
+-- One row per token and owner in the transfers of a range, in order of both: the change of the
+-- balance, as three unsigned words and a signed one on top. Sums of words are wider than a word
+-- and may be negative; & and >> carry in two's complement, division would not.
 with side as (
     select
         token_id, recipient_high as high, recipient_mid as mid, recipient_low as low,
@@ -216,7 +218,7 @@ from carried2
 order by token_id, high, mid, low
 
 -- name: list_files_of_batch
--- One row per file that has rows of a batch.
+-- One row per file with rows of a batch.
 select distinct filename from lake.transfer where batch = $batch and chain_id = $chain_id
 union all
 select distinct filename from lake.trade where batch = $batch and chain_id = $chain_id
@@ -225,11 +227,11 @@ select distinct filename from lake.undecoded where batch = $batch and chain_id =
 order by filename
 
 -- name: list_files_of_bulk
--- One row per file that has rows of a range.
+-- One row per file with rows of a range.
 select distinct filename from lake.transfer where batch = -$batch and chain_id = $chain_id
 
 -- name: list_growth
--- One row per chain of which rows were moved since $since_s: how many.
+-- One row per chain with rows moved since $since_s: their number.
 select chain_id, sum(transfers + trades + undecoded)::bigint as rows
 from lake.moved
 where moved_at_s >= $since_s
@@ -254,7 +256,8 @@ group by all
 order by all
 
 -- name: list_small_files
--- One row per table and chain: how many files below $max_bytes it has. chain_id null: of all chains.
+-- One row per table and chain: the number of its files below $max_bytes. chain_id null: all
+-- chains.
 select tab.table_name as table_name, partition.partition_value as chain, count(*) as files
 from __ducklake_metadata_lake.ducklake_data_file file
 join __ducklake_metadata_lake.ducklake_table tab
@@ -270,24 +273,24 @@ order by all
 select table_name from duckdb_tables() where database_name = 'lake' order by table_name
 
 -- name: list_trade_places
--- One row per trade of a chain in a range of blocks that the lake has.
+-- One row per trade of a chain in the lake in a range of blocks.
 select block_number, log_index from lake.trade
 where chain_id = $chain_id and block_number between $from_block and $to_block
 
 -- name: list_undecoded_places
--- One row per undecoded log of a chain in a range of blocks that the lake has.
+-- One row per undecoded log of a chain in the lake in a range of blocks.
 select block_number, log_index from lake.undecoded
 where chain_id = $chain_id and block_number between $from_block and $to_block
 
 -- name: merge_files
--- Merges neighbouring files of a table that are below $max_bytes, into one file; one row if it did.
+-- One row, or none: neighbouring files of a table below $max_bytes, merged into one.
 select table_name, files_processed, files_created
 from ducklake_merge_adjacent_files(
     'lake', $table, max_compacted_files => 1, max_file_size => $max_bytes
 )
 
 -- name: move_trades
--- Writes the trades of a batch; $scan reads their pools of the serving state.
+-- Writes the trades of a batch; $scan reads their pools from the serving state.
 insert into lake.trade
 select
     $batch, $chain_id, f.block_number, f.log_index, f.time_s, f.pool_no, '0x' || p.pool_key, p.dex,
@@ -298,8 +301,8 @@ where f.batch = $batch
 order by p.pool_key, f.block_number, f.log_index
 
 -- name: move_transfers
--- Writes the transfers of a batch; $scan reads its tokens of the serving state. An amount is the
--- shortest signed big-endian number: padded in front, its last 32 bytes are the four words.
+-- Writes the transfers of a batch; $scan reads its tokens from the serving state. An amount is
+-- the shortest signed big-endian number: padded in front, its last 32 bytes are the four words.
 insert into lake.transfer
 select
     $batch, $chain_id, block_number, log_index, token, token_id,
@@ -333,7 +336,7 @@ where batch = $batch
 order by block_number, log_index
 
 -- name: name_lease
--- Says in the commit of this transaction by which lease it is.
+-- Adds the lease to the commit of this transaction.
 call ducklake_set_commit_message('lake', 'assay', 'under a lease', extra_info => $lease)
 
 -- name: next_bulk
@@ -341,20 +344,20 @@ call ducklake_set_commit_message('lake', 'assay', 'under a lease', extra_info =>
 select coalesce(max(batch), 0) + 1 as batch from lake.bulk
 
 -- name: read_store_id
--- One row, if it is known: the id of the store whose lake this is.
+-- One row, or none: the id of the lake's store.
 select store_id from lake.store_identity limit 1
 
 -- name: read_version
--- One row: the newest step of the schema that this lake has.
+-- One row: the last applied migration of this lake.
 select max(version) as version from lake.lake_version
 
 -- name: rewrite_files
--- Writes files anew of which more than a third of the rows is deleted.
+-- Rewrites files with more than a third of deleted rows.
 select table_name, files_processed, files_created
 from ducklake_rewrite_data_files('lake', $table, delete_threshold => 0.34)
 
 -- name: sum_batch
--- One row: what the lake has of a batch, as counts and sums of its words.
+-- One row: counts and sums of words of a batch in the lake.
 select
     t.*,
     (select count(*) from lake.trade where batch = $batch and chain_id = $chain_id) as trades,
@@ -375,9 +378,9 @@ from (
 ) t
 
 -- name: write_store_id
--- Notes whose lake this is.
+-- Stores the id of the lake's store.
 insert into lake.store_identity values ($store_id)
 
 -- name: write_version
--- One row: the step of the schema that this lake has come to.
+-- Records the last applied migration of this lake.
 insert into lake.lake_version values ($version)

@@ -1,4 +1,5 @@
--- How the tables lie in files. Who inserts sorts, and cheaper: sorted by is for merges.
+-- Partitions and order of the tables in files. Inserts sort their rows themselves, which is cheaper;
+-- "sorted by" is for merges.
 alter table lake.transfer set partitioned by (chain_id);
 alter table lake.transfer set sorted by (token asc, block_number asc, log_index asc);
 alter table lake.trade set partitioned by (chain_id);

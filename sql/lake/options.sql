@@ -1,5 +1,5 @@
--- How files are written. Level 2 of zstd takes a quarter less time than level 3; row groups of 40,960
--- rows make up for the size, and cost who reads one token 1 ms more than half as large ones. Notes are
+-- Options of the files. Level 2 of zstd takes a quarter less time than level 3; row groups of 40,960
+-- rows make up for the size, and cost readers of one token 1 ms more than half as large ones. Notes are
 -- few and small: they stay in the catalogue, so that a commit of rows and note writes one file.
 call lake.set_option('parquet_compression', 'zstd');
 call lake.set_option('parquet_compression_level', 2);

@@ -41,7 +41,7 @@ where chain_id = {chain_id} and pool_no > {above} and pool_no <= {to}
 order by pool_no
 
 -- name: pools
--- One row per pool that batch {batch} has trades of, as text. Run by SQLite itself, like tokens.
+-- One row per pool with trades in batch {batch}, as text. SQLite runs it itself, as for tokens.
 select
     pool_no, lower(hex(pool_key)) as pool_key, dex, kind,
     lower(hex(token0)) as token0, lower(hex(token1)) as token1
@@ -49,7 +49,8 @@ from pool
 where pool_no in (select pool_no from final_trade where batch = {batch})
 
 -- name: pools postgres
--- One row per pool that batch {batch} has trades of, as text. Run by PostgreSQL itself, like tokens.
+-- One row per pool with trades in batch {batch}, as text. PostgreSQL runs it itself, as for
+-- tokens.
 select
     pool_no, encode(pool_key, 'hex') as pool_key, dex, kind,
     encode(token0, 'hex') as token0, encode(token1, 'hex') as token1

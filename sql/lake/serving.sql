@@ -1,23 +1,23 @@
 -- name: close_open
--- Closes the open batch of a chain; one row with its number, none if there was none.
+-- One row, or none: the number of the open batch of a chain, which is closed now.
 update batch set is_closed = 1 where chain_id = :chain_id and is_closed = 0 returning batch
 
 -- name: confirm_closed
--- Writes again that a batch is closed, so that the commit puts all before it on disk.
+-- Marks a closed batch as closed again, so that the commit syncs all before it to disk.
 update batch set is_closed = 1 where batch = :batch and is_closed = 1 returning batch
 
 -- name: count_launches
--- One row: launches of a chain below a block. :below null: all.
+-- One row: the number of launches of a chain below a block, or of all if :below is null.
 select count(*) as launches from launch
 where chain_id = :chain_id and (:below is null or block_number < :below)
 
 -- name: count_launches postgres
--- One row: launches of a chain below a block. :below null: all.
+-- One row: the number of launches of a chain below a block, or of all if :below is null.
 select count(*) as launches from launch
 where chain_id = :chain_id and (:below::bigint is null or block_number < :below)
 
 -- name: count_rows
--- One row: how many rows a batch has, counted up to :at_most of each kind.
+-- One row: the number of rows of a batch, counted up to :at_most of each kind.
 select
     (select count(*) from (
         select 1 from final_transfer where batch = :batch limit :at_most
@@ -30,7 +30,7 @@ select
     )) as undecoded
 
 -- name: count_rows postgres
--- One row: how many rows a batch has, counted up to :at_most of each kind; -1: all.
+-- One row: the number of rows of a batch, counted up to :at_most of each kind; -1: all.
 select
     (select count(*) from (
         select 1 from final_transfer where batch = :batch limit nullif(:at_most::bigint, -1)
@@ -43,7 +43,7 @@ select
     ) as counted) as undecoded
 
 -- name: delete_batch
--- Deletes a closed batch that has no rows any more.
+-- Deletes a closed batch without rows.
 delete from batch
 where batch = :batch and is_closed = 1
 and not exists (select 1 from final_transfer where batch = :batch)
@@ -100,8 +100,8 @@ and (block_number, log_index) <= (
 select min(number) as number from block where chain_id = :chain_id
 
 -- name: find_last_final_pool
--- One row: the number before the first pool of a chain that may still be reorganised away; if there
--- is none such, the newest pool's.
+-- One row: the number before the first pool of a chain that may still be reorganised away;
+-- without such a pool, the newest pool's.
 select coalesce(
     (
         select min(pool_no) - 1 from pool
@@ -112,7 +112,7 @@ select coalesce(
 ) as pool_no
 
 -- name: find_open
--- One row: the open batch of a chain; none if there is none.
+-- One row, or none: the open batch of a chain.
 select batch from batch where chain_id = :chain_id and is_closed = 0
 
 -- name: insert_open
@@ -124,13 +124,13 @@ insert into batch (chain_id) values (:chain_id)
 select distinct chain_id from batch order by chain_id
 
 -- name: list_closed
--- One row per closed batch, oldest first. :chain_id null: of all chains.
+-- One row per closed batch of a chain, or of all chains if :chain_id is null, oldest first.
 select batch, chain_id from batch
 where is_closed = 1 and (:chain_id is null or chain_id = :chain_id)
 order by batch
 
 -- name: list_closed postgres
--- One row per closed batch, oldest first. :chain_id null: of all chains.
+-- One row per closed batch of a chain, or of all chains if :chain_id is null, oldest first.
 select batch, chain_id from batch
 where is_closed = 1 and (:chain_id::bigint is null or chain_id = :chain_id)
 order by batch
@@ -140,7 +140,8 @@ order by batch
 select amount, sender, recipient from final_transfer where batch = :batch
 
 -- name: list_transfer_keys
--- One row per transfer of a chain in a range of blocks, not yet final or waiting for the lake.
+-- One row per transfer of a chain in a range of blocks that is not final or is queued for the
+-- lake.
 select block_number, log_index from transfer
 where chain_id = :chain_id and block_number between :from_block and :to_block
 union all
@@ -151,7 +152,7 @@ where batch.chain_id = :chain_id
 and final_transfer.block_number between :from_block and :to_block
 
 -- name: list_waiting_trade
--- One row per final trade of a chain in a range of blocks that waits for the lake.
+-- One row per final trade of a chain in a range of blocks that is queued for the lake.
 select final_trade.block_number, final_trade.log_index
 from batch
 join final_trade on final_trade.batch = batch.batch
@@ -159,7 +160,7 @@ where batch.chain_id = :chain_id
 and final_trade.block_number between :from_block and :to_block
 
 -- name: list_waiting_undecoded
--- One row per final undecoded log of a chain in a range of blocks that waits for the lake.
+-- One row per final undecoded log of a chain in a range of blocks that is queued for the lake.
 select final_undecoded.block_number, final_undecoded.log_index
 from batch
 join final_undecoded on final_undecoded.batch = batch.batch

@@ -1,5 +1,5 @@
 -- name: add_up
--- Adds the counts of the final blocks of $chain_id, those up to $final, to those of their days.
+-- Adds the counts of the blocks of $chain_id up to the final one $final to those of their days.
 insert into accuracy_count (
     chain_id, day_s, block_number, dex, flag, age, agreed, disagreed, explained, uncounted
 )
@@ -15,28 +15,29 @@ on conflict (chain_id, day_s, block_number, dex, flag, age) do update set
     uncounted = accuracy_count.uncounted + excluded.uncounted
 
 -- name: count_kept
--- One row: how many disagreements of the token $token_id above the block $above are kept.
+-- One row: the number of stored disagreements of the token $token_id above the block $above.
 select count(*) as kept from disagreement where token_id = $token_id and block_number > $above
 
 -- name: delete_added_up
--- Removes the counts of single blocks of $chain_id up to $final, which are in those of their days.
+-- Deletes the counts of single blocks of $chain_id up to $final, which are in those of their
+-- days.
 delete from accuracy_count where chain_id = $chain_id and block_number >= 0 and block_number <= $final
 
 -- name: delete_counts_from
--- Removes the counts of $chain_id from the block $number on.
+-- Deletes the counts of $chain_id from the block $number on.
 delete from accuracy_count where chain_id = $chain_id and block_number >= $number
 
 -- name: delete_from
--- Removes the disagreements of $chain_id from the block $number on.
+-- Deletes the disagreements of $chain_id from the block $number on.
 delete from disagreement where chain_id = $chain_id and block_number >= $number
 
 -- name: delete_of_token
--- Removes the disagreements of the token $token_id.
+-- Deletes the disagreements of the token $token_id.
 delete from disagreement where token_id = $token_id
 
 -- name: delete_old
--- Removes those of the $at_most oldest disagreements of a chain that are of blocks before $before_s. It
--- looks no further than at those: the limit is within.
+-- Deletes those of the $at_most oldest disagreements of a chain that are in blocks before
+-- $before_s. The inner limit bounds the rows it reads.
 delete from disagreement
 where disagreement_id in (
     select disagreement_id
@@ -51,11 +52,11 @@ where disagreement_id in (
 )
 
 -- name: delete_old_counts
--- Removes the counts of days of $chain_id before $before_s.
+-- Deletes the counts of days of $chain_id before $before_s.
 delete from accuracy_count where chain_id = $chain_id and day_s < $before_s
 
 -- name: find_deepest
--- One row, or none: the deepest pool of the report of the token $token_id, and what it predicts there.
+-- One row, or none: the deepest pool in the report of the token $token_id, with its predictions.
 select
     report_pool.token_id,
     report.address as token,
@@ -87,8 +88,8 @@ order by block_number desc
 limit 1
 
 -- name: find_owner_call
--- One row, or none: a call of the token $token_id by its owner, or an event of its parameters, in a
--- block above $above and up to $up_to.
+-- One row, or none: a call of the token $token_id by its owner, or an event of its parameters,
+-- in a block above $above up to $up_to.
 select block_number
 from observation
 where
@@ -113,7 +114,7 @@ where chain_id = $chain_id and day_s >= $from_s
 group by dex, flag, age
 
 -- name: list_newest
--- One row for each of the newest $at_most disagreements on $chain_id, newest first.
+-- One row per disagreement among the newest $at_most on $chain_id, newest first.
 select
     disagreement.disagreement_id,
     token.address as token,
@@ -136,8 +137,8 @@ order by disagreement.block_number desc
 limit $at_most
 
 -- name: list_pools
--- One row per pool with an address among $pools, or an id among $pool_ids (JSON arrays of hex), in a
--- report of a token of $chain_id: what it predicts there.
+-- One row per pool with an address among $pools, or an id among $pool_ids (JSON arrays of hex),
+-- in a report of a token of $chain_id: its predictions.
 select
     report_pool.token_id,
     report.address as token,
@@ -261,8 +262,8 @@ from disagreement
 where chain_id = $chain_id and settled_block >= $number
 
 -- name: list_transfers
--- One row per token of $chain_id at an address among $tokens (a JSON array of hex) whose report says
--- whether it can be transferred.
+-- One row per token of $chain_id at an address among $tokens (a JSON array of hex) whose report
+-- predicts transfers.
 select
     report.token_id,
     report.address as token,
@@ -306,7 +307,7 @@ from disagreement
 where token_id = $token_id and block_number >= 0 and settled_block is null
 
 -- name: move_count
--- The counts of a block, or of a day where $block_number is -1, with one observation judged otherwise.
+-- Moves one observation in the counts of a block, or of a day if $block_number is -1.
 update accuracy_count
 set disagreed = disagreed + $disagreed, explained = explained + $explained, uncounted = uncounted - $disagreed
 where
@@ -318,6 +319,7 @@ where
     and age = $age
 
 -- name: settle
--- The disagreement $disagreement_id with what a later report says of it; NULLs: none does any more.
+-- Sets the result of a later report for the disagreement $disagreement_id; NULLs: it is open
+-- again.
 update disagreement set settled_block = $settled_block, explanation = $explanation
 where disagreement_id = $disagreement_id

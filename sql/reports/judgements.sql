@@ -1,16 +1,16 @@
 -- name: find_catalogue
--- One row, or none: the checks of a policy that have these keys.
+-- One row, or none: the set of checks of a policy with these keys.
 select catalogue_id from check_catalogue where policy = $policy and keys = $keys
 
 -- name: insert_catalogue
--- Adds the checks that a policy judges by.
+-- Stores the set of checks of a policy.
 insert into check_catalogue (policy, keys, severities, labels)
 values ($policy, $keys, $severities, $labels)
 on conflict do nothing
 
 -- name: list_unjudged
--- One row per report of the tokens after $done: its packed body, and the policy that judged it; null:
--- none has.
+-- One row per report of the tokens after $done: its packed body, and the policy of its verdict;
+-- null: it has none.
 select report_body.token_id, report_body.body, check_catalogue.policy
 from report_body
 left join judgement on judgement.token_id = report_body.token_id

@@ -1,5 +1,5 @@
 -- name: delete_other_versions
--- Removes some results of the static analysis of other versions than $version.
+-- Deletes some results of the static analysis of other versions than $version.
 delete from code_answer
 where code_key in (
     select code_key from code_answer

@@ -1,12 +1,13 @@
 -- name: find_token
--- One row, or none: what kin of the token $address of $chain_id are looked up by, if it has a report.
+-- One row, or none: the keys of the token $address of $chain_id for related tokens, if it has a
+-- report.
 select report.token_id, report.symbol, report.creator_address as creator
 from token
 join report on report.token_id = token.token_id
 where token.chain_id = $chain_id and token.address = $address
 
 -- name: list_by_creator
--- One row per analysed token of $creator on $chain_id but $token_id, last tracked first.
+-- One row per analysed token of $creator on $chain_id except $token_id, last tracked first.
 select
     report.address, report.name, report.symbol, report.scanned_at_s,
     judgement.verdict, judgement.can_sell, judgement.liquidity_usd
@@ -18,8 +19,8 @@ order by report.token_id desc
 limit $at_most
 
 -- name: list_by_funder
--- One row per analysed token on $chain_id of a creator that $funder gave its first coins, but
--- $creator, last funded first.
+-- One row per analysed token on $chain_id of another creator than $creator that $funder funded,
+-- last funded first.
 select
     report.address, report.name, report.symbol, report.scanned_at_s,
     judgement.verdict, judgement.can_sell, judgement.liquidity_usd
@@ -31,7 +32,8 @@ order by funder.block_number desc
 limit $at_most
 
 -- name: list_by_shape
--- One row per analysed token whose code has the shape $shape_id, but $token_id, last tracked first.
+-- One row per analysed token whose code has the shape $shape_id except $token_id, last tracked
+-- first.
 select
     report.address, report.name, report.symbol, report.scanned_at_s,
     judgement.verdict, judgement.can_sell, judgement.liquidity_usd
@@ -43,7 +45,7 @@ order by token_shape.token_id desc
 limit $at_most
 
 -- name: list_by_term
--- One row per analysed token of $tier on $chain_id, but $token_id, with the search term $term.
+-- One row per analysed token of $tier on $chain_id with the search term $term, except $token_id.
 select
     report.address, report.name, report.symbol, report.scanned_at_s,
     judgement.verdict, judgement.can_sell, judgement.liquidity_usd

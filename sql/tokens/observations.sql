@@ -1,14 +1,14 @@
 -- name: delete_from
--- Removes what was observed on $chain_id from the block $number on.
+-- Deletes the observations on $chain_id from the block $number on.
 delete from observation where chain_id = $chain_id and block_number >= $number
 
 -- name: delete_of_token
--- Removes what was observed of the token $token_id.
+-- Deletes the observations about the token $token_id.
 delete from observation where token_id = $token_id
 
 -- name: delete_old
--- Removes those of the $at_most oldest observations of a chain that are of blocks before $before_s. It
--- looks no further than at those: the limit is within.
+-- Deletes those of the $at_most oldest observations of a chain that are in blocks before
+-- $before_s. The inner limit bounds the rows it reads.
 delete from observation
 where observation_id in (
     select observation_id
@@ -23,14 +23,14 @@ where observation_id in (
 )
 
 -- name: find_earliest_after
--- One row: the time of the first block above $above with an observation of the token $token_id; NULL if
--- there is none.
+-- One row: the time of the first block above $above with an observation about the token
+-- $token_id; NULL if there is none.
 select min(block_time_s) as time_s
 from observation
 where token_id = $token_id and block_number > $above
 
 -- name: find_newest
--- One row: the block of the newest observation of the token $token_id; NULL if there is none.
+-- One row: the block of the newest observation about the token $token_id; NULL if there is none.
 select max(block_number) as block_number from observation where token_id = $token_id
 
 -- name: find_report_block
@@ -38,8 +38,9 @@ select max(block_number) as block_number from observation where token_id = $toke
 select block_number from report where token_id = $token_id
 
 -- name: insert_gap
--- One observation for each watched token of $chain_id whose report is of a block before $first: blocks up
--- to $last were not read one by one. None where one after the report says so already.
+-- Stores an observation for each watched token of $chain_id with a report before block $first:
+-- the blocks up to $last were not read one by one. Skips tokens with such an observation after
+-- their report.
 insert into observation (chain_id, block_number, block_time_s, token_id, kind, what)
 select $chain_id, $last, $time_s, report.token_id, 'gap', $what
 from (
@@ -62,8 +63,8 @@ where
 returning token_id
 
 -- name: list_causes
--- One row for each of the newest $at_most observations of the token $token_id in blocks above $above and
--- up to $up_to, newest first.
+-- One row per observation among the newest $at_most about the token $token_id in blocks above
+-- $above up to $up_to, newest first.
 select
     observation_id, chain_id, block_number, block_time_s, token_id, kind, tx_hash, sender, what, detail
 from observation

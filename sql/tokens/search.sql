@@ -1,9 +1,9 @@
 -- name: delete_entry
--- Removes how the token $token_id is entered.
+-- Deletes the search entry of the token $token_id.
 delete from search_entry where token_id = $token_id
 
 -- name: delete_term
--- Removes one term of one token.
+-- Deletes one term of one token.
 delete from search_term where chain_id = ? and tier = ? and term = ? and token_id = ?
 
 -- name: find_by_address
@@ -17,17 +17,17 @@ join search_entry on search_entry.token_id = token.token_id
 where token.chain_id = $chain_id and token.address = $address
 
 -- name: find_entry
--- One row, or none: how the token $token_id is entered for searches.
+-- One row, or none: the search entry of the token $token_id.
 select chain_id, usd, tier, terms from search_entry where token_id = $token_id
 
 -- name: insert_term
--- One term of one token.
+-- Stores one term of one token.
 insert into search_term (chain_id, tier, term, token_id) values (?, ?, ?, ?)
 on conflict do nothing
 
 -- name: list_namesakes
--- One row per token of $tier with one of the terms $terms, a JSON array of [chain id, term]; of each
--- term the first $at_most tokens.
+-- One row per token of $tier with one of the terms $terms, a JSON array of [chain id, term]: the
+-- first $at_most tokens of each term.
 select
     report.chain_id, report.address, report.name, report.symbol, report.block_hash,
     report.scanned_at_s, search_entry.usd
@@ -67,7 +67,7 @@ join report on report.token_id = nearest.token_id
 order by requested.place, nearest.token_id
 
 -- name: list_newest
--- One row per token with a report, the last that came to be tracked first.
+-- One row per token with a report, last tracked first.
 select
     report.chain_id, report.address, report.name, report.symbol, report.block_hash,
     report.scanned_at_s, search_entry.usd
@@ -89,7 +89,7 @@ order by search_entry.usd desc
 limit $at_most
 
 -- name: list_terms
--- One row per term of $tier on $chain_id from $low to below $high: the token it is of.
+-- One row per term of $tier on $chain_id from $low to below $high: its token.
 select
     report.chain_id, report.address, report.name, report.symbol, report.block_hash,
     report.scanned_at_s, search_entry.usd
@@ -102,8 +102,8 @@ order by search_term.term, search_term.token_id
 limit $at_most
 
 -- name: list_unentered
--- One row per report of the tokens after $done and up to $until: what a search has to know, and
--- whether the token is entered.
+-- One row per report of the tokens after $done up to $until: the data of its search entry, and
+-- whether it has one.
 select
     report.token_id, report.chain_id, report.name, report.symbol,
     (
@@ -118,7 +118,7 @@ order by report.token_id
 limit $at_most
 
 -- name: put_entry
--- Enters the token $token_id for searches, in place of how it was entered before.
+-- Sets the search entry of the token $token_id.
 insert into search_entry (token_id, chain_id, usd, tier, terms)
 values ($token_id, $chain_id, $usd, $tier, $terms)
 on conflict (token_id) do update set

@@ -1,5 +1,5 @@
 -- name: delete_old
--- Removes some shapes of $chain_id of versions before $version.
+-- Deletes some shapes of $chain_id of versions before $version.
 delete from code_shape
 where shape_id in (
     select shape_id from code_shape
@@ -8,7 +8,7 @@ where shape_id in (
 )
 
 -- name: delete_old_bands
--- Removes some places of $chain_id of shapes of versions before $version.
+-- Deletes some places of shapes of $chain_id of versions before $version.
 delete from shape_band
 where (chain_id, version, band, place) in (
     select chain_id, version, band, place from shape_band
@@ -17,7 +17,7 @@ where (chain_id, version, band, place) in (
 )
 
 -- name: delete_token
--- The shape of the code of the token $token_id is not known any more.
+-- Deletes the link of the token $token_id to its shape.
 delete from token_shape where token_id = $token_id
 
 -- name: find_id
@@ -39,7 +39,7 @@ values ($chain_id, $version, $digest, $sketch)
 returning shape_id
 
 -- name: list_alike
--- One row per shape of $chain_id that has one of the keys $bands, a JSON array, but $shape_id.
+-- One row per shape of $chain_id with one of the keys $bands (a JSON array), except $shape_id.
 select code_shape.shape_id, code_shape.sketch
 from code_shape
 where code_shape.shape_id <> $shape_id and code_shape.shape_id in (
@@ -65,8 +65,8 @@ where code_shape.shape_id <> $shape_id and code_shape.shape_id in (
 )
 
 -- name: put_in_band
--- A place under the key $band for the shape $shape_id: the next of the first $kept, or, once those are
--- taken, one of as many more, in place of the shape that has it.
+-- Puts the shape $shape_id under the key $band: at the next of the first $kept places or, once
+-- those are taken, at one of as many more, replacing its shape.
 insert into shape_band (chain_id, version, band, place, shape_id)
 values (
     $chain_id, $version, $band,
@@ -80,7 +80,7 @@ values (
 on conflict (chain_id, version, band, place) do update set shape_id = excluded.shape_id
 
 -- name: put_token
--- The shape $shape_id of the code of the token $token_id, in place of the one it had.
+-- Sets the shape $shape_id of the code of the token $token_id.
 insert into token_shape (token_id, shape_id) values ($token_id, $shape_id)
 on conflict (token_id) do update set shape_id = excluded.shape_id
 where token_shape.shape_id <> excluded.shape_id

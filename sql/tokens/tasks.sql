@@ -1,5 +1,6 @@
 -- name: add_refresh
--- The analysis of the token at an address of a chain is due at once, unless it has a time already.
+-- Makes the analysis of the token at an address of a chain due immediately, unless it has a
+-- time.
 insert into task (kind, token_id, chain_id, worth, due_s, is_due)
 select 'refresh', token_id, chain_id, ?, 0, 0
 from token
@@ -7,14 +8,14 @@ where chain_id = ? and address = ?
 on conflict do nothing
 
 -- name: add_task
--- The task $kind of the token $token_id, unless there is one.
+-- Adds the task $kind of the token $token_id unless there is one.
 insert into task (kind, token_id, chain_id, worth, due_s, is_due)
 values ($kind, $token_id, $chain_id, $worth, $due_s, 0)
 on conflict do nothing
 
 -- name: count_due
--- One row: how many tasks $kind of $chain_id are due at $now_s, by how long; of those that are marked
--- so and of those that are not, $at_most are counted each.
+-- One row: the number of tasks $kind of $chain_id that are due at $now_s, by the time since; at
+-- most $at_most each of those marked as due and of the others.
 select
     count(*) filter (where due_s = 0) as "new",
     count(*) filter (where due_s > $now_s - 60) as minute,
@@ -40,7 +41,7 @@ from (
 ) as due
 
 -- name: delete_task
--- Removes the task $kind of the token $token_id.
+-- Deletes the task $kind of the token $token_id.
 delete from task where kind = $kind and token_id = $token_id
 
 -- name: find_due
@@ -59,8 +60,8 @@ select
     ) is not null as has_any
 
 -- name: put_changed_from
--- The analysis of each watched token of $chain_id whose report is of the block $number or above is due
--- anew, at once: those blocks are gone.
+-- Makes the analysis of each watched token of $chain_id with a report at or above the block
+-- $number due immediately: those blocks are orphaned.
 insert into task (kind, token_id, chain_id, worth, due_s, is_due)
 select 'changed', report.token_id, report.chain_id, $worth, 0, 0
 from (
@@ -74,15 +75,15 @@ where report.chain_id = $chain_id and report.block_number >= $number
 on conflict (kind, token_id) do update set due_s = 0, is_due = 0
 
 -- name: put_task
--- The task $kind of the token $token_id, with this worth and time, in place of what it had.
+-- Sets worth and time of the task $kind of the token $token_id.
 insert into task (kind, token_id, chain_id, worth, due_s, is_due)
 values ($kind, $token_id, $chain_id, $worth, $due_s, 0)
 on conflict (kind, token_id) do update set
     worth = excluded.worth, due_s = excluded.due_s, is_due = 0
 
 -- name: take_tasks
--- One row for each of the $at_most tasks $kind of $chain_id that are due and worth most; they are put
--- off to $again_s.
+-- One row per task among the $at_most due tasks $kind of $chain_id with the highest worth; they
+-- are postponed to $again_s.
 update task set is_due = 0, due_s = $again_s
 where kind = $kind and token_id in (
     select token_id from task
@@ -93,7 +94,7 @@ where kind = $kind and token_id in (
 returning token_id, worth
 
 -- name: wake_tasks
--- Tasks $kind of $chain_id whose time has come by $now_s are due from now on; $at_most of them.
+-- Marks tasks $kind of $chain_id whose time has come by $now_s as due; at most $at_most.
 update task set is_due = 1
 where kind = $kind and token_id in (
     select token_id from task

@@ -1,13 +1,13 @@
 -- name: complete_transfers
--- Tokens of $chain_id that the follow stream meets for the first time in a span that begins at
--- $first: their transfers are complete from there on, or from where they were first seen if later.
+-- Sets the first complete block of tokens of $chain_id that are new in a span of the follow
+-- stream that begins at $first: that block, or the token's first block if later.
 update token
 set transfers_from_block =
     case when first_seen_block < $first then $first else first_seen_block end
 where chain_id = $chain_id and transfers_from_block is null
 
 -- name: delete_token
--- Removes the token $token_id.
+-- Deletes the token $token_id.
 delete from token where token_id = $token_id
 
 -- name: find_by_id
@@ -19,17 +19,17 @@ from token
 where token_id = $token_id
 
 -- name: find_newest
--- One row: the highest id of a token of any chain, whichever is asked about: one that is added later
--- has a higher id. 0 if there is none.
+-- One row: the highest id of a token of any chain, below all ids that are added later; 0 if
+-- there is none.
 select coalesce(max(token_id), 0) from token
 
 -- name: find_newest postgres
--- One row: the highest id of a token of $chain_id; 0 if there is none. That of another chain would not
--- do: transactions of two chains may commit in another order than they were given ids.
+-- One row: the highest id of a token of $chain_id; 0 if there is none. Ids of other chains do
+-- not serve: transactions of two chains may commit in another order than their ids.
 select coalesce(max(token_id), 0) from token where chain_id = $chain_id
 
 -- name: find_reasons
--- One row, or none: why the token $address of $chain_id is to be tracked still.
+-- One row, or none: the reasons to track the token $address of $chain_id.
 select
     token_id,
     tracked_because,
@@ -56,8 +56,8 @@ from token
 where chain_id = $chain_id and address = $address
 
 -- name: list_changes
--- One row per change to a token of $chain_id after the change $after: the token as it is now, NULL
--- where it is not tracked any more.
+-- One row per change to a token of $chain_id after the change $after: the current token, NULL if
+-- it is no longer tracked.
 select token_change.change, token_change.token_id, token.address, token.first_seen_block
 from token_change
 left join token on token.token_id = token_change.token_id
@@ -65,9 +65,9 @@ where token_change.change > $after and token_change.chain_id = $chain_id
 order by token_change.change
 
 -- name: list_places
--- One row for the first $at_most tracked tokens of $chain_id with an id above $above: their addresses
--- one after another, and hex of the id and the first block of each (8 bytes each). A row for each
--- token takes five times as long to read. NULLs: there is none.
+-- One row for the first $at_most tracked tokens of $chain_id with an id above $above: the joined
+-- addresses, and the hex of id and first block of each (8 bytes each). A row per token takes
+-- five times as long to read. NULLs: there is none.
 select
     cast(group_concat(cast(address as text), '') as blob),
     group_concat(printf('%016x%016x', token_id, first_seen_block), '')
@@ -80,7 +80,7 @@ from (
 )
 
 -- name: list_places postgres
--- As for SQLite: addresses one after another, and hex of the id and the first block of each.
+-- As for SQLite: the joined addresses, and the hex of id and first block of each.
 select
     string_agg(address, ''::bytea order by token_id),
     string_agg(
@@ -96,7 +96,7 @@ from (
 ) as next_tokens
 
 -- name: list_seen_from
--- One row per token of $chain_id that was first seen at $number or above: its address.
+-- One row per token of $chain_id that was first seen at or above $number: its address.
 select address from token where chain_id = $chain_id and first_seen_block >= $number
 
 -- name: list_tracked
@@ -109,21 +109,21 @@ where chain_id = $chain_id
 order by token_id
 
 -- name: recomplete_transfers
--- Tokens of $chain_id whose transfers were complete only from above $first, where the follow stream
--- begins a span: later ones were stored before a reorg, or the token was asked for while following
--- was behind. They are complete from there on, or from where they were first seen if later.
+-- Lowers the first complete block of tokens of $chain_id whose transfers were complete only from
+-- above $first, the first block of a span of the follow stream: a reorg removed later blocks, or
+-- the token was requested while the follower was behind.
 update token
 set transfers_from_block =
     case when first_seen_block < $first then $first else first_seen_block end
 where chain_id = $chain_id and transfers_from_block > $first
 
 -- name: set_reason
--- The token $token_id is tracked because of $because from now on.
+-- Sets the reason $because to track the token $token_id.
 update token set tracked_because = $because where token_id = $token_id
 
 -- name: set_transfers_from
--- The token $token_id: its transfers are complete from $block_number on, or from the earlier block
--- that was known.
+-- Sets the first complete block of the token $token_id to $block_number, or keeps an earlier
+-- one.
 update token
 set transfers_from_block = $block_number
 where
@@ -131,9 +131,8 @@ where
     and (transfers_from_block is null or transfers_from_block > $block_number)
 
 -- name: track_token
--- One token, by chain, address, reason, block and the block of a request: tracked from now on. Of one
--- that is tracked already the earliest sight stays, and of the reasons the strongest: pool, launch,
--- request.
+-- Tracks one token, by chain, address, reason, block and the block of a request. A tracked one
+-- keeps the earliest block and the strongest reason: pool, launch, request.
 insert into token (
     chain_id, address, tracked_because, first_seen_block, requested_at_block
 )
@@ -152,8 +151,8 @@ on conflict (chain_id, address) do update set
     requested_at_block = coalesce(token.requested_at_block, excluded.requested_at_block)
 
 -- name: track_token postgres
--- As for SQLite. A token that is tracked already takes no new id, and is only written when it
--- changes: common tokens are seen with every pool.
+-- As for SQLite. A tracked token takes no new id, and is written only if it changes: common
+-- tokens are seen with every pool.
 with known as (
     update token set
         first_seen_block = least(first_seen_block, ?4),

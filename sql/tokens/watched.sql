@@ -1,9 +1,9 @@
 -- name: delete_reserves
--- Removes what pools of the token $token_id held.
+-- Deletes the reserves of the pools of the token $token_id.
 delete from watched_reserves where token_id = $token_id
 
 -- name: delete_unwatched
--- Removes what pools held of tokens that nobody watches any more.
+-- Deletes the reserves of the pools of tokens that are no longer watched.
 delete from watched_reserves
 where token_id in (
     select known.token_id
@@ -16,7 +16,7 @@ where token_id in (
 select number from block where chain_id = $chain_id and number = $number and hash = $hash
 
 -- name: find_reserves
--- One row, or none: what pools of the token $token_id held at $report_block.
+-- One row, or none: the reserves of the pools of the token $token_id at $report_block.
 select reserves from watched_reserves where token_id = $token_id and report_block = $report_block
 
 -- name: find_revision
@@ -24,7 +24,7 @@ select reserves from watched_reserves where token_id = $token_id and report_bloc
 select revision from watch_revision where id = 1
 
 -- name: list_pools
--- One row for each of the $at_most deepest pools in the reports of the watched tokens of $chain_id.
+-- One row per pool among the $at_most deepest in the reports of the watched tokens of $chain_id.
 select
     report_pool.token_id,
     report_pool.pool,
@@ -51,8 +51,8 @@ left join pool
 where report.chain_id = $chain_id and report_pool.ordinal < $at_most
 
 -- name: list_tokens
--- One row per watched token of $chain_id: what its report says that new blocks are compared with; NULLs
--- where there is no report.
+-- One row per watched token of $chain_id: the parts of its report that new blocks are compared
+-- with; NULLs without a report.
 select
     token.token_id,
     token.address,
@@ -71,14 +71,14 @@ left join report on report.token_id = token.token_id
 where token.chain_id = $chain_id
 
 -- name: put_reserves
--- What pools of the token $token_id held at the block of its report, in place of what was stored.
+-- Sets the reserves of the pools of the token $token_id at the block of its report.
 insert into watched_reserves (token_id, report_block, reserves)
 values ($token_id, $report_block, $reserves)
 on conflict (token_id) do update set
     report_block = excluded.report_block, reserves = excluded.reserves
 
 -- name: raise_revision
--- Tells who holds watched tokens in memory that there is another report of the token $token_id, if it is
--- watched.
+-- Raises the revision of watched tokens if the token $token_id is one, because it has another
+-- report.
 update watch_revision set revision = revision + 1
 where id = 1 and exists (select 1 from watch_token where token_id = $token_id)

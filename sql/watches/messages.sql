@@ -1,34 +1,34 @@
 -- name: add_missed
--- The queue of the watch $watch_id is full.
+-- Counts a message that the full queue of the watch $watch_id dropped.
 update watch set missed = missed + 1 where id = $watch_id
 
 -- name: add_pending
--- The watch $watch_id has one more message to send, at once if it has sent all before.
+-- Counts a new message of the watch $watch_id, due immediately if it has sent all before.
 update watch set
     pending = pending + 1, missed = 0,
     due_s = case when failing_since_s is null then coalesce(due_s, $due_s) end
 where id = $watch_id
 
 -- name: delete_event
--- Removes what the message of the number $event_id told, unless another message does, too.
+-- Deletes the event $event_id unless a message has it.
 delete from watch_event
 where
     id = $event_id
     and not exists (select 1 from watch_message where watch_message.event_id = $event_id)
 
 -- name: delete_message
--- Removes the message $message_id.
+-- Deletes the message $message_id.
 delete from watch_message where id = $message_id
 
 -- name: end_message
--- The webhook has taken the message $message_id.
+-- Records that the webhook has accepted the message $message_id.
 update watch_message set
     is_pending = 0, attempts = attempts + 1, tried_at_s = $now_s, delivered_at_s = $now_s,
     error = null
 where id = $message_id and is_pending = 1
 
 -- name: find_first_due
--- One row: when the longest overdue attempt was to be made. Null: none is to be made.
+-- One row: the due time of the longest overdue attempt. Null: none is planned.
 select min(due_s) as due_s from watch where due_s is not null
 
 -- name: find_newest
@@ -50,22 +50,22 @@ order by watch_message.id
 limit 1
 
 -- name: find_oldest
--- One row: when the oldest message was made that waits to be sent. Null: none waits.
+-- One row: the creation time of the oldest undelivered message. Null: there is none.
 select min(created_at_s) as created_at_s from watch_message where is_pending = 1
 
 -- name: insert_event
--- One row: the number of what is told.
+-- One row: the number of a new event.
 insert into watch_event (chain_id, address, block_number, block_hash, block_time_s, seen_at_s, body)
 values ($chain_id, $address, $block_number, $block_hash, $block_time_s, $seen_at_s, $body)
 returning id
 
 -- name: insert_message
--- A message of $event_id to the watch $watch_id.
+-- Stores a message of $event_id to the watch $watch_id.
 insert into watch_message (watch_id, event_id, kind, created_at_s, missed, is_pending)
 values ($watch_id, $event_id, $kind, $created_at_s, $missed, $is_pending)
 
 -- name: list_after
--- One row per message to the watch $watch_id above $after, oldest first; $at_most of them.
+-- One row per message to the watch $watch_id above $after, oldest first; at most $at_most.
 select
     watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
     watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
@@ -79,8 +79,8 @@ order by watch_message.id
 limit $at_most
 
 -- name: list_deliveries
--- One row per message to the watch $watch_id, newest first, with how it was delivered; $at_most of
--- them.
+-- One row per message to the watch $watch_id with the outcome of its delivery, newest first; at
+-- most $at_most.
 select id, kind, created_at_s, is_pending, attempts, tried_at_s, delivered_at_s, error
 from watch_message
 where watch_id = $watch_id
@@ -96,11 +96,11 @@ order by due_s
 limit $at_most
 
 -- name: list_events
--- One row per message to the watch $watch_id: the number of what it told.
+-- One row per message to the watch $watch_id: the number of its event.
 select event_id from watch_message where watch_id = $watch_id
 
 -- name: list_last
--- One row per message to the watch $watch_id, newest first; $at_most of them.
+-- One row per message to the watch $watch_id, newest first; at most $at_most.
 select
     watch_message.id, watch_message.watch_id, watch.name as watch_name, watch.kinds,
     watch_message.kind, watch_message.created_at_s, watch_message.missed, watch_event.chain_id,
@@ -114,8 +114,7 @@ order by watch_message.id desc
 limit $at_most
 
 -- name: list_new
--- One row per message above $after, oldest first, with the key whose watch it is to; $at_most of
--- them.
+-- One row per message above $after with the key of its watch, oldest first; at most $at_most.
 select watch_message.id, watch_message.watch_id, watch.key_id
 from watch_message cross join watch on watch.id = watch_message.watch_id
 where watch_message.id > $after
@@ -123,8 +122,8 @@ order by watch_message.id
 limit $at_most
 
 -- name: list_old
--- One row for each of the $at_most oldest messages that were made before $before_s and are not to
--- be sent any more.
+-- One row per message among the $at_most oldest that were made before $before_s and are no
+-- longer to be sent.
 select id, watch_id, event_id
 from watch_message
 where created_at_s < $before_s and is_pending = 0
@@ -132,19 +131,19 @@ order by created_at_s
 limit $at_most
 
 -- name: note_delivery
--- The watch $watch_id has one message less to send, and the next one at once.
+-- Records one message less to send for the watch $watch_id, and the next one as due immediately.
 update watch set
     pending = pending - 1, failures = 0, failed_first_at_s = null, failing_since_s = null,
     due_s = case when pending > 1 and is_paused = 0 then cast($now_s as double precision) end
 where id = $watch_id
 
 -- name: note_error
--- The webhook has not taken the message $message_id.
+-- Records a failed attempt to deliver the message $message_id.
 update watch_message set attempts = attempts + 1, tried_at_s = $now_s, error = $error
 where id = $message_id
 
 -- name: note_forgotten
--- Messages up to $message_id to the watch $watch_id have been deleted.
+-- Records that messages up to $message_id to the watch $watch_id have been deleted.
 update watch set forgotten = max(forgotten, $message_id) where id = $watch_id
 
 -- name: note_forgotten postgres
@@ -152,24 +151,26 @@ update watch set forgotten = max(forgotten, $message_id) where id = $watch_id
 update watch set forgotten = greatest(forgotten, $message_id) where id = $watch_id
 
 -- name: put_off
--- One row: failed attempts in a row of the watch $watch_id, with this one, and when the first was.
+-- One row: the consecutive failed attempts of the watch $watch_id with this one, and the time of
+-- the first.
 update watch set
     failures = failures + 1, failed_first_at_s = coalesce(failed_first_at_s, $now_s)
 where id = $watch_id
 returning failures, failed_first_at_s
 
 -- name: set_due
--- The watch $watch_id is tried again at $due_s; null: not before it is resumed.
+-- Sets the time $due_s of the next attempt of the watch $watch_id; null: not before it is
+-- resumed.
 update watch set
     due_s = case when is_paused = 0 then cast($due_s as double precision) end,
     failing_since_s = case when $due_s is null then cast($now_s as bigint) end
 where id = $watch_id
 
 -- name: take_turn
--- One row: of SQLite's one writer at a time, which needs no turn.
+-- One row: SQLite has one writer at a time and needs no lock.
 select 1 as taken
 
 -- name: take_turn postgres
--- One row: from here to the end of the transaction no other gives numbers to messages, so that they
--- are committed in the order of their numbers, of whatever chains.
+-- One row: until the end of the transaction no other one assigns numbers to messages, so that
+-- they are committed in the order of their numbers, on all chains.
 select 1 as taken from (select pg_advisory_xact_lock(hashtext('assay messages')) as turn) as waited

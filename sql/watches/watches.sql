@@ -1,5 +1,5 @@
 -- name: count_of_key
--- One row: watches of the key $key_id, and the tokens in them.
+-- One row: the numbers of watches of the key $key_id and of their tokens.
 select
     (select count(*) from watch where key_id = $key_id) as watches,
     (
@@ -8,7 +8,7 @@ select
     ) as tokens
 
 -- name: count_states
--- One row: watches by what becomes of their messages.
+-- One row: the numbers of watches by state of their delivery.
 select
     count(*) filter (where is_paused = 1) as paused,
     count(*) filter (where is_paused = 0 and failing_since_s is not null) as failing,
@@ -16,33 +16,34 @@ select
 from watch
 
 -- name: count_tokens
--- One row: how many tokens the watch $watch_id has.
+-- One row: the number of tokens of the watch $watch_id.
 select count(*) as tokens from watch_token where watch_id = $watch_id
 
 -- name: delete_state
--- Forgets what was told of the token $token_id, unless it is still watched.
+-- Deletes the state in the last notification of the token $token_id, unless it is still watched.
 delete from watch_state
 where
     token_id = $token_id
     and not exists (select 1 from watch_token where watch_token.token_id = $token_id)
 
 -- name: delete_token
--- The watch $watch_id does not have the token $token_id any more.
+-- Removes the token $token_id from the watch $watch_id.
 delete from watch_token where watch_id = $watch_id and token_id = $token_id
 
 -- name: delete_watch
--- Removes the watch $watch_id, with its tokens and messages.
+-- Deletes the watch $watch_id with its tokens and messages.
 delete from watch where id = $watch_id
 
 -- name: end_waiting
--- Those that watch the token $token_id have had the report that later ones are compared with.
+-- Marks the watches of the token $token_id as having the report that later ones are compared
+-- with.
 update watch_token set is_awaiting = 0
 where
     token_id = $token_id and is_awaiting = 1
     and exists (select 1 from watch where watch.id = watch_token.watch_id and is_paused = 0)
 
 -- name: find_state
--- One row, or none: what was last told of the token $token_id, and at which block.
+-- One row, or none: the state in the last notification of the token $token_id, and its block.
 select state, block_number from watch_state where token_id = $token_id
 
 -- name: find_watch
@@ -54,18 +55,18 @@ from watch
 where id = $watch_id
 
 -- name: insert_token
--- The watch $watch_id has the token $token_id from now on.
+-- Adds the token $token_id to the watch $watch_id.
 insert into watch_token (watch_id, token_id, is_awaiting) values ($watch_id, $token_id, 1)
 on conflict do nothing
 
 -- name: insert_watch
--- One row: the number of the new watch.
+-- One row: the number of a new watch.
 insert into watch (is_paused, key_id, name, kinds, url, secret, created_at_s)
 values (0, $key_id, $name, $kinds, $url, $secret, $created_at_s)
 returning id
 
 -- name: list_after
--- One row per watch above $after, in the order of their making; $at_most of them.
+-- One row per watch above $after, in the order of creation; at most $at_most.
 select
     id, key_id, name, kinds, url, is_paused, created_at_s, pending, missed, failures,
     failing_since_s, forgotten
@@ -75,11 +76,11 @@ order by id
 limit $at_most
 
 -- name: list_keys
--- One row per key that has a watch which is not paused.
+-- One row per key with a watch that is not paused.
 select distinct key_id from watch where key_id is not null and is_paused = 0
 
 -- name: list_of_key
--- One row per watch of the key $key_id, in the order of their making.
+-- One row per watch of the key $key_id, in the order of creation.
 select
     id, key_id, name, kinds, url, is_paused, created_at_s, pending, missed, failures,
     failing_since_s, forgotten
@@ -88,7 +89,7 @@ where key_id = $key_id
 order by id
 
 -- name: list_of_token
--- One row per watch that is to be told of the token $token_id.
+-- One row per watch to notify of the token $token_id.
 select
     watch.id, watch.kinds, watch.pending, watch.missed, watch_token.is_awaiting,
     watch.url is not null as has_webhook
@@ -97,7 +98,7 @@ where watch_token.token_id = $token_id and watch.is_paused = 0
 order by watch_token.watch_id
 
 -- name: list_tokens
--- One row per token of the watch $watch_id above $after, by number; $at_most of them.
+-- One row per token of the watch $watch_id above $after, by number; at most $at_most.
 select watch_token.token_id, token.chain_id, token.address, watch_token.is_awaiting
 from watch_token cross join token on token.token_id = watch_token.token_id
 where watch_token.watch_id = $watch_id and watch_token.token_id > $after
@@ -105,21 +106,21 @@ order by watch_token.token_id
 limit $at_most
 
 -- name: pause_of_key
--- No more messages to the watches of the key $key_id, which has ended.
+-- Pauses the watches of the key $key_id, which has ended.
 update watch set is_paused = 1, due_s = null where key_id = $key_id
 
 -- name: pause_watch
--- No more messages to the watch $watch_id, and none of those that wait is sent.
+-- Pauses notifications and deliveries of the watch $watch_id.
 update watch set is_paused = 1, due_s = null where id = $watch_id
 
 -- name: put_state
--- What the next report of the token $token_id is compared with.
+-- Sets the state that the next report of the token $token_id is compared with.
 insert into watch_state (token_id, state, block_number) values ($token_id, $state, $block_number)
 on conflict (token_id) do update set
     state = excluded.state, block_number = excluded.block_number
 
 -- name: resume_watch
--- The watch $watch_id goes on at $now_s, with those of its messages that wait.
+-- Resumes the watch $watch_id at $now_s, with its queued messages.
 update watch set
     is_paused = 0, failures = 0, failed_first_at_s = null, failing_since_s = null,
     due_s = case when pending > 0 then cast($now_s as double precision) end

@@ -1,5 +1,5 @@
 -- name: list_chains
--- One row for each chain that a process has had a node of within $kept_s seconds. native_usd: as read
+-- One row per chain that a process had a node for within $kept_s seconds. native_usd: as read
 -- within $priced_s seconds.
 select
     chain_id,
@@ -12,8 +12,8 @@ having max(renewed_at) > clock_timestamp() - make_interval(secs => $kept_s)
 order by chain_id
 
 -- name: renew_chains
--- Says that a process with the role $role has a node of each of the chains $chain_ids, with the prices
--- $prices of their native coins, null where it knows none.
+-- Registers the chains $chain_ids of a process with the role $role, with the prices $prices of
+-- their native coins; null: not known.
 insert into fleet_chain as known (chain_id, role, renewed_at, native_usd, priced_at)
 select
     mine.chain_id, $role, clock_timestamp(), mine.price,
