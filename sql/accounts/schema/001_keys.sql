@@ -1,4 +1,4 @@
--- Keys, what they have used, and the networks that have had their trial. SQLite.
+-- Keys, their usage, and the networks that have had their trial. SQLite.
 
 create table api_key (
     key_id integer primary key autoincrement,
@@ -10,7 +10,7 @@ create table api_key (
     revoked_at_s integer
 );
 
--- One row per key that has called: calls in all, on its last day and in its last month.
+-- One row per used key: calls in total, on its last day and in its last month.
 create table usage (
     key_id integer primary key references api_key (key_id),
     lifetime integer not null,
@@ -20,7 +20,7 @@ create table usage (
     month_calls integer not null
 );
 
--- One row per client network that has been given a trial key.
+-- One row per client network with a trial key.
 create table trial (
     network text primary key,
     key_id integer not null references api_key (key_id),

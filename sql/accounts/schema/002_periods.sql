@@ -1,5 +1,5 @@
 -- Counts by calendar period, so that a clock set back or forward loses none of them, and a revision
--- by which other processes notice a changed key. SQLite.
+-- that shows other processes a changed key. SQLite.
 
 alter table usage rename to last_usage;
 
@@ -20,7 +20,7 @@ select key_id, month, month_calls from last_usage;
 
 drop table last_usage;
 
--- One row, which grows with every change of a key that was made before.
+-- One row, which grows with every change of an existing key.
 create table key_revision (revision integer not null);
 
 insert into key_revision (revision) values (0);

@@ -1,4 +1,4 @@
--- People who have signed in, their sessions, and the keys that are theirs. SQLite.
+-- Signed-in people, their sessions and their keys. SQLite.
 
 create table account (
     account_id integer primary key autoincrement,
@@ -8,7 +8,7 @@ create table account (
     unique (issuer, subject)
 );
 
--- One row per browser that is signed in. The token is in its cookie, its SHA-256 here.
+-- One row per signed-in browser. The token is in its cookie, its SHA-256 here.
 create table session (
     digest text primary key,
     account_id integer not null references account (account_id),
@@ -18,7 +18,7 @@ create table session (
 
 create index session_account on session (account_id);
 
--- One row per key that a person made. A key of the command line has none.
+-- One row per key that a person created. A key of the command line has none.
 create table account_key (
     key_id integer primary key references api_key (key_id),
     account_id integer not null references account (account_id),

@@ -6,7 +6,7 @@ select
     to_block,
     to_block - from_block + 1 as blocks
 from serving.coverage
--- Of a table without row ids some column must be read, also to count its rows.
+-- Reads a column because a table without row ids cannot be counted otherwise.
 where chain_id is not null;
 
 comment on view v_coverage is

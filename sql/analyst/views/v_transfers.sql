@@ -1,5 +1,6 @@
--- Three places: not yet final, waiting for the lake, and in the lake. The serving state comes first: a reader that sees it as it was before a move sees the lake after
--- it, so the rows are in both, and the note leaves one out.
+-- Three places: not yet final, queued for the lake, and in the lake. The serving state comes first: a
+-- reader that sees it before a move sees the lake after it, so the rows are in both, and the note
+-- hides one of them.
 create or replace temp view v_transfers as
 with stored as (
     select

@@ -1,7 +1,7 @@
--- Chain events that may still be reorganised away, what is looked up one by one, and what waits for
--- the lake. Addresses, hashes and pool keys are blobs (20 or 32 bytes); amounts are the shortest
--- signed big-endian integers. Nothing here may cost more as the chain grows: every statement of a
--- block or a look-up uses one of the keys below.
+-- Chain events that may still be reorganised away, rows of single look-ups, and rows queued for the
+-- lake. Addresses, hashes and pool keys are blobs (20 or 32 bytes); amounts are the shortest signed
+-- big-endian integers. No cost may grow with the chain: every statement of a block or a look-up uses
+-- one of the keys below.
 
 create table block (
     chain_id integer not null,
@@ -28,7 +28,7 @@ create table coverage (
     primary key (chain_id, subject, from_block)
 ) without rowid;
 
--- A token keeps its number for ever: numbers of deleted tokens are not given out again.
+-- Numbers of tokens are permanent: those of deleted tokens are not reused.
 create table token (
     token_id integer primary key autoincrement,
     chain_id integer not null,
@@ -36,15 +36,15 @@ create table token (
     tracked_because text not null,
     first_seen_block integer not null,
     transfers_from_block integer,
-    -- head of the chain when somebody first asked for it; null: nobody did
+    -- head of the chain at the first request; null: it was never requested
     requested_at_block integer
 );
 create unique index token_by_address on token (chain_id, address);
 create index token_by_first_seen on token (chain_id, first_seen_block);
 create index token_incomplete on token (chain_id) where transfers_from_block is null;
 
--- Tokens that ceased to be tracked, or were seen in an earlier block than before, for whoever holds a
--- chain's tokens in memory. New tokens are those with a higher number.
+-- Tokens that are no longer tracked, or were seen in an earlier block than before, for processes with
+-- a chain's tokens in memory. New tokens are those with a higher number.
 create table token_change (
     change integer primary key autoincrement,
     chain_id integer not null,
@@ -110,7 +110,7 @@ create table launch (
 ) without rowid;
 create index launch_by_block on launch (chain_id, block_number);
 
--- Transfers that `balance` does not contain yet.
+-- Transfers that are not in `balance` yet.
 create table transfer (
     chain_id integer not null,
     block_number integer not null,
@@ -123,7 +123,7 @@ create table transfer (
 ) without rowid;
 create index transfer_by_token on transfer (token_id);
 
--- Blocks of which a back-fill has stored a token's transfers, those without any included.
+-- Spans of blocks whose transfers of a token a back-fill has stored, blocks without any included.
 create table filled_span (
     token_id integer not null,
     stream text not null,
@@ -168,7 +168,7 @@ create table undecoded (
     primary key (chain_id, block_number, log_index)
 ) without rowid;
 
--- Final rows that wait for the lake, by batch. A closed batch gets no more rows: it is moved to the
+-- Final rows queued for the lake, by batch. A closed batch gets no more rows: it is moved to the
 -- lake in one transaction that also notes its number there, and deleted here afterwards.
 create table batch (
     batch integer primary key autoincrement,

@@ -1,9 +1,9 @@
--- What was found out about a token or a code, looked up one by one, and the queue of what to do next.
+-- Results about a token or a code, looked up one by one, and the queue of background tasks.
 
 create table creator (
     chain_id integer not null,
     token blob not null,
-    -- null: the block does not tell whose the transaction was
+    -- null: the block does not show the sender of the transaction
     creator blob,
     block_number integer not null,
     tx_hash blob,
@@ -39,7 +39,7 @@ create table report_body (
     body blob not null
 );
 
--- The same for those who search: what one report says, by token. Exact amounts are decimal text.
+-- The same for searches: values of one report, by token. Exact amounts are decimal text.
 create table report (
     token_id integer primary key,
     pools_resolved integer not null,
@@ -116,8 +116,8 @@ create table report_holder (
     primary key (token_id, role, ordinal)
 ) without rowid;
 
--- What is to be done for a token, and when. A task that has come due is worth more than another or
--- less; taking one puts it off, so that a crash while it is being done loses nothing.
+-- Background tasks of tokens with their times. Due tasks are taken by worth; taking one postpones it,
+-- so that a crash of the worker loses nothing.
 create table task (
     kind text not null,
     token_id integer not null,
@@ -130,7 +130,7 @@ create table task (
 create index task_by_worth on task (kind, chain_id, worth desc, token_id) where is_due = 1;
 create index task_by_time on task (kind, chain_id, due_s) where is_due = 0;
 
--- How far the store of an earlier release has been taken over, by its tables.
+-- Progress of steps that bring the store of an earlier release up to date.
 create table import_progress (
     step text primary key,
     done integer not null

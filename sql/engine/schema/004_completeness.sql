@@ -1,4 +1,4 @@
--- Following looks at each block for tokens whose transfers are not complete from there on: those
+-- The follower looks in each block for tokens whose transfers are not complete from there on: those
 -- without any, and after a reorg, or for a request while it is behind, those complete from later on.
 
 drop index token_incomplete;

@@ -1,5 +1,5 @@
--- Lowest block of each chain that following may unwind: what lies below was final when following had
--- stored so much above it, or was not read by following.
+-- Lowest block of each chain that the follower may unwind: lower blocks were final when it stored the
+-- blocks above them, or it did not read them.
 
 create table window_floor (
     chain_id integer primary key,

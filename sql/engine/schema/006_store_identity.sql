@@ -1,4 +1,4 @@
--- The random id of this store: its lake has the same. A lake with another one is not ours.
+-- The random id of this store: its lake has the same. A lake with another id is not used.
 
 create table store_identity (
     one integer primary key check (one = 1),

@@ -1,5 +1,5 @@
--- What analysed tokens call themselves, for those who search: the skeletons of their symbols and of
--- their names from each word on, by chain and by the money in their pools.
+-- Names of analysed tokens for searches: the skeletons of their symbols and of their names from each
+-- word on, by chain and by the liquidity of their pools.
 
 create table search_entry (
     token_id integer primary key,
@@ -21,6 +21,6 @@ create table search_term (
     primary key (chain_id, tier, term, token_id)
 ) without rowid;
 
--- Reports that were stored before are entered in steps, up to the newest token of today.
+-- Reports stored before this migration are entered in steps, up to the newest token at this moment.
 insert into import_progress (step, done)
 select 'search_until', coalesce(max(token_id), 0) from report;

@@ -1,7 +1,6 @@
--- Verdict and checks of each report, for those who ask in SQL, and what changed from report to
--- report. The API answers from neither.
+-- Verdict and checks of each report for SQL, and changes from report to report. The API uses neither.
 
--- The checks that judged: keys and severities joined by spaces, labels by line ends.
+-- Sets of checks: keys and severities joined by spaces, labels by line ends.
 create table check_catalogue (
     catalogue_id integer primary key,
     -- release, checks and the settings that the verdict depends on
@@ -36,14 +35,14 @@ create table judgement (
     outcomes text not null
 );
 
--- What was last written down of a token, as zstd of JSON: the next settled report is compared with it.
+-- Last state of a token, as zstd of JSON, which the next settled report is compared with.
 create table report_state (
     token_id integer primary key,
     state blob not null
 );
 
--- Settled reports, each with what it says that the one before did not, in the order in which a reorg
--- takes them away and age forgets them.
+-- Settled reports with their changes since the one before, in the order in which reorgs and age delete
+-- them.
 create table report_history (
     chain_id integer not null,
     block_number integer not null,

@@ -1,4 +1,4 @@
--- The quote tokens of each chain as configured, for who asks in SQL what a trade was worth.
+-- The configured quote tokens of each chain, for the value of trades in SQL.
 create table quote_token (
     chain_id integer not null,
     address blob not null,

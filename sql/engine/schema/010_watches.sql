@@ -1,4 +1,4 @@
--- Who is told of changes of which tokens, what was told last, and what is still to be sent.
+-- Watches: subscriptions to changes of tokens, states of the last notifications, and message queues.
 
 -- One row per watch of a key; of the command line where there is no key.
 create table watch (
@@ -16,7 +16,7 @@ create table watch (
     created_at_s integer not null default 0,
     -- messages to the webhook that it has not taken yet
     pending integer not null default 0,
-    -- messages that were not stored, as the queue was full; the next message says how many
+    -- messages dropped because the queue was full; the next message has their number
     missed integer not null default 0,
     -- Unix seconds of the next attempt; null: nothing is to be sent
     due_s real,
@@ -41,8 +41,8 @@ create table watch_token (
 ) without rowid;
 create index watch_token_by_token on watch_token (token_id);
 
--- What watchers of a token were told last, as zstd of JSON. A reorg leaves it as it is: what it takes
--- back is told by the next report.
+-- State of a token in its last notification, as zstd of JSON. A reorg does not change it: the next
+-- report notifies of reverted changes.
 create table watch_state (
     token_id integer primary key,
     state blob not null,
@@ -50,7 +50,7 @@ create table watch_state (
     block_number integer not null
 );
 
--- What is told of a token, for all who watch it.
+-- Event about a token, the same for all its watches.
 create table watch_event (
     id integer primary key autoincrement,
     chain_id integer not null,
@@ -64,7 +64,7 @@ create table watch_event (
     body text not null
 );
 
--- One message to one watch: what was told, and how it was delivered.
+-- One message to one watch: its event, and the outcome of its delivery.
 create table watch_message (
     id integer primary key autoincrement,
     watch_id integer not null references watch (id) on delete cascade,

@@ -1,7 +1,7 @@
--- What was seen on the chain about watched tokens. A new analysis of such a token is a task `changed`.
+-- On-chain observations about watched tokens. The new analysis of such a token is a task `changed`.
 
 -- One row: a number that grows with every change of the set of watched tokens, and with every report of
--- one of them, so that who holds them in memory reads one number a block.
+-- one of them, so that processes with them in memory read one number per block.
 create table watch_revision (
     id integer primary key,
     revision integer not null
@@ -35,14 +35,14 @@ create table observation (
     sender blob,
     -- a function, an event, a storage slot, a pool: by kind
     what text not null,
-    -- values, or a reason; null: there is none to tell
+    -- values, or a reason; null: there is none
     detail text
 );
 create index observation_by_token on observation (token_id, block_number);
 create index observation_by_block on observation (chain_id, block_number);
 
--- What pools of a watched token held at the block of its report, as JSON: read once, as nodes forget old
--- state.
+-- Reserves of the pools of a watched token at the block of its report, as JSON: read once, because
+-- nodes prune old state.
 create table watched_reserves (
     token_id integer primary key,
     report_block integer not null,

@@ -1,4 +1,4 @@
--- Scheduled jobs, their runs, and the tokens that runs have still to do.
+-- Scheduled jobs, their runs, and the remaining tokens of runs.
 
 create table job (
     job_id integer primary key autoincrement,
@@ -12,7 +12,7 @@ create table job (
     created_at_s integer not null,
     -- next run; one that was missed is made up for once
     due_s integer not null,
-    -- 1: somebody asked for the next run, and does not wait for the schedule
+    -- 1: the next run was requested, and does not wait for the schedule
     is_requested integer not null default 0,
     -- end of the last run that did all it had to; null: none has
     succeeded_at_s integer
@@ -42,7 +42,7 @@ create table job_run (
     refused integer not null default 0,
     failed integer not null default 0,
     rows_exported integer not null default 0,
-    -- due times that came meanwhile, and were left out
+    -- due times during the run, which were skipped
     overlaps integer not null default 0,
     error text
 );

@@ -1,5 +1,5 @@
--- How the predictions of reports came out in real trades and transfers: counts by block, which become
--- counts by day once their blocks are final, and each disagreement with its evidence.
+-- Accuracy of predictions in real trades and transfers: counts by block, which become counts by day
+-- once their blocks are final, and each disagreement with its evidence.
 
 create table accuracy_count (
     chain_id integer not null,
@@ -31,7 +31,7 @@ create table disagreement (
     tx_hash blob not null,
     -- null: a transaction that failed
     log_index integer,
-    -- null: it is not known who
+    -- null: not known
     trader blob,
     -- null: a transfer
     pool blob,
@@ -55,5 +55,5 @@ create index disagreement_by_block on disagreement (chain_id, block_number);
 create index disagreement_by_settled on disagreement (chain_id, settled_block)
 where settled_block is not null;
 
--- Reports are looked up by the pools that trade in a block.
+-- Index of reports by the pools that trade in a block.
 create index report_pool_by_pool on report_pool (pool);

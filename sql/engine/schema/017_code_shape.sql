@@ -1,4 +1,4 @@
--- Shapes of the codes of analysed tokens, so that tokens of the same or nearly the same code are found.
+-- Shapes of the code of analysed tokens, to find tokens with the same or similar code.
 
 -- One row for all tokens of a chain whose codes have one digest.
 create table code_shape (
@@ -12,7 +12,7 @@ create table code_shape (
 create unique index code_shape_by_digest on code_shape (chain_id, version, digest);
 
 -- Shapes that may be alike, by the keys that bands of their sketches have in common. A key has at most
--- so many places: the first shapes keep theirs, later ones take those of others. So a look-up reads a
+-- a fixed number of places: the first shapes keep theirs, later ones replace others. A look-up reads a
 -- bounded number of rows, and a flood of made-up codes displaces none of the first.
 create table shape_band (
     chain_id integer not null,

@@ -1,4 +1,4 @@
--- Who gave the creators of analysed tokens their first coins, read from final blocks.
+-- Funders: the sources of the first coins of tokens' creators, read from final blocks.
 
 create table funder (
     chain_id integer not null,

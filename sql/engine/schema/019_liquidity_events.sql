@@ -1,6 +1,6 @@
--- Events that name who may hold the liquidity of young pools, as their logs are: transfers of LP tokens
--- and of shares, positions made and changed. Kept for a month or so, so it does not grow with the
--- chain's age; unwound with their blocks.
+-- Logs that name possible holders of young pools' liquidity: transfers of LP tokens and of shares,
+-- created and changed positions. Kept for a month, so that the table does not grow with the chain's
+-- age; unwound with their blocks.
 
 create table liquidity_event (
     chain_id integer not null,

@@ -1,4 +1,4 @@
--- Final chain events, and which batches and back-fills they came by. Addresses, hashes and pool keys
+-- Final chain events, with the batches and back-fills that brought them. Addresses, hashes, pool keys
 -- are 0x text. Rows are sorted by token or pool, where text costs nearly nothing; sender and
 -- recipient are not sorted, so they are numbers: 32, 64 and 64 bits, the highest first. Amounts are
 -- four 64-bit words, word0 the lowest. No column is a HUGEINT (Parquet would hold a DOUBLE) and none
@@ -83,7 +83,7 @@ create table if not exists lake.launch (
     log_index integer not null
 );
 
--- Batches whose rows are here: readers leave out what the serving state still has of them. Sums of
+-- Batches whose rows are here: readers skip rows of the serving state in these batches. Sums of
 -- transfers are exact decimal text; an address counts as a 160-bit number.
 create table if not exists lake.moved (
     batch integer not null,

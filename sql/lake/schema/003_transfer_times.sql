@@ -1,3 +1,3 @@
--- Time of the transfer's block, Unix seconds. Null: the node did not tell it, or an earlier release
+-- Time of the transfer's block, Unix seconds. Null: the node did not return it, or an earlier release
 -- wrote the row.
 alter table lake.transfer add column if not exists time_s bigint;

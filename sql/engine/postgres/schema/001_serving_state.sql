@@ -1,6 +1,6 @@
--- The serving state as the migrations of sql/engine/schema leave it, whose comments say what each table
--- holds. Flags are 0 and 1 here too, so that one statement fits both. Texts compare byte by byte, as
--- they do there, whatever the database's own order is.
+-- The serving state after the migrations of sql/engine/schema, whose comments describe the tables.
+-- Flags are 0 and 1 here too, so that one statement fits both engines. Texts compare byte by byte, as
+-- in SQLite, whatever the database's collation is.
 
 create table block (
     chain_id bigint not null,
@@ -595,8 +595,8 @@ for each row execute function raise_watch_revision();
 create trigger watch_paused_or_resumed after update of is_paused on watch
 for each row execute function raise_watch_revision();
 
--- Whoever writes rows of a chain locks its row here first, and whoever writes rows of several chains
--- or of none the table: ids of one chain are committed in the order in which they are given out.
+-- Writers of one chain lock its row here first, other writers the table: ids of one chain are committed
+-- in the order in which they are assigned.
 create table chain_writer (
     chain_id bigint primary key
 );

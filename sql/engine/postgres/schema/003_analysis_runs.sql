@@ -1,28 +1,27 @@
--- Which tokens are asked for, which are being judged and by whom, and how the last analysis of each
--- ended. Times are the server's.
+-- Requested tokens, tokens being analysed with their process, and the end of each token's last
+-- analysis. Times are the server's.
 create sequence analysis_run_number;
 
 create table analysis_run (
     chain_id bigint not null,
     address bytea not null,
-    -- Of the run under way, or of the last one; those of a token grow.
+    -- Number of the current or last run, ascending for a token.
     run bigint not null default 0,
-    -- The process that judges the token, until expires_at unless it says that it is still there.
-    -- Null: none does.
+    -- The process that analyses the token, until expires_at unless it renews. Null: none does.
     holder text collate "C",
     expires_at timestamptz,
     -- The run uses no stored results of static analysis.
     is_anew boolean not null default false,
-    -- Somebody waits for the run under way: if its process ends, another one begins it again.
+    -- A caller waits for the current run: if its process ends, another one begins it again.
     is_awaited boolean not null default false,
-    -- How many processes in a row have ended while they judged the token.
+    -- Number of consecutive processes that ended while analysing the token.
     deaths bigint not null default 0,
-    -- What is asked for beyond the run under way. 0: nothing, 1: a report, 2: one that is anew.
+    -- Request beyond the current run. 0: none, 1: a report, 2: a fresh report.
     wanted bigint not null default 0,
     asked_at timestamptz,
-    -- The report so far, packed as in report_body. Null: none, or nobody waits.
+    -- The partial report, packed as in report_body. Null: none, or no caller waits.
     pending bytea,
-    -- The last run that has ended, and how.
+    -- The last ended run, and its outcome.
     ended_run bigint not null default 0,
     ended_anew boolean not null default false,
     ended_at timestamptz,
@@ -37,8 +36,8 @@ where wanted > 0 or is_awaited;
 create index analysis_run_held on analysis_run (holder) where holder is not null;
 create index analysis_run_ended on analysis_run (ended_at) where holder is null and wanted = 0;
 
--- One row for each token whose report or refusal was written, replaced or deleted, with a number that
--- grows. Writers of a chain take turns, so a chain's numbers are committed in order.
+-- One row per token whose report or refusal was written, replaced or deleted, with an ascending number.
+-- One writer of a chain runs at a time, so a chain's numbers are committed in order.
 create table report_change (
     token_id bigint primary key,
     chain_id bigint not null,

@@ -1,4 +1,4 @@
--- As sql/engine/schema/014_accuracy.sql, whose comments say what each table holds.
+-- As sql/engine/schema/014_accuracy.sql, whose comments describe the tables.
 
 create table accuracy_count (
     chain_id bigint not null,
