@@ -35,10 +35,10 @@ from indexer.decode.transfer_events import TRANSFER_TOPIC
 from indexer.events import FOLLOW
 from indexer.ingest import Ingest
 from indexer.reads import BlockSpan
-from sql.chain.balances import top_holders
+from sql.chain.balances import read_top_holders
 from sql.chain.blocks import prune_blocks
 from sql.chain.finalization import finalize_rows
-from sql.chain.pool_tables import pools_of
+from sql.chain.pool_tables import list_pools
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.tokens.task_queue import take_tasks
@@ -143,12 +143,13 @@ def _measure(path: Path, transfers: int) -> Growth:
             )
         ),
         top_usual_ms=_median(
-            lambda at: top_holders(store, chain_id=CHAIN_ID, token=usual[at], at_most=25)
+            lambda at: read_top_holders(store, chain_id=CHAIN_ID, token=usual[at], at_most=25)
         ),
         top_hottest_ms=_median(
-            lambda _: top_holders(store, chain_id=CHAIN_ID, token=hottest, at_most=25), times=20
+            lambda _: read_top_holders(store, chain_id=CHAIN_ID, token=hottest, at_most=25),
+            times=20,
         ),
-        pools_ms=_median(lambda at: pools_of(store, chain_id=CHAIN_ID, token=usual[at])),
+        pools_ms=_median(lambda at: list_pools(store, chain_id=CHAIN_ID, token=usual[at])),
         finalize_ms=statistics.median(finalized),
         unwind_ms=_timed(lambda: _unwind(store, tip - 2)),
         start_ms=start_ms,

@@ -15,7 +15,13 @@ from indexer.tracked_tokens import (
 )
 from sql.engine.columns import blob
 from sql.engine.store import Readable
-from sql.tokens.tokens import PackedPlaces, TokenChange, list_changes, newest_token_id, pack_places
+from sql.tokens.tokens import (
+    PackedPlaces,
+    TokenChange,
+    find_newest_token_id,
+    list_changes,
+    pack_places,
+)
 
 _ADDRESS_BYTES = 20
 
@@ -41,7 +47,7 @@ class ChainTokens:
         there are millions: a snapshot is the place for that, as nobody waits for it.
         """
         self._own = None
-        newest_id = newest_token_id(store, chain_id=self._chain_id)
+        newest_id = find_newest_token_id(store, chain_id=self._chain_id)
         pages = self._read_pages(store)
         if len(self._tokens):
             for columns in pages:

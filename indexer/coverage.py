@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sql.chain.pool_tables import coverage_of
+from sql.chain.pool_tables import list_coverage
 from sql.engine.database import Transaction
 from sql.engine.table_rows import CoverageRow
 
@@ -14,7 +14,7 @@ def extend_all(
 
     A chain has a few dozen rows: those that change are written. Raises StoreError.
     """
-    known = coverage_of(tx, chain_id=chain_id)
+    known = list_coverage(tx, chain_id=chain_id)
     joined = join_coverage(known, chain_id=chain_id, subjects=subjects, first=first, last=last)
     for gone in set(known) - set(joined):
         tx.execute(

@@ -31,7 +31,7 @@ from indexer.events import FOLLOW
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader
-from sql.chain.balances import holders_of
+from sql.chain.balances import read_holders
 from sql.chain.blocks import find_block_from, has_backfill, read_checkpoint
 from sql.chain.filled_spans import insert_old_transfers
 from sql.chain.history_tables import DueHistory, read_due_history, write_history
@@ -264,7 +264,7 @@ class Histories:
     def _is_whole(self, tx: Transaction, due: DueHistory, turn: _Turn) -> bool:
         if turn.is_first is not None:
             return turn.is_first
-        held = holders_of(tx, chain_id=self._chain.id, token=due.address, at_most=1)
+        held = read_holders(tx, chain_id=self._chain.id, token=due.address, at_most=1)
         return not held.is_overdrawn and held.held_raw == due.supply_raw > 0
 
     def _still_fits(self, tx: Transaction, due: DueHistory) -> bool:

@@ -9,7 +9,7 @@ from config.chains import Chain
 from core.process.arrays import BoolArray, ByteArray, IndexArray, Int64Array, Uint64Array
 from core.report.rows import PoolRow
 from sql.chain.liquidity_events import kept_blocks
-from sql.chain.pool_tables import pools_since
+from sql.chain.pool_tables import read_pools_since
 from sql.engine.columns import blob
 from sql.engine.database import Reader
 
@@ -57,7 +57,7 @@ class YoungPools:
             first = max(first, self._known_to - self._unwound_blocks)
         pages = [
             (page.heads, np.array(page.blocks, np.int64))
-            for page in pools_since(reader, chain_id=self._chain_id, number=first)
+            for page in read_pools_since(reader, chain_id=self._chain_id, number=first)
         ]
         if pages:
             heads, blocks = zip(*pages, strict=True)

@@ -16,7 +16,7 @@ from api.formats.accuracy_format import (
 )
 from sql.engine.store import Store
 from sql.reports.accuracy_counts import DAY_S, sum_counts
-from sql.reports.disagreement_tables import newest_disagreements
+from sql.reports.disagreement_tables import list_newest_disagreements
 
 _KEPT_S = 60.0
 _MOST_CASES = 50
@@ -51,7 +51,9 @@ class AccuracyService:
             ChainAccuracy(
                 chain=chain.slug,
                 sums=sum_counts(self._store, chain_id=chain.id, from_s=from_s),
-                newest=newest_disagreements(self._store, chain_id=chain.id, at_most=_MOST_CASES),
+                newest=list_newest_disagreements(
+                    self._store, chain_id=chain.id, at_most=_MOST_CASES
+                ),
             )
             for chain in self._deps.chains
             if chain.slug in self._deps.served

@@ -17,7 +17,7 @@ from api.watches.message_body import MessageRenderer
 from api.watches.watch_refusals import TooManyStreamsError
 from core.errors import StoreError
 from sql.engine.store import Store
-from sql.watches.watch_messages import WatchMessage, list_after, list_new, newest_message
+from sql.watches.watch_messages import WatchMessage, find_newest_message, list_after, list_new
 from sql.watches.watches import Watch, find_watch, list_watches_of
 
 MOST_STREAMS_OF_KEY = 10
@@ -138,7 +138,7 @@ class EventFeed:
         after = listening.after
         forgotten = 0
         if after is None:
-            after = await asyncio.to_thread(newest_message, self._store)
+            after = await asyncio.to_thread(find_newest_message, self._store)
         else:
             watches = await asyncio.to_thread(self._watches, listening)
             forgotten = max((watch.forgotten for watch in watches), default=0)

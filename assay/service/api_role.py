@@ -16,7 +16,7 @@ from assay.service.shared_parts import SharedParts
 from config.chains import Chain
 from config.plans import load_plans
 from core.report.report import Report
-from sql.chain.trade_tables import newest_trades
+from sql.chain.trade_tables import list_newest_trades
 
 
 def open_api(
@@ -38,7 +38,7 @@ def open_api(
         return parts.native_usd.get(chain.id) if own is None else own
 
     trades = StoredTrades(
-        partial(newest_trades, parts.store),
+        partial(list_newest_trades, parts.store),
         lambda chain: anchor_prices(chain, native_usd(chain)),
     )
 

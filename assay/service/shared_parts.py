@@ -27,9 +27,9 @@ from core.rpc.client import RpcClient
 from indexer.follower_status import FollowStatus
 from sql.accounts.ledger import Ledger
 from sql.analyst.query_runner import check_opens
-from sql.chain.follow_lock import following
+from sql.chain.follow_lock import hold_follow_lock
 from sql.chain.quote_tokens import write_quote_tokens
-from sql.engine.fleet_database import opened_registry
+from sql.engine.fleet_database import open_registry
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.jobs.configured_jobs import job_limits, store_configured_jobs
@@ -93,7 +93,7 @@ async def open_parts(
     ledger = stack.enter_context(closing(Ledger.of_store(settings.store)))
     registry = None
     if isinstance(settings.store, PostgresAddress):
-        registry = stack.enter_context(opened_registry(settings.store))
+        registry = stack.enter_context(open_registry(settings.store))
     metrics = ServiceMetrics(chains)
     clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
     if not clients and (registry is None or roles != {"api"}):
@@ -130,7 +130,7 @@ def _leadership_of(
     if isinstance(address, PostgresAddress):
         return LeasedLeadership(address)
     for chain in chains:
-        stack.enter_context(following(StoreFiles(prefix=address.path), chain.id))
+        stack.enter_context(hold_follow_lock(StoreFiles(prefix=address.path), chain.id))
     return OnlyProcess(store)
 
 

@@ -19,11 +19,11 @@ from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, HexByte
 from core.report.judgement import Judge
 from core.report.report import Report
 from core.report.rows import RefusalRow
-from sql.chain.balances import holders_of, top_holders
+from sql.chain.balances import read_holders, read_top_holders
 from sql.chain.history_tables import read_history
-from sql.chain.launch_tables import launches_of
-from sql.chain.liquidity_events import StoredEvent, events_of_pools
-from sql.chain.pool_tables import coverage_of, first_pools_beside, pools_of
+from sql.chain.launch_tables import list_launches
+from sql.chain.liquidity_events import StoredEvent, read_pool_events
+from sql.chain.pool_tables import list_coverage, list_other_pools, list_pools
 from sql.engine.database import Reader
 from sql.engine.store import Store
 from sql.engine.table_rows import CoverageRow
@@ -120,7 +120,7 @@ class ReportStore:
     ) -> dict[str, PoolEvents]:
         with self._store.snapshot() as reader:
             keys = [HexBytes(key) for key in pools]
-            stored = events_of_pools(reader, chain=chain, pool_keys=keys, pin=pin)
+            stored = read_pool_events(reader, chain=chain, pool_keys=keys, pin=pin)
         return {
             key: PoolEvents(to_block=one.to_block, events=tuple(map(_as_answered, one.events)))
             for key, one in stored.items()
@@ -131,7 +131,7 @@ class ReportStore:
     ) -> IndexedFacts:
         with self._store.snapshot() as reader:
             anchors = [*quotes, ZERO_ADDRESS]
-            pools = pools_of(
+            pools = list_pools(
                 reader,
                 chain_id=chain.id,
                 token=token,
@@ -141,7 +141,7 @@ class ReportStore:
             others = (
                 []
                 if token in {one.address for one in chain.anchors}
-                else first_pools_beside(
+                else list_other_pools(
                     reader,
                     chain_id=chain.id,
                     token=token,
@@ -149,7 +149,9 @@ class ReportStore:
                     at_most=_OTHER_POOLS_READ,
                 )
             )
-            holders = top_holders(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
+            holders = read_top_holders(
+                reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ
+            )
             made = read_creator(reader, chain_id=chain.id, token=token)
             coverage = _Coverage(reader, chain, pin)
             return IndexedFacts(
@@ -159,7 +161,7 @@ class ReportStore:
                     for dex in chain.dexes
                     if coverage.has(f"pools:{dex.factory}", since=dex.from_block)
                 ),
-                launches=tuple(launches_of(reader, chain_id=chain.id, token=token)),
+                launches=tuple(list_launches(reader, chain_id=chain.id, token=token)),
                 covered_launches=frozenset(
                     pad.subject
                     for pad in chain.launchpads
@@ -193,7 +195,7 @@ def _read_past(reader: Reader, chain_id: int, address: Address) -> TransferHisto
     is_whole = token.transfers_from_block == 0 or (history is not None and history.is_whole)
     if not is_whole:
         return TransferHistory(from_block=token.transfers_from_block)
-    holdings = holders_of(reader, chain_id=chain_id, token=address, at_most=1)
+    holdings = read_holders(reader, chain_id=chain_id, token=address, at_most=1)
     return TransferHistory(
         from_block=token.transfers_from_block, is_whole=True, held_raw=holdings.held_raw
     )
@@ -209,7 +211,7 @@ class _Coverage:
         else:
             self._needed = pin.number - chain.blocks_in(_LAG_S)
         self._ranges: dict[str, list[CoverageRow]] = {}
-        for row in coverage_of(reader, chain_id=chain.id):
+        for row in list_coverage(reader, chain_id=chain.id):
             self._ranges.setdefault(row.subject, []).append(row)
 
     def has(self, subject: str, *, since: int | None) -> bool:

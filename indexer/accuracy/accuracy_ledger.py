@@ -29,10 +29,10 @@ from sql.reports.accuracy_counts import (
     DAY_S,
     AccuracyCount,
     PredictedPool,
-    deepest_pool,
+    find_deepest_pool,
     insert_counts,
-    predicted_pools,
-    predicted_transfers,
+    list_predicted_pools,
+    list_predicted_transfers,
 )
 from sql.reports.disagreement_tables import write_disagreements
 
@@ -53,8 +53,8 @@ def write_checks(
     """
     swaps = swaps_by_place(logs, blocks)
     traded = {one.pool for one in swaps.values()}
-    pools = predicted_pools(tx, chain_id=chain_id, pools=traded)
-    transfers = predicted_transfers(tx, chain_id=chain_id, tokens=_moved(logs))
+    pools = list_predicted_pools(tx, chain_id=chain_id, pools=traded)
+    transfers = list_predicted_transfers(tx, chain_id=chain_id, tokens=_moved(logs))
     checks = [
         *check_trades(logs, swaps, pools, facts),
         *check_transfers(logs, transfers),
@@ -145,6 +145,6 @@ def _moved(logs: LogColumns) -> set[bytes]:
 
 def _failures(tx: Transaction, reads: Sequence[BlockReads]) -> Iterator[PlacedCheck]:
     for block_number, outcome in failures_in(reads):
-        predicted = deepest_pool(tx, token_id=outcome.candidate.token.token_id)
+        predicted = find_deepest_pool(tx, token_id=outcome.candidate.token.token_id)
         if predicted is not None:
             yield from check_failure(block_number, outcome, predicted)

@@ -16,7 +16,7 @@ import duckdb
 import msgspec
 
 from core.errors import StoreError
-from sql.engine.process_lock import held_alone
+from sql.engine.process_lock import hold_lock
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import sql_text
 from sql.lake.find_place import LakeOwner, place_of
@@ -152,7 +152,7 @@ def export_views(
     rows: dict[str, int] = {}
     lock = target / ".lock"
     with (
-        held_alone(lock, store=target, doing="exports there"),
+        hold_lock(lock, store=target, doing="exports there"),
         _translated(place, target),
         _opened(place, target) as connection,
     ):

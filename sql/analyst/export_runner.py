@@ -8,7 +8,7 @@ import msgspec
 from core.errors import StoreError
 from core.process.low_priority import ANALYST
 from sql.analyst.export_messages import ExportAnswer, ExportFailure, ExportRequest
-from sql.engine.child_process import child_of, read_some
+from sql.engine.child_process import read_some, start_child
 from sql.lake.find_place import LakeOwner, message_of, place_of
 
 _LOOK_EVERY_S = 0.2
@@ -29,7 +29,7 @@ def run_export(
         views=tuple(views),
     )
     message = msgspec.json.encode(request)
-    with child_of("sql.analyst.export_process", message, niceness=ANALYST) as process:
+    with start_child("sql.analyst.export_process", message, niceness=ANALYST) as process:
         answer = b""
         while not is_stopped():
             some = read_some(process, wait_s=_LOOK_EVERY_S)

@@ -149,7 +149,7 @@ def read_launch_events(
     return events
 
 
-def indexed_until(store: duckdb.DuckDBPyConnection, *, chain_id: int) -> int:
+def find_indexed_until(store: duckdb.DuckDBPyConnection, *, chain_id: int) -> int:
     """Return the Unix time up to which the chain was followed; 0 if it was not."""
     times = [
         row[0]

@@ -31,7 +31,7 @@ from sql.analyst.answer_lines import (
     first_rows,
 )
 from sql.analyst.bounds import Bounds, QueryResult
-from sql.engine.child_process import child_of, read_some
+from sql.engine.child_process import read_some, start_child
 from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import LakeOwner, message_of, place_of
 
@@ -158,7 +158,7 @@ def open_result(
     message = msgspec.json.encode(request)
     with (
         query_slot(place.files) as turn,
-        child_of(
+        start_child(
             "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
         ) as process,
     ):

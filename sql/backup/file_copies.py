@@ -130,7 +130,7 @@ class BucketCopies(LakeCopies):
 
 
 @contextmanager
-def opened_copies(place: LakePlace) -> Iterator[LakeCopies]:
+def open_copies(place: LakePlace) -> Iterator[LakeCopies]:
     """Yield the files of a lake. Raises StoreError."""
     if "://" not in place.data_folder():
         yield FolderCopies(Path(place.data_folder()))

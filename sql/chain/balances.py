@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
-from sql.chain.transfer_tables import recent_changes
+from sql.chain.transfer_tables import read_recent_changes
 from sql.engine.columns import blob
 from sql.engine.database import Reader, Transaction
 from sql.engine.exact_numbers import from_blob, to_blob
@@ -148,7 +148,7 @@ class BalanceWriter:
         )
 
 
-def top_holders(
+def read_top_holders(
     store: Readable, *, chain_id: int, token: Address, at_most: int
 ) -> tuple[Holding, ...]:
     """Return the largest balances above 0 from the stored transfers, largest first; none if the
@@ -159,19 +159,19 @@ def top_holders(
     """
     if isinstance(store, Store):
         with store.snapshot() as reader:
-            return top_holders(reader, chain_id=chain_id, token=token, at_most=at_most)
+            return read_top_holders(reader, chain_id=chain_id, token=token, at_most=at_most)
     tracked = read_token(store, chain_id=chain_id, address=token)
     if tracked is None:
         return ()
     total = _total(store, tracked.token_id)
-    changes = recent_changes(store, token_id=tracked.token_id)
+    changes = read_recent_changes(store, token_id=tracked.token_id)
     return tuple(
         Holding(owner=Address("0x" + owner.hex()), amount_raw=RawAmount(value))
         for owner, value in _top(store, total, changes, at_most)
     )
 
 
-def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> Holdings:
+def read_holders(store: Readable, *, chain_id: int, token: Address, at_most: int) -> Holdings:
     """Return the largest holders, and the totals over all balances; empty if the token is not
     tracked.
 
@@ -179,21 +179,21 @@ def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) 
     """
     if isinstance(store, Store):
         with store.snapshot() as reader:
-            return holders_of(reader, chain_id=chain_id, token=token, at_most=at_most)
+            return read_holders(reader, chain_id=chain_id, token=token, at_most=at_most)
     tracked = read_token(store, chain_id=chain_id, address=token)
     if tracked is None:
         return Holdings()
     token_id = tracked.token_id
     total = _total(store, token_id)
     positive_raw, overdrawn = from_blob(total.positive), total.overdrawn
-    changes = recent_changes(store, token_id=token_id)
+    changes = read_recent_changes(store, token_id=token_id)
     touched = [owner for owner, change in changes.items() if change and owner != _NOBODY]
     for owner, before in _balances_of(store, {token_id: touched})[token_id].items():
         after = before + changes[owner]
         positive_raw += max(after, 0) - max(before, 0)
         overdrawn += (after < 0) - (before < 0)
     return Holdings(
-        top=top_holders(store, chain_id=chain_id, token=token, at_most=at_most),
+        top=read_top_holders(store, chain_id=chain_id, token=token, at_most=at_most),
         held_raw=positive_raw,
         is_overdrawn=overdrawn > 0,
     )

@@ -18,6 +18,6 @@ def insert_launches(tx: Transaction, launches: Sequence[LaunchRow]) -> int:
     return tx.execute_many("launches/insert_launch", map(encode, launches)) if launches else 0
 
 
-def launches_of(store: Readable, *, chain_id: int, token: Address) -> list[LaunchRow]:
+def list_launches(store: Readable, *, chain_id: int, token: Address) -> list[LaunchRow]:
     """Return the launches of the token in event order; empty if no indexed platform issued it."""
     return store.fetch("launches/list_of_token", LaunchRow, chain_id=chain_id, token=blob(token))

@@ -12,7 +12,7 @@ import msgspec
 
 from config.chains import Chain
 from core.evm.primitives import Address, BlockRef, HexBytes
-from sql.chain.pool_tables import PoolFacts, find_pools, newest_coverage
+from sql.chain.pool_tables import PoolFacts, find_newest_coverage, find_pools
 from sql.engine.database import Reader, Transaction
 from sql.engine.store import Store
 from sql.engine.table_rows import LiquidityLogRow
@@ -71,7 +71,7 @@ def insert_liquidity(
     """
     if not logs:
         return 0
-    covered = newest_coverage(tx, chain_id=chain.id, subject=chain.liquidity_subject)
+    covered = find_newest_coverage(tx, chain_id=chain.id, subject=chain.liquidity_subject)
     is_continued = covered is not None and covered.to_block >= first - 1
     since = covered.from_block if covered is not None and is_continued else first
     pools = find_pools(tx, chain_id=chain.id, pool_keys={log.pool_key for log in logs})
@@ -85,14 +85,14 @@ def insert_liquidity(
     return tx.execute_many("liquidity/insert_event", rows) if rows else 0
 
 
-def events_of_pools(
+def read_pool_events(
     reader: Reader, *, chain: Chain, pool_keys: Sequence[HexBytes], pin: BlockRef
 ) -> dict[HexBytes, StoredEvents]:
     """Return the events of pools that are completely stored up to near a block; none above it.
 
     Older pools, and those with very many or very long events, are left out. Raises StoreError.
     """
-    covered = newest_coverage(reader, chain_id=chain.id, subject=chain.liquidity_subject)
+    covered = find_newest_coverage(reader, chain_id=chain.id, subject=chain.liquidity_subject)
     if covered is None:
         return {}
     is_held = has_block(reader, chain_id=chain.id, block=pin)

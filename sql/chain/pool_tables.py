@@ -54,7 +54,7 @@ def insert_pools(tx: Transaction, pools: Sequence[PoolRow]) -> int:
     """
     if not pools:
         return 0
-    newest = newest_pool_no(tx)
+    newest = find_newest_pool_no(tx)
     new = tx.execute_many("pools/insert_pool", encode_all(pools))
     if new:
         added = {"above": newest, "chain_id": pools[0].chain_id}
@@ -66,13 +66,13 @@ def insert_pools(tx: Transaction, pools: Sequence[PoolRow]) -> int:
     return new
 
 
-def newest_pool_no(store: Readable) -> int:
+def find_newest_pool_no(store: Readable) -> int:
     """Return the highest number of a pool of any chain; 0 if there is none."""
     ((newest,),) = store.fetch_tuples("pools/find_newest")
     return int(newest)
 
 
-def pools_since(reader: Reader, *, chain_id: int, number: int) -> Iterator[PoolPlaces]:
+def read_pools_since(reader: Reader, *, chain_id: int, number: int) -> Iterator[PoolPlaces]:
     """Yield the pools that are separate contracts and were created in a block or later, by block.
     Raises StoreError."""
     pages = reader.stream("pools/list_since", at_once=_POOLS_READ, chain_id=chain_id, number=number)
@@ -115,7 +115,7 @@ def find_pools(
     return {pool.pool_key: pool for pool in found}
 
 
-def pools_of(
+def list_pools(
     store: Readable,
     *,
     chain_id: int,
@@ -139,7 +139,7 @@ def pools_of(
     )
 
 
-def first_pools_beside(
+def list_other_pools(
     store: Readable, *, chain_id: int, token: Address, quotes: Sequence[Address], at_most: int
 ) -> list[PoolRow]:
     """Return the token's oldest pools that have none of the quotes on the other side."""
@@ -153,13 +153,13 @@ def first_pools_beside(
     )
 
 
-def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
+def list_coverage(store: Readable, *, chain_id: int) -> list[CoverageRow]:
     """Return the gapless block ranges of a chain; those of one subject neither touch nor
     overlap."""
     return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)
 
 
-def newest_coverage(store: Readable, *, chain_id: int, subject: str) -> CoverageRow | None:
+def find_newest_coverage(store: Readable, *, chain_id: int, subject: str) -> CoverageRow | None:
     """Return the highest gapless block range of a subject, or None without one."""
     return store.fetch_one(
         "coverage/find_newest_range", CoverageRow, chain_id=chain_id, subject=subject

@@ -35,7 +35,7 @@ def insert_trades(
     return tx.execute_many("trades/insert_trade", rows) if rows else 0
 
 
-def newest_trades(
+def list_newest_trades(
     store: Readable,
     *,
     chain_id: int,

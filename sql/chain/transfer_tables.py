@@ -36,7 +36,7 @@ def insert_undecoded(tx: Transaction, rows: Sequence[UndecodedRow]) -> int:
     return tx.insert("undecoded", rows, on_conflict="ignore")
 
 
-def recent_changes(store: Readable, *, token_id: int) -> dict[bytes, int]:
+def read_recent_changes(store: Readable, *, token_id: int) -> dict[bytes, int]:
     """Return the changes of balances by transfers that are not in the balances yet, by the owner's
     20 bytes."""
     changes: defaultdict[bytes, int] = defaultdict(int)

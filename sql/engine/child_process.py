@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
-def child_of(
+def start_child(
     module: str, request: bytes, *, niceness: int, keeps_open: Sequence[int] = ()
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Start `main` of a module with a request on its standard input; yield the process.

@@ -36,7 +36,7 @@ def connect(
 
 
 @contextmanager
-def opened_registry(address: PostgresAddress) -> Iterator["ChainRegistry"]:
+def open_registry(address: PostgresAddress) -> Iterator["ChainRegistry"]:
     """Yield the chain registry of a migrated database. Raises StoreError."""
     from sql.engine.postgres.chain_registry import ChainRegistry  # noqa: PLC0415 - of an extra
     from sql.engine.postgres.single_statements import SingleStatements  # noqa: PLC0415

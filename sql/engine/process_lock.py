@@ -14,7 +14,7 @@ _LOOK_EVERY_S = 0.1
 
 
 @contextmanager
-def held_alone(path: Path, *, store: Path, doing: str, within_s: float = 0.0) -> Iterator[None]:
+def hold_lock(path: Path, *, store: Path, doing: str, within_s: float = 0.0) -> Iterator[None]:
     """Hold a lock, until this process ends at the latest.
 
     `doing` completes "another process" in the error. `within_s`: seconds to wait for that process.

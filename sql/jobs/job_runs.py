@@ -14,7 +14,7 @@ from config.job_definition import JobToken
 from core.evm.primitives import Address
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.engine.process_lock import held_alone
+from sql.engine.process_lock import hold_lock
 from sql.engine.store import Readable, Store
 from sql.engine.store_files import StoreFiles
 from sql.jobs.job_table import Job, find_job
@@ -314,9 +314,9 @@ def _parts(tokens: Sequence[JobToken]) -> Iterator[Sequence[JobToken]]:
     return (tokens[first : first + _AT_ONCE] for first in range(0, len(tokens), _AT_ONCE))
 
 
-def running_jobs(files: StoreFiles) -> AbstractContextManager[None]:
+def hold_jobs_lock(files: StoreFiles) -> AbstractContextManager[None]:
     """Hold the lock for running the jobs of a store, until this process ends at the latest.
 
     Raises StoreError; if another process runs them, with that process's number.
     """
-    return held_alone(files.jobs_lock, store=files.prefix, doing="runs its jobs")
+    return hold_lock(files.jobs_lock, store=files.prefix, doing="runs its jobs")

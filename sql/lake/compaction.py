@@ -15,7 +15,7 @@ from sql.lake.bulk_folding import fold_bulks
 from sql.lake.final_batches import FinalBatches
 from sql.lake.find_place import LakeOwner, place_of
 from sql.lake.lake_file import Lake
-from sql.lake.lake_place import FilePlace, LakePlace, Turn
+from sql.lake.lake_place import FilePlace, LakeLock, LakePlace
 from sql.lake.lake_size import LakeSize, measure_lake
 from sql.lake.lake_upkeep import apply_budget, clean, drop_old_trades, merge_small_files
 from sql.lake.mover import close_batch, copy_facts, count_closed, move_closed
@@ -81,9 +81,9 @@ def compact(
     place = place_of(owner)
     spill = place.files.compaction_spill
     with (
-        _alone(place) as turn,
-        closing(FinalBatches.open(place, turn)) as batches,
-        closing(Lake.open(place, spill=spill, turn=turn)) as lake,
+        _alone(place) as lock,
+        closing(FinalBatches.open(place, lock)) as batches,
+        closing(Lake.open(place, spill=spill, lock=lock)) as lake,
     ):
         if isinstance(place, FilePlace):
             write_open_script(place.files)
@@ -97,7 +97,7 @@ def compact(
             progress(CompactionProgress(done=done, total=total))
 
         moved = move_closed(batches, lake, now_s=int(now_s), progress=note)
-        with closing(place.open_store(turn)) as store:
+        with closing(place.open_store(lock)) as store:
             fold_bulks(lake, store)
         dropped = {}
         for chain in request.chains:
@@ -124,11 +124,11 @@ def _bound(lake: Lake, chain: ChainBounds, now_s: float) -> int | None:
 
 
 @contextmanager
-def _alone(place: LakePlace) -> Iterator[Turn]:
+def _alone(place: LakePlace) -> Iterator[LakeLock]:
     """Hold the compaction lock of a store, until this process ends at the latest."""
     spill = place.files.compaction_spill
-    with place.compacting() as turn:
+    with place.compacting() as lock:
         # Left by a killed round.
         shutil.rmtree(spill, ignore_errors=True)
-        yield turn
+        yield lock
         shutil.rmtree(spill, ignore_errors=True)

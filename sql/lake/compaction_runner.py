@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 import msgspec
 
 from core.errors import StoreError
-from sql.engine.child_process import child_of, read_some
+from sql.engine.child_process import read_some, start_child
 from sql.lake.compaction import CompactionProgress, CompactionRequest, CompactionResult
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
 from sql.lake.find_place import LakeOwner, message_of, place_of
@@ -35,7 +35,7 @@ def run_compaction(
     message = msgspec.json.encode(order)
     with (
         _kept_open(place),
-        child_of("sql.lake.compaction_process", message, niceness=_NICENESS) as process,
+        start_child("sql.lake.compaction_process", message, niceness=_NICENESS) as process,
     ):
         for line in _lines(process, is_stopped):
             match line:

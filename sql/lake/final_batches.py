@@ -13,7 +13,7 @@ from core.errors import StoreError
 from sql.engine.exact_numbers import from_blob
 from sql.lake.batch_sums import BatchSums
 from sql.lake.find_place import LakeOwner, place_of
-from sql.lake.lake_place import ALONE, StreamingDatabase, Turn
+from sql.lake.lake_place import ALONE, LakeLock, StreamingDatabase
 
 SERVING_QUERIES: Final = Path(__file__).with_name("serving.sql")
 
@@ -39,11 +39,11 @@ class FinalBatches:
         self._name = name
 
     @classmethod
-    def open(cls, owner: LakeOwner, turn: Turn = ALONE) -> "FinalBatches":
-        """Connect to the serving state. `turn`: lock that covers the statements. Raises StoreError,
+    def open(cls, owner: LakeOwner, lock: LakeLock = ALONE) -> "FinalBatches":
+        """Connect to the serving state. `lock`: lock that covers the statements. Raises StoreError,
         also if there is none."""
         place = place_of(owner)
-        return cls(place.open_batches(SERVING_QUERIES, turn), name=place.serving_name)
+        return cls(place.open_batches(SERVING_QUERIES, lock), name=place.serving_name)
 
     def close(self) -> None:
         """Close the connections."""

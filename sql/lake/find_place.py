@@ -11,7 +11,7 @@ from config.store_address import FileAddress, PostgresAddress, StoreAddress
 from core.errors import MissingExtraError
 from core.process.secret import Secret
 from sql.engine.store_files import StoreFiles
-from sql.lake.lake_place import FilePlace, LakePlace, Turn
+from sql.lake.lake_place import FilePlace, LakeLock, LakePlace
 
 _EXTRA: Final = "fleet"
 
@@ -85,7 +85,9 @@ def message_of(place: LakePlace) -> StoreMessage:
     )
 
 
-def without_compaction(store: LakeOwner, *, within_s: float = 0.0) -> AbstractContextManager[Turn]:
+def without_compaction(
+    store: LakeOwner, *, within_s: float = 0.0
+) -> AbstractContextManager[LakeLock]:
     """Keep other processes from compacting or backing up the store.
 
     Lasts until this process ends or, in PostgreSQL, falls silent. `within_s`: seconds to wait for a

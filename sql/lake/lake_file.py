@@ -12,7 +12,7 @@ import msgspec
 from core.errors import StoreError
 from sql.lake.extensions import extension_paths, sql_text
 from sql.lake.find_place import LakeOwner, place_of
-from sql.lake.lake_place import ALONE, LakePlace, Turn
+from sql.lake.lake_place import ALONE, LakeLock, LakePlace
 from sql.lake.lake_statements import (
     load_lake_migrations,
     load_lake_statement,
@@ -42,7 +42,7 @@ class Lake:
         connection: duckdb.DuckDBPyConnection,
         *,
         sees_serving: bool,
-        turn: Turn = ALONE,
+        lock: LakeLock = ALONE,
     ) -> None:
         self.place = place
         self.files = place.files
@@ -50,7 +50,7 @@ class Lake:
         self.sees_serving = sees_serving
         """True if `serving` is attached."""
         self._connection = connection
-        self._fence = turn.fence
+        self._fence = lock.fence
         self._turn = threading.Lock()
 
     @classmethod
@@ -62,7 +62,7 @@ class Lake:
         spill: Path | None = None,
         preserve_order: bool = False,
         sees_serving: bool = True,
-        turn: Turn = ALONE,
+        lock: LakeLock = ALONE,
     ) -> "Lake":
         """Open the lake of a store, creating it if needed.
 
@@ -70,7 +70,7 @@ class Lake:
         preserve_order: insert rows in the given order.
         sees_serving: attach the serving state read-only, if there is one. Not for a process that
         also writes it: DuckDB bundles another SQLite, and when that one closes a file, this process
-        loses its locks on it. turn: lock that the caller holds. Raises StoreError, also for a lake
+        loses its locks on it. lock: lock that the caller holds. Raises StoreError, also for a lake
         that a newer release wrote, or of another store.
         """
         place = place_of(owner)
@@ -99,7 +99,7 @@ class Lake:
             except BaseException:
                 connection.close()
                 raise
-        return cls(place, connection, sees_serving=sees_serving, turn=turn)
+        return cls(place, connection, sees_serving=sees_serving, lock=lock)
 
     def close(self) -> None:
         """Close the lake; a second call does nothing."""
@@ -125,9 +125,9 @@ class Lake:
 
         Blocks until no other process appends. Raises StoreError.
         """
-        with self.place.alone() as turn:
+        with self.place.alone() as lock:
             before = self._fence
-            self._fence = turn.fence
+            self._fence = lock.fence
             try:
                 yield
             finally:
@@ -245,7 +245,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection, fence: str | None = None
 
 
 def _migrate(
-    connection: duckdb.DuckDBPyConnection, place: LakePlace, turn: Turn, *, is_new: bool
+    connection: duckdb.DuckDBPyConnection, place: LakePlace, lock: LakeLock, *, is_new: bool
 ) -> None:
     known = load_lake_migrations()
     version = 0 if is_new else _read_version(connection)
@@ -257,11 +257,11 @@ def _migrate(
     # Options cannot be set in the transaction that creates their table. If a process ends before
     # the version is written, the next one repeats everything, which changes nothing. One at a time,
     # each of the forty statements would be a commit to the catalogue, and read all of it again.
-    with _transaction(connection, turn.fence):
+    with _transaction(connection, lock.fence):
         for migration in known[version:]:
             connection.execute(migration.text)
         connection.execute(load_layout())
-    with _transaction(connection, turn.fence):
+    with _transaction(connection, lock.fence):
         connection.execute(load_options())
         connection.execute(load_lake_statement("write_version"), {"version": len(known)})
 

@@ -13,7 +13,7 @@ import msgspec
 from config.store_address import FileAddress, StoreAddress
 from core.errors import StoreError
 from sql.engine.database import Database
-from sql.engine.process_lock import held_alone
+from sql.engine.process_lock import hold_lock
 from sql.engine.sqlite_file import FileLayout, SqliteFile
 from sql.engine.statements import SCHEMA, Engine, Queries
 from sql.engine.store import Store
@@ -39,7 +39,7 @@ class StreamingDatabase(Database, Protocol):
         """Yield the rows as they are stored. Raises StoreError."""
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class LakeLock(msgspec.Struct, frozen=True, kw_only=True):
     """Lock or lease under which a process works on a lake alone."""
 
     fence: str | None = None
@@ -49,7 +49,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Name, holder and token of the lease. None: a lock."""
 
 
-ALONE = Turn()
+ALONE = LakeLock()
 
 
 class LakePlace(ABC):
@@ -123,11 +123,11 @@ class LakePlace(ABC):
         """Return the folder of the Parquet files, with a slash at its end."""
 
     @abstractmethod
-    def alone(self) -> AbstractContextManager[Turn]:
+    def alone(self) -> AbstractContextManager[LakeLock]:
         """Wait until no other process appends to the lake; yield the lock. Raises StoreError."""
 
     @abstractmethod
-    def compacting(self, *, within_s: float = 0.0) -> AbstractContextManager[Turn]:
+    def compacting(self, *, within_s: float = 0.0) -> AbstractContextManager[LakeLock]:
         """Keep other processes from compacting.
 
         `within_s`: seconds to wait for one that does. Raises StoreError if it takes longer.
@@ -138,11 +138,11 @@ class LakePlace(ABC):
         """Sync Parquet files to disk. Raises OSError."""
 
     @abstractmethod
-    def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
+    def open_batches(self, queries: Queries, lock: LakeLock) -> StreamingDatabase:
         """Open the serving state for other statements. Raises StoreError."""
 
     @abstractmethod
-    def open_store(self, turn: Turn) -> Store:
+    def open_store(self, lock: LakeLock) -> Store:
         """Open the serving state for a process that holds the lock. Raises StoreError."""
 
 
@@ -230,21 +230,21 @@ class FilePlace(LakePlace):
         return f"{self.files.lake_data.resolve()}/"
 
     @contextmanager
-    def alone(self) -> Iterator[Turn]:
+    def alone(self) -> Iterator[LakeLock]:
         """Hold the lock of the lake's writers against other processes and threads.
 
         Blocks until it is free; it ends with its process.
         """
         # Private, because every user who can open the file can hold the lock.
         self.files.lake_lock.touch(mode=0o600, exist_ok=True)
-        with self.files.lake_lock.open("ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self.files.lake_lock.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
             yield ALONE
 
     @contextmanager
-    def compacting(self, *, within_s: float = 0.0) -> Iterator[Turn]:
+    def compacting(self, *, within_s: float = 0.0) -> Iterator[LakeLock]:
         """Hold the lock for moving, merging and deleting files. Raises StoreError."""
-        with held_alone(
+        with hold_lock(
             self.files.compaction_lock,
             store=self.files.prefix,
             doing="is compacting or backing it up",
@@ -256,16 +256,16 @@ class FilePlace(LakePlace):
         """Sync files to disk. Raises OSError."""
         put_on_disk(map(Path, names))
 
-    def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
+    def open_batches(self, queries: Queries, lock: LakeLock) -> StreamingDatabase:
         """Open the file; a commit here also syncs all earlier ones of other connections.
 
         Raises StoreError, also if there is no such file.
         """
-        del turn
+        del lock
         layout = FileLayout(schema=SCHEMA, queries=queries, synchronous="full")
         return SqliteFile(self.files.serving, layout, wait_s=_WAIT_S, must_exist=True)
 
-    def open_store(self, turn: Turn) -> Store:
+    def open_store(self, lock: LakeLock) -> Store:
         """Open the file. Raises StoreError."""
-        del turn
+        del lock
         return Store.open(self.address)

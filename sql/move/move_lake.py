@@ -16,7 +16,7 @@ import msgspec
 
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import StoreError
-from sql.backup.file_copies import opened_copies
+from sql.backup.file_copies import open_copies
 from sql.backup.postgres.snapshot import LakeFile
 from sql.backup.sqlite_copy import copy_sqlite
 from sql.engine.fleet_database import make_local_folder
@@ -105,7 +105,7 @@ def need_empty_place(source: FileAddress, target: PostgresAddress) -> None:
     if not FilePlace(source).has_lake():
         return
     goal = DatabasePlace(target)
-    with opened_copies(goal) as copies:
+    with open_copies(goal) as copies:
         others = copies.list_files()
     if others:
         reason = f"has files of another lake ({min(others)}); name an empty place"
@@ -162,7 +162,7 @@ def _put_files(
 ) -> int:
     files = staged.list_files()
     total, done = sum(file.size for file in files), 0
-    with opened_copies(goal) as copies:
+    with open_copies(goal) as copies:
         for file in files:
             path = _path_of(file.name, staged.data, place.files.lake_data)
             if path.stat().st_size != file.size:

@@ -17,8 +17,8 @@ from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.store import SERVING, Store
 from sql.engine.store_files import StoreFiles
 from sql.move.move_lake import NOTHING_MOVED, LakeMove, ShowMove, move_lake, need_empty_place
-from sql.move.source_file import SourceFile, held_file
-from sql.move.target_database import SINGLETONS, TargetDatabase, opened_target
+from sql.move.source_file import SourceFile, lock_file
+from sql.move.target_database import SINGLETONS, TargetDatabase, open_target
 
 ROWS_AT_ONCE: Final = 5_000
 """Rows of one transaction."""
@@ -52,10 +52,10 @@ def move_store(
         PostgresDatabase(target.url.value, layout, may_be_moving=True).close()
     with ExitStack() as stack:
         files = [
-            stack.enter_context(held_file(StoreFiles(prefix=source.path).serving)),
-            stack.enter_context(held_file(source.ledger)),
+            stack.enter_context(lock_file(StoreFiles(prefix=source.path).serving)),
+            stack.enter_context(lock_file(source.ledger)),
         ]
-        database = stack.enter_context(opened_target(target.url.value))
+        database = stack.enter_context(open_target(target.url.value))
         sources = {table: file for file in files for table in file.tables()}
         if with_lake and not database.is_moving():
             need_empty_place(source, target)

@@ -76,7 +76,7 @@ class SourceFile:
 
 
 @contextmanager
-def held_file(path: Path) -> Iterator[SourceFile]:
+def lock_file(path: Path) -> Iterator[SourceFile]:
     """Yield a file that no other process can write until the end of the block.
 
     Raises StoreError, also while another process is writing.

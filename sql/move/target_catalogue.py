@@ -13,7 +13,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from core.errors import StoreError
-from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_database import translate_errors
 from sql.engine.postgres.postgres_url import shown_url
 from sql.lake.extensions import extension_paths, sql_text
 from sql.lake.lake_file import connect_duckdb
@@ -59,7 +59,7 @@ def fill_catalogue(place: DatabasePlace, url: str, staged: Path) -> None:
 def _drop_catalogue(url: str) -> None:
     catalogue = find_catalogue(url)
     with (
-        translated(shown_url(url), doing="make the catalogue"),
+        translate_errors(shown_url(url), doing="make the catalogue"),
         psycopg.connect(url, autocommit=True, connect_timeout=5) as connection,
     ):
         schema = Identifier(catalogue.lake)

@@ -12,7 +12,7 @@ from psycopg.sql import SQL, Composed, Identifier
 from core.errors import StoreError
 from sql.engine.postgres.connection_limits import PostgresConnection
 from sql.engine.postgres.migrations import MOVE_NOTE
-from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_database import translate_errors
 from sql.engine.postgres.postgres_url import shown_url
 from sql.lake.postgres.lake_catalogue import find_catalogue
 from sql.move.source_file import TableSums, plain_row
@@ -176,11 +176,11 @@ def _sum_of(column: TargetColumn) -> Composed:
 
 
 @contextmanager
-def opened_target(url: str) -> Iterator[TargetDatabase]:
+def open_target(url: str) -> Iterator[TargetDatabase]:
     """Connect to a database that has the tables of a store. Raises StoreError."""
     name = shown_url(url)
     with (
-        translated(name, doing="move"),
+        translate_errors(name, doing="move"),
         psycopg.connect(url, autocommit=True, connect_timeout=5) as connection,
     ):
         connection.execute("set lock_timeout = '10s'")

@@ -86,7 +86,7 @@ class PredictedTransfer(msgspec.Struct, frozen=True, kw_only=True):
     creator: Address | None
 
 
-def predicted_pools(
+def list_predicted_pools(
     store: Readable, *, chain_id: int, pools: Collection[bytes]
 ) -> list[PredictedPool]:
     """Return the predictions for these pools, addresses of 20 bytes or ids of 32; two for a pool
@@ -99,13 +99,13 @@ def predicted_pools(
     return store.fetch("accuracy/list_pools", PredictedPool, **where)
 
 
-def deepest_pool(store: Readable, *, token_id: int) -> PredictedPool | None:
+def find_deepest_pool(store: Readable, *, token_id: int) -> PredictedPool | None:
     """Return the prediction for the deepest pool of a token. None: there is none, or its contract
     holds many pools."""
     return store.fetch_one("accuracy/find_deepest", PredictedPool, token_id=token_id)
 
 
-def predicted_transfers(
+def list_predicted_transfers(
     store: Readable, *, chain_id: int, tokens: Collection[bytes]
 ) -> list[PredictedTransfer]:
     """Return the predictions for transfers of the tokens at these addresses, 20 bytes each."""

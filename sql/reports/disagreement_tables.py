@@ -121,7 +121,7 @@ def delete_disagreements(tx: Transaction, token_id: int) -> None:
     tx.execute("accuracy/delete_of_token", token_id=token_id)
 
 
-def newest_disagreements(
+def list_newest_disagreements(
     store: Readable, *, chain_id: int, at_most: int
 ) -> list[ShownDisagreement]:
     """Return the newest disagreements on a chain, newest first."""

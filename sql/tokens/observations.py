@@ -183,7 +183,7 @@ def delete_observations(tx: Transaction, token_id: int) -> None:
     drop_task(tx, "changed", token_id=token_id)
 
 
-def causes_of(
+def list_causes(
     store: Readable, token_id: int, *, above: int, up_to: int, at_most: int = 100
 ) -> list[StoredObservation]:
     """Return the newest observations about a token in the blocks above `above` up to `up_to`,
@@ -201,7 +201,7 @@ def causes_of(
     )
 
 
-def earliest_after(store: Readable, token_id: int, *, above: int) -> int | None:
+def find_earliest_after(store: Readable, token_id: int, *, above: int) -> int | None:
     """Return the time of the first observation about a token in a block above `above`, in Unix
     seconds. None: there is none."""
     row = store.fetch_one("observations/find_earliest_after", _Time, token_id=token_id, above=above)

@@ -95,7 +95,7 @@ def complete_transfers(tx: Transaction, *, chain_id: int, first: int) -> None:
     tx.execute("tokens/complete_transfers", chain_id=chain_id, first=first)
 
 
-def tracked(store: Readable, *, chain_id: int) -> list[TokenRow]:
+def list_tracked(store: Readable, *, chain_id: int) -> list[TokenRow]:
     """Return all tracked tokens of a chain, oldest first."""
     return store.fetch("tokens/list_tracked", TokenRow, chain_id=chain_id)
 
@@ -109,7 +109,7 @@ def pack_places(store: Readable, *, chain_id: int, above: int) -> PackedPlaces:
     return PackedPlaces(addresses=addresses or b"", numbers=binascii.unhexlify(numbers or ""))
 
 
-def newest_token_id(store: Readable, *, chain_id: int) -> int:
+def find_newest_token_id(store: Readable, *, chain_id: int) -> int:
     """Return an id that is not below any committed token of a chain, and below all later ones; 0 if
     there is none yet."""
     ((newest,),) = store.fetch_tuples("tokens/find_newest", chain_id=chain_id)

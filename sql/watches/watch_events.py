@@ -10,7 +10,7 @@ from core.report.notifications import ChangeCause, WatchEvent
 from core.report.report_changes import ReportState
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
-from sql.tokens.observations import causes_of
+from sql.tokens.observations import list_causes
 
 MOST_PENDING = 1_000
 """Messages that wait for one webhook. Further ones are counted, and the next message that is
@@ -96,7 +96,7 @@ def put_notified_state(
 def read_causes(tx: Transaction, token_id: int, last: int, now: int) -> list[ChangeCause]:
     """Return the observations between two reports, newest first; after a reorg those at the block
     of the second alone."""
-    seen = causes_of(tx, token_id, above=min(last, now - 1), up_to=now, at_most=MOST_CAUSES)
+    seen = list_causes(tx, token_id, above=min(last, now - 1), up_to=now, at_most=MOST_CAUSES)
     return [
         ChangeCause(
             kind=one.kind,

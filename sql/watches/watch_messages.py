@@ -139,7 +139,7 @@ def list_deliveries(store: Readable, watch_id: int, *, at_most: int) -> list[Del
     return store.fetch("messages/list_deliveries", Delivery, watch_id=watch_id, at_most=at_most)
 
 
-def newest_message(store: Readable) -> int:
+def find_newest_message(store: Readable) -> int:
     """Return the highest number of a message; 0 if there was none yet."""
     return store.fetch("messages/find_newest", _Newest)[0].id
 
@@ -188,12 +188,12 @@ def delete_old_messages(store: Store, *, before_s: float) -> None:
                     tx.execute("messages/delete_event", event_id=row.event_id)
 
 
-def oldest_undelivered_s(store: Readable) -> int | None:
+def find_oldest_undelivered_s(store: Readable) -> int | None:
     """Return the creation time of the oldest undelivered message. None: there is none."""
     return store.fetch("messages/find_oldest", _Oldest)[0].created_at_s
 
 
-def first_due_s(store: Readable) -> float | None:
+def find_first_due_s(store: Readable) -> float | None:
     """Return the due time of the longest overdue attempt. None: none is planned."""
     return store.fetch("messages/find_first_due", _FirstDue)[0].due_s
 

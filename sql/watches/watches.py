@@ -211,7 +211,7 @@ def list_tokens(
     )
 
 
-def keys_with_watches(store: Readable) -> list[int]:
+def list_keys_with_watches(store: Readable) -> list[int]:
     """Return the keys that have watches."""
     return [row.key_id for row in store.fetch("watches/list_keys", _Key)]
 

@@ -11,7 +11,7 @@ from assay.demo.layout import ZooToken
 from config.chains import Chain as ChainFacts
 from core.evm.primitives import HexBytes
 from sql.reports.accuracy_counts import sum_counts
-from sql.reports.disagreement_tables import ShownDisagreement, newest_disagreements
+from sql.reports.disagreement_tables import ShownDisagreement, list_newest_disagreements
 from tests.harness.chain.transactions import Chain
 from tests.harness.store.store_contents import read_rows
 from tests.harness.watches.watched_scene import SLUG, Scene, place, watching
@@ -57,7 +57,7 @@ def counted(scene: Scene, flag: str) -> Tally:
 
 
 def newest(scene: Scene) -> list[ShownDisagreement]:
-    return newest_disagreements(scene.store, chain_id=scene.chain_id, at_most=100)
+    return list_newest_disagreements(scene.store, chain_id=scene.chain_id, at_most=100)
 
 
 async def test_honest_and_taxed_trades_agree_with_their_report(

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from core.errors import StoreError
 from sql.analyst import export
 from sql.analyst.export import export_views, from_ranges, to_ranges
-from sql.engine.process_lock import held_alone
+from sql.engine.process_lock import hold_lock
 from sql.engine.store_files import StoreFiles
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
@@ -202,7 +202,7 @@ def test_a_killed_export_goes_on(files: StoreFiles, tmp_path: Path) -> None:
 def test_one_export_at_a_time_writes_into_a_folder(files: StoreFiles, tmp_path: Path) -> None:
     target = tmp_path / "out"
     with (
-        held_alone(target / ".lock", store=target, doing="exports there"),
+        hold_lock(target / ".lock", store=target, doing="exports there"),
         pytest.raises(StoreError, match="another process exports there"),
     ):
         export_views(files, target, ["v_transfers"])

@@ -15,7 +15,7 @@ from core.errors import QueryError, StoreError
 from sql.analyst import query_runner
 from sql.analyst.answer_lines import QueryRequest
 from sql.analyst.query_runner import AT_ONCE, query_slot
-from sql.engine.child_process import child_of, read_some
+from sql.engine.child_process import read_some, start_child
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import StoreMessage
@@ -87,7 +87,7 @@ def test_a_statement_runs_at_the_priority_it_was_given(files: StoreFiles) -> Non
         memory_mb=100,
     )
     message = msgspec.json.encode(request)
-    with child_of("sql.analyst.query_process", message, niceness=19) as process:
+    with start_child("sql.analyst.query_process", message, niceness=19) as process:
         assert read_some(process, wait_s=60)  # that there is no such store
         assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
         assert os.sched_getscheduler(process.pid) == os.SCHED_BATCH

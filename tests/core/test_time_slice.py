@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from core.process.time_slice import SHORT_SLICE_S, restore_time_slice, shorten_time_slice
-from sql.engine.child_process import child_of, read_some
+from sql.engine.child_process import read_some, start_child
 from tests.harness.process.kernel_slices import needs_slices, slice_ns
 
 
@@ -42,7 +42,7 @@ def test_a_process_that_nobody_waits_for_has_the_usual_slices() -> None:
 
     def start() -> None:
         shorten_time_slice()
-        with child_of("tests.harness.process.slice_reporter", b"", niceness=1) as process:
+        with start_child("tests.harness.process.slice_reporter", b"", niceness=1) as process:
             slices.append(read_some(process, wait_s=60))
 
     run_in_thread(start)

@@ -21,7 +21,7 @@ from config.plans import load_plans
 from config.store_address import FileAddress, PostgresAddress
 from core.evm.primitives import checksum
 from sql.accounts.ledger import Ledger
-from sql.engine.fleet_database import opened_registry
+from sql.engine.fleet_database import open_registry
 from sql.engine.store_files import StoreFiles
 from tests.harness.chain.assay_process import free_port, run, running, until
 from tests.harness.parts.postgres_server import PostgresServer
@@ -230,7 +230,7 @@ def test_what_is_stored_is_served_without_a_node(places: Places) -> None:
 
 def test_the_chains_of_the_fleet_are_told_and_who_vanished_is_not_ready(places: Places) -> None:
     address = address_of(places.fleet.env["ASSAY_STORE"])
-    with opened_registry(address) as registry:
+    with open_registry(address) as registry:
         registry.renew("follow", {56: None})  # its follower ended before it had a block
 
     def fleet_chains() -> dict[str, Any] | None:

@@ -47,7 +47,7 @@ def lake(owner: Owner) -> Iterator[Lake]:
     place = place_of(owner)
     # As a round of compaction has it.
     turn = place.compacting() if isinstance(owner, PostgresAddress) else nullcontext(ALONE)
-    with turn as turn_held, closing(Lake.open(place, turn=turn_held)) as opened:
+    with turn as turn_held, closing(Lake.open(place, lock=turn_held)) as opened:
         yield opened
 
 

@@ -20,7 +20,7 @@ from core.errors import QueryError, StoreError
 from sql.analyst import query_runner
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
-from sql.engine.child_process import child_of
+from sql.engine.child_process import start_child
 from sql.engine.store_files import StoreFiles
 from sql.lake import compaction_process
 from sql.lake.compaction import ChainBounds, CompactionProgress, CompactionRequest, compact
@@ -131,7 +131,7 @@ def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:
         before = onlooker.look()
         dice = random.Random(7)  # noqa: S311 - a seed makes a failure repeatable
         for _ in range(6):
-            with child_of("sql.lake.compaction_process", order_bytes(order), niceness=1):
+            with start_child("sql.lake.compaction_process", order_bytes(order), niceness=1):
                 time.sleep(0.5 + dice.random() * 0.8)
             assert onlooker.look() == before
         run_compaction(fresh.prefix, CHAIN)

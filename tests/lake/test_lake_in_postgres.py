@@ -22,7 +22,7 @@ from sql.analyst.descriptions import describe_view
 from sql.analyst.export import export_views
 from sql.analyst.query_runner import run_sql
 from sql.analyst.statement_check import check_statement
-from sql.engine.child_process import child_of
+from sql.engine.child_process import start_child
 from sql.engine.postgres.leases import Leases
 from sql.lake.bulk_append import BulkRange, append_transfers, list_bulks
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
@@ -31,7 +31,7 @@ from sql.lake.compaction_runner import run_compaction
 from sql.lake.durable import put_on_disk
 from sql.lake.find_place import message_of, place_of
 from sql.lake.lake_file import Lake
-from sql.lake.lake_place import Turn
+from sql.lake.lake_place import LakeLock
 from sql.lake.open_store import load_views, open_to_read
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.serving_files import (
@@ -170,7 +170,7 @@ def test_killed_at_any_moment_and_started_again(
         before = onlooker.look()
         dice = random.Random(7)  # noqa: S311 - a seed makes a failure repeatable
         for _ in range(3):
-            with child_of("sql.lake.compaction_process", order, niceness=1):
+            with start_child("sql.lake.compaction_process", order, niceness=1):
                 time.sleep(0.8 + dice.random() * 0.9)
             assert onlooker.look() == before
             end_leases(address)
@@ -214,8 +214,8 @@ def test_who_was_overtaken_commits_nothing(address: PostgresAddress) -> None:
     with closing(Leases(address.url.value, lease_s=0.05)) as leases:
         old = leases.take("lake")
         assert old is not None
-        turn = Turn(fence=f"lake:{old.token}", lease=(old.name, old.holder, old.token))
-        with closing(Lake.open(address, turn=turn)) as lake:
+        turn = LakeLock(fence=f"lake:{old.token}", lease=(old.name, old.holder, old.token))
+        with closing(Lake.open(address, lock=turn)) as lake:
             lake.execute("write_version", version=1)
             time.sleep(0.1)
             assert leases.take("lake") is not None

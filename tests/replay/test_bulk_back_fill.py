@@ -8,7 +8,7 @@ import pytest
 from indexer import backfill as module
 from indexer.backfill import backfill
 from indexer.bulk_writer import BulkWriter
-from sql.chain.balances import holders_of
+from sql.chain.balances import read_holders
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_folding import fold_bulks
@@ -73,7 +73,7 @@ def assert_complete(store: Store) -> None:
         own[str(recipient)] = own.get(str(recipient), 0) + int(str(amount), 16)
         own[str(sender)] = own.get(str(sender), 0) - int(str(amount), 16)
     for token, own in by_token.items():
-        found_top = holders_of(store, chain_id=SPEC.chain.id, token=token, at_most=10**6).top  # type: ignore[arg-type]  # 0x text
+        found_top = read_holders(store, chain_id=SPEC.chain.id, token=token, at_most=10**6).top  # type: ignore[arg-type]  # 0x text
         positive = {owner: amount for owner, amount in own.items() if amount > 0}
         assert {one.owner: one.amount_raw for one in found_top} == positive
 

@@ -22,7 +22,7 @@ from sql.reports.accuracy_counts import (
 from sql.reports.disagreement_tables import (
     MOST_KEPT,
     delete_old_disagreements,
-    newest_disagreements,
+    list_newest_disagreements,
     settle_disagreements,
     undo_disagreements_from,
     write_disagreements,
@@ -141,7 +141,7 @@ def _none(flag: PredictionFlag) -> AccuracySum:
 
 
 def explanations(store: Store) -> list[str | None]:
-    return [one.explanation for one in newest_disagreements(store, chain_id=1, at_most=99)]
+    return [one.explanation for one in list_newest_disagreements(store, chain_id=1, at_most=99)]
 
 
 @pytest.mark.parametrize("is_added_up", [False, True])

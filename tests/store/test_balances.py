@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 from sql.chain import balances
-from sql.chain.balances import Holding, Holdings, holders_of
+from sql.chain.balances import Holding, Holdings, read_holders
 from sql.chain.finalization import finalize_rows
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.columns import blob
@@ -126,7 +126,7 @@ class Played:
 
     def assert_holders(self, at_most: int) -> None:
         for token, sums in zip(TOKENS, self.sums, strict=True):
-            found = holders_of(self.store, chain_id=1, token=token, at_most=at_most)
+            found = read_holders(self.store, chain_id=1, token=token, at_most=at_most)
             assert found == expected(sums, at_most)
 
     def assert_tables(self) -> None:
@@ -299,10 +299,10 @@ def test_top_holders_of_many_are_read_from_the_list(
             raise AssertionError
 
         monkeypatch.setattr(balances, "_balances", refuse)
-        found = holders_of(store, chain_id=1, token=TOKENS[0], at_most=3)
+        found = read_holders(store, chain_id=1, token=TOKENS[0], at_most=3)
         assert found == expected(game.sums[0], 3)
         with pytest.raises(AssertionError):  # more than are known to be the largest
-            holders_of(store, chain_id=1, token=TOKENS[0], at_most=5)
+            read_holders(store, chain_id=1, token=TOKENS[0], at_most=5)
 
 
 def test_equal_balances_of_many_are_read_from_the_list(
@@ -319,7 +319,7 @@ def test_equal_balances_of_many_are_read_from_the_list(
             raise AssertionError
 
         monkeypatch.setattr(balances, "_balances", refuse)
-        found = holders_of(store, chain_id=1, token=TOKENS[0], at_most=3)
+        found = read_holders(store, chain_id=1, token=TOKENS[0], at_most=3)
         assert found == expected(game.sums[0], 3)
 
 
@@ -340,5 +340,5 @@ def test_lists_of_two_chains_are_apart(temporary_store: NewStore) -> None:
                 insert_transfers(tx, [row], chain_id=chain_id)
         assert finalize_rows(store, chain_id=56, final=1) == 1
         for chain_id, amount in ((1, 5), (56, 9)):
-            (first,) = holders_of(store, chain_id=chain_id, token=TOKENS[0], at_most=2).top
+            (first,) = read_holders(store, chain_id=chain_id, token=TOKENS[0], at_most=2).top
             assert first.amount_raw == amount

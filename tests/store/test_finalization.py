@@ -17,7 +17,7 @@ from core.evm.primitives import Address, HexBytes, RawAmount
 from sql.chain.blocks import FINAL, read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.chain.pool_tables import insert_pools
-from sql.chain.trade_tables import insert_trades, newest_trades
+from sql.chain.trade_tables import insert_trades, list_newest_trades
 from sql.chain.transfer_tables import insert_transfers, insert_undecoded
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
@@ -283,7 +283,7 @@ def test_the_newest_trades_of_a_pool_are_kept_for_prices(
                 pass
             for which, key in enumerate(POOLS):
                 own = sorted((place for place, one in trades.items() if one == which), reverse=True)
-                found = newest_trades(
+                found = list_newest_trades(
                     store,
                     chain_id=1,
                     token=TOKEN,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreError
-from sql.chain.follow_lock import following
+from sql.chain.follow_lock import hold_follow_lock
 from sql.engine.store_files import StoreFiles
 
 pytestmark = pytest.mark.process
@@ -15,15 +15,15 @@ pytestmark = pytest.mark.process
 
 def test_a_chain_has_one_follower_at_a_time(tmp_path: Path) -> None:
     files = StoreFiles(prefix=tmp_path / "store")
-    with following(files, 1):
+    with hold_follow_lock(files, 1):
         with (
             pytest.raises(StoreError, match="another process follows chain 1"),
-            following(files, 1),
+            hold_follow_lock(files, 1),
         ):
             pass
-        with following(files, 56):
+        with hold_follow_lock(files, 56):
             pass
-    with following(files, 1):
+    with hold_follow_lock(files, 1):
         pass
 
 
@@ -42,8 +42,8 @@ def test_a_follower_that_was_killed_holds_nothing(tmp_path: Path) -> None:
     ) as owner:
         assert owner.stdout
         assert owner.stdout.readline() == b"held\n"
-        with pytest.raises(StoreError, match=f"process {owner.pid}"), following(files, 1):
+        with pytest.raises(StoreError, match=f"process {owner.pid}"), hold_follow_lock(files, 1):
             pass
         owner.kill()
-    with following(files, 1):
+    with hold_follow_lock(files, 1):
         pass

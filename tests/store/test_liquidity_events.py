@@ -17,8 +17,8 @@ from sql.chain.liquidity_events import (
     KEPT_S,
     StoredEvents,
     delete_old_liquidity,
-    events_of_pools,
     insert_liquidity,
+    read_pool_events,
 )
 from sql.chain.pool_tables import insert_pools
 from sql.engine.database import Transaction
@@ -107,7 +107,7 @@ def ask(store: Store, pin: BlockRef | int, *, chain: Chain = CHAIN) -> StoredEve
     """What is told of the pool at a block of the followed branch."""
     at = block(pin).ref if isinstance(pin, int) else pin
     with store.snapshot() as reader:
-        return events_of_pools(reader, chain=chain, pool_keys=[KEY], pin=at).get(KEY)
+        return read_pool_events(reader, chain=chain, pool_keys=[KEY], pin=at).get(KEY)
 
 
 def events_known(store: Store, pin: BlockRef | int) -> tuple[int, list[int]] | None:

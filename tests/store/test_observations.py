@@ -17,9 +17,9 @@ from sql.engine.store import MEMORY, Store
 from sql.tokens.observations import (
     Observation,
     ObservationPace,
-    causes_of,
     delete_old_observations,
-    earliest_after,
+    find_earliest_after,
+    list_causes,
     write_gap,
     write_observations,
 )
@@ -185,7 +185,7 @@ def test_a_reorg_takes_observations_back_and_doubts_reports_of_its_blocks() -> N
         assert [token_id for token_id, _ in due_at(store)] == [ids[8]]
         with store.transaction() as tx:
             unwind_from(tx, chain_id=1, number=101)
-        seen = causes_of(store, ids[8], above=-1, up_to=1_000)
+        seen = list_causes(store, ids[8], above=-1, up_to=1_000)
         assert [one.block_number for one in seen] == [99]
         assert {token_id for token_id, _ in due_at(store)} == {ids[TOKEN], ids[8]}
         # A report of the branch that is gone settles nothing.
@@ -200,13 +200,13 @@ def test_causes_are_those_between_two_reports_newest_first() -> None:
         ids = watch(store, TOKEN, 8)
         observe(store, ids[TOKEN], 100, 101, 101, 102, 103)
         observe(store, ids[8], 101)
-        causes = causes_of(store, ids[TOKEN], above=100, up_to=102)
+        causes = list_causes(store, ids[TOKEN], above=100, up_to=102)
         assert [one.block_number for one in causes] == [102, 101, 101]
-        assert [one.block_number for one in causes_of(store, ids[TOKEN], above=0, up_to=9)] == []
-        newest = causes_of(store, ids[TOKEN], above=0, up_to=999, at_most=2)
+        assert [one.block_number for one in list_causes(store, ids[TOKEN], above=0, up_to=9)] == []
+        newest = list_causes(store, ids[TOKEN], above=0, up_to=999, at_most=2)
         assert [one.block_number for one in newest] == [103, 102]
-        assert earliest_after(store, ids[TOKEN], above=100) == NOW_S + 12 * 101
-        assert earliest_after(store, ids[TOKEN], above=103) is None
+        assert find_earliest_after(store, ids[TOKEN], above=100) == NOW_S + 12 * 101
+        assert find_earliest_after(store, ids[TOKEN], above=103) is None
 
 
 def test_a_gap_is_told_once_of_each_token_with_an_older_report() -> None:
@@ -218,7 +218,7 @@ def test_a_gap_is_told_once_of_each_token_with_an_older_report() -> None:
             last = BlockRef(number=first + 99, hash=hash32(1), parent_hash=hash32(0), time_s=NOW_S)
             with store.transaction() as tx:
                 write_gap(tx, chain_id=1, first=first, last=last, now_s=NOW_S)
-        gaps = {token: causes_of(store, ids[token], above=0, up_to=999) for token in ids}
+        gaps = {token: list_causes(store, ids[token], above=0, up_to=999) for token in ids}
         assert [one.what for one in gaps[TOKEN]] == ["100 to 199"]
         assert not gaps[8]
         assert not gaps[9]  # there is no report that could be out of date
@@ -265,5 +265,5 @@ def test_old_observations_are_forgotten() -> None:
         ids = watch(store, TOKEN)
         observe(store, ids[TOKEN], 100, 200)
         delete_old_observations(store, chain_id=1, before_s=NOW_S + 12 * 150)
-        left = causes_of(store, ids[TOKEN], above=-1, up_to=999)
+        left = list_causes(store, ids[TOKEN], above=-1, up_to=999)
         assert [one.block_number for one in left] == [200]

@@ -10,13 +10,13 @@ from core.errors import StoreError
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.rows import PoolRow
 from sql.chain.blocks import list_blocks, list_checkpoints, write_checkpoint
-from sql.chain.pool_tables import insert_pools, pools_of
+from sql.chain.pool_tables import insert_pools, list_pools
 from sql.engine.sqlite_file import SqliteFile
 from sql.engine.store import MEMORY, SERVING_LAYOUT, FileStore, Store
 from sql.engine.store_files import StoreFiles
 from sql.engine.table_rows import BlockRow, CheckpointRow
 from sql.tokens.codes import delete_other_versions, read_found, write_found
-from sql.tokens.tokens import Because, read_token, track_tokens, tracked
+from sql.tokens.tokens import Because, list_tracked, read_token, track_tokens
 from tests.harness.store.sample_rows import address, block, hash32, pool
 from tests.harness.store.store_contents import read_rows, reopened
 
@@ -64,7 +64,7 @@ def test_writers_take_turns(store: Store) -> None:
         writer.start()
     for writer in writers:
         writer.join()
-    ids = [row.token_id for chain in (1, 56, 8453) for row in tracked(store, chain_id=chain)]
+    ids = [row.token_id for chain in (1, 56, 8453) for row in list_tracked(store, chain_id=chain)]
     assert sorted(ids) == list(range(1, 76))
 
 
@@ -120,7 +120,7 @@ def test_a_pool_that_comes_twice_is_kept_once(store: Store) -> None:
         assert insert_pools(tx, pools[:4]) == 4
         assert insert_pools(tx, [*pools[2:], pools[5]]) == 2
         assert insert_pools(tx, []) == 0
-    assert pools_of(store, chain_id=1, token=QUOTE) == pools
+    assert list_pools(store, chain_id=1, token=QUOTE) == pools
 
 
 def test_pools_are_found_from_both_sides_and_by_quote(store: Store) -> None:
@@ -133,10 +133,10 @@ def test_pools_are_found_from_both_sides_and_by_quote(store: Store) -> None:
     with store.transaction() as tx:
         insert_pools(tx, [with_other, turned, with_quote])
         insert_pools(tx, [elsewhere])
-    assert pools_of(store, chain_id=1, token=TOKEN) == [with_quote, turned, with_other]
-    assert pools_of(store, chain_id=1, token=TOKEN, quotes=[QUOTE]) == [with_quote, turned]
-    assert pools_of(store, chain_id=1, token=TOKEN, quotes=[]) == []
-    assert pools_of(store, chain_id=1, token=address(77)) == []
+    assert list_pools(store, chain_id=1, token=TOKEN) == [with_quote, turned, with_other]
+    assert list_pools(store, chain_id=1, token=TOKEN, quotes=[QUOTE]) == [with_quote, turned]
+    assert list_pools(store, chain_id=1, token=TOKEN, quotes=[]) == []
+    assert list_pools(store, chain_id=1, token=address(77)) == []
 
 
 def test_of_very_many_pools_in_one_contract_the_first_and_the_newest_are_read(
@@ -156,9 +156,9 @@ def test_of_very_many_pools_in_one_contract_the_first_and_the_newest_are_read(
         insert_pools(tx, [*plain, *by_id])
 
     def read(at_most: int) -> list[PoolRow]:
-        return pools_of(store, chain_id=1, token=TOKEN, at_most=at_most)
+        return list_pools(store, chain_id=1, token=TOKEN, at_most=at_most)
 
-    assert read(9) == pools_of(store, chain_id=1, token=TOKEN)
+    assert read(9) == list_pools(store, chain_id=1, token=TOKEN)
     assert read(5) == [*by_id[:3], *plain, *by_id[7:]]
 
 
@@ -175,7 +175,7 @@ def test_a_token_keeps_its_number_its_first_sight_and_its_best_reason(store: Sto
             assert now == [read_token(tx, chain_id=1, address=token) for token in seen]
     rows = [
         (row.address, row.tracked_because, row.first_seen_block)
-        for row in tracked(store, chain_id=1)
+        for row in list_tracked(store, chain_id=1)
     ]
     assert rows == [(TOKEN, "pool", 50), (OTHER, "pool", 10)]
     assert read_token(store, chain_id=56, address=TOKEN) is None

@@ -10,12 +10,12 @@ from msgspec import structs
 
 from core.errors import StoreError
 from core.evm.primitives import Address, RawAmount
-from sql.chain.balances import Holdings, holders_of
+from sql.chain.balances import Holdings, read_holders
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.columns import blob
 from sql.engine.store import MEMORY, Store
 from sql.engine.table_rows import TransferRow
-from sql.tokens.tokens import complete_transfers, set_transfers_from, track_tokens, tracked
+from sql.tokens.tokens import complete_transfers, list_tracked, set_transfers_from, track_tokens
 from tests.harness.examples import one_in
 from tests.harness.store.sample_rows import address, addresses, amounts
 from tests.harness.store.store_contents import Transfer, transfers_of
@@ -103,7 +103,7 @@ def test_a_number_that_no_column_holds_is_an_error_and_nothing_is_kept(store: St
     broken = structs.replace(rows[1], block_number=2**63)
     with pytest.raises(StoreError):
         add(store, [rows[0], broken])
-    assert tracked(store, chain_id=1) == []
+    assert list_tracked(store, chain_id=1) == []
     assert transfers_of(store, TOKEN) == []
 
 
@@ -114,30 +114,30 @@ def test_made_up_amounts_hide_nobody(store: Store) -> None:
     rows = [transfer(at, address(0), owner, amount) for at, (owner, amount) in enumerate(moves)]
     rows += [transfer(20, address(0), hidden, huge), transfer(21, hidden, address(0), huge)]
     add(store, rows)
-    (first,) = holders_of(store, chain_id=1, token=TOKEN, at_most=1).top
+    (first,) = read_holders(store, chain_id=1, token=TOKEN, at_most=1).top
     assert (first.owner, first.amount_raw) == (hidden, 10**18)
 
 
 def test_who_sent_one_more_than_came_is_overdrawn(store: Store) -> None:
     add(store, [transfer(0, address(1), address(2), 1), transfer(1, address(0), address(3), 5)])
-    found = holders_of(store, chain_id=1, token=TOKEN, at_most=5)
+    found = read_holders(store, chain_id=1, token=TOKEN, at_most=5)
     assert [holding.amount_raw for holding in found.top] == [5, 1]
     assert (found.held_raw, found.is_overdrawn) == (6, True)
 
 
 def test_only_the_largest_holders_are_named(store: Store) -> None:
     add(store, [transfer(at, address(0), address(at), at) for at in range(1, 40)])
-    holders = holders_of(store, chain_id=1, token=TOKEN, at_most=3).top
+    holders = read_holders(store, chain_id=1, token=TOKEN, at_most=3).top
     assert [holder.amount_raw for holder in holders] == [39, 38, 37]
-    assert holders_of(store, chain_id=1, token=TOKEN, at_most=0).top == ()
-    assert holders_of(store, chain_id=1, token=OTHER, at_most=3) == Holdings()
-    assert holders_of(store, chain_id=1, token=address(77), at_most=3) == Holdings()
+    assert read_holders(store, chain_id=1, token=TOKEN, at_most=0).top == ()
+    assert read_holders(store, chain_id=1, token=OTHER, at_most=3) == Holdings()
+    assert read_holders(store, chain_id=1, token=address(77), at_most=3) == Holdings()
 
 
 def test_owners_of_equal_balances_come_in_order(store: Store) -> None:
     owners = [address(at) for at in (7, 3, 9, 5)]
     add(store, [transfer(at, address(0), owner, 4) for at, owner in enumerate(owners)])
-    top = holders_of(store, chain_id=1, token=TOKEN, at_most=3).top
+    top = read_holders(store, chain_id=1, token=TOKEN, at_most=3).top
     assert Counter(holder.amount_raw for holder in top) == {4: 3}
     assert [holder.owner for holder in top] == [address(3), address(5), address(7)]
 
@@ -147,7 +147,7 @@ def test_the_earliest_block_of_complete_transfers_stays(store: Store) -> None:
         number = track_tokens(tx, chain_id=1, seen={TOKEN: 1, OTHER: 1}, because="pool")[0].token_id
         for block_number in (50, 20, 30):
             set_transfers_from(tx, token_id=number, block_number=block_number)
-    rows = {row.address: row.transfers_from_block for row in tracked(store, chain_id=1)}
+    rows = {row.address: row.transfers_from_block for row in list_tracked(store, chain_id=1)}
     assert rows == {TOKEN: 20, OTHER: None}
 
 
@@ -159,5 +159,5 @@ def test_following_completes_the_tokens_it_meets_for_the_first_time(store: Store
         track_tokens(tx, chain_id=1, seen={TOKEN: 5}, because="pool")
         complete_transfers(tx, chain_id=1, first=90)
         complete_transfers(tx, chain_id=56, first=1)
-    rows = {row.address: row.transfers_from_block for row in tracked(store, chain_id=1)}
+    rows = {row.address: row.transfers_from_block for row in list_tracked(store, chain_id=1)}
     assert rows == {TOKEN: 50, OTHER: 70}

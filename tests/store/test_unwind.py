@@ -16,15 +16,15 @@ from sql.chain.blocks import (
     write_checkpoint,
 )
 from sql.chain.history_tables import read_history, write_history
-from sql.chain.launch_tables import insert_launches, launches_of
-from sql.chain.pool_tables import coverage_of, insert_pools, pools_of
+from sql.chain.launch_tables import insert_launches, list_launches
+from sql.chain.pool_tables import insert_pools, list_coverage, list_pools
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.store import MEMORY, Store
 from sql.engine.table_rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
 from sql.reports.report_tables import read_report
-from sql.tokens.tokens import Because, read_token, track_tokens, tracked
+from sql.tokens.tokens import Because, list_tracked, read_token, track_tokens
 from sql.unwind import unwind_from
 from tests.harness.bare_reports import bare_report
 from tests.harness.examples import one_in
@@ -98,7 +98,7 @@ def undecoded(number: int) -> UndecodedRow:
 
 
 def transfers_at(tx: Transaction, number: int, known: list[int], count: int) -> list[TransferRow]:
-    ids = {row.address: row.token_id for row in tracked(tx, chain_id=1)}
+    ids = {row.address: row.token_id for row in list_tracked(tx, chain_id=1)}
     return [
         TransferRow(
             block_number=number,
@@ -119,12 +119,12 @@ def everything(store: Store) -> list[object]:
     return [
         list_blocks(store, chain_id=1),
         list_checkpoints(store, chain_id=1),
-        coverage_of(store, chain_id=1),
-        pools_of(store, chain_id=1, token=QUOTE),
-        [launches_of(store, chain_id=1, token=token) for token in TOKENS],
+        list_coverage(store, chain_id=1),
+        list_pools(store, chain_id=1, token=QUOTE),
+        [list_launches(store, chain_id=1, token=token) for token in TOKENS],
         sorted(
             (row.address, row.first_seen_block, row.tracked_because)
-            for row in tracked(store, chain_id=1)
+            for row in list_tracked(store, chain_id=1)
         ),
         [transfers_of(store, token) for token in TOKENS],
         undecoded_in(store),
@@ -165,7 +165,7 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
         track_tokens(tx, chain_id=1, seen={TOKENS[1]: 11}, because="request")
     for token in TOKENS[:3]:
         record_report(store, bare_report(token, scanned_at_s=1), LATER)
-    numbers = [row.token_id for row in tracked(store, chain_id=1)]
+    numbers = [row.token_id for row in list_tracked(store, chain_id=1)]
     with store.transaction() as tx:
         for number in numbers:
             write_history(tx, HistoryRow(is_whole=True, requests=1, logs=1), token_id=number)
@@ -174,7 +174,7 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
     pasts = [read_history(store, token_id=number) for number in numbers]
     assert [past is not None for past in pasts] == [True, True, False]
     kept, requested, gone = TOKENS[:3]
-    assert {row.address: row.tracked_because for row in tracked(store, chain_id=1)} == {
+    assert {row.address: row.tracked_because for row in list_tracked(store, chain_id=1)} == {
         kept: "pool",
         requested: "request",
     }
@@ -195,7 +195,7 @@ def test_a_token_with_an_older_pool_stays(store: Store) -> None:
     token = read_token(store, chain_id=1, address=TOKENS[0])
     assert token
     assert token.first_seen_block == 10
-    assert [row.block_number for row in pools_of(store, chain_id=1, token=TOKENS[0])] == [10]
+    assert [row.block_number for row in list_pools(store, chain_id=1, token=TOKENS[0])] == [10]
 
 
 def make_launch(tx: Transaction, at: int, *, block_number: int) -> None:
@@ -212,13 +212,13 @@ def test_a_launched_token_outlives_its_pools_and_not_its_launch(store: Store) ->
         make_launch(tx, 3, block_number=25)
     with store.transaction() as tx:
         unwind_from(tx, chain_id=1, number=21)
-    reasons = {row.address: row.tracked_because for row in tracked(store, chain_id=1)}
+    reasons = {row.address: row.tracked_because for row in list_tracked(store, chain_id=1)}
     assert reasons == dict(zip(TOKENS, ("pool", "launch", "launch", "pool"), strict=False))
     with store.transaction() as tx:
         unwind_from(tx, chain_id=1, number=12)
-    reasons = {row.address: row.tracked_because for row in tracked(store, chain_id=1)}
+    reasons = {row.address: row.tracked_because for row in list_tracked(store, chain_id=1)}
     assert reasons == {TOKENS[0]: "launch", TOKENS[1]: "launch", TOKENS[3]: "pool"}
-    assert launches_of(store, chain_id=1, token=TOKENS[2]) == []
+    assert list_launches(store, chain_id=1, token=TOKENS[2]) == []
 
 
 def test_a_launch_is_kept_once_a_platform(store: Store) -> None:
@@ -228,9 +228,9 @@ def test_a_launch_is_kept_once_a_platform(store: Store) -> None:
         assert insert_launches(tx, [launch(TOKENS[0], block_number=13)]) == 0
         assert insert_launches(tx, [launch(TOKENS[0], block_number=14, slug="front")]) == 1
         assert insert_launches(tx, []) == 0
-    found = launches_of(store, chain_id=1, token=TOKENS[0])
+    found = list_launches(store, chain_id=1, token=TOKENS[0])
     assert [(row.slug, row.block_number) for row in found] == [("a-pad", 11), ("front", 14)]
-    assert launches_of(store, chain_id=56, token=TOKENS[0]) == []
+    assert list_launches(store, chain_id=56, token=TOKENS[0]) == []
 
 
 def test_a_launch_is_a_stronger_reason_than_a_request_and_a_weaker_one_than_a_pool(
@@ -243,7 +243,7 @@ def test_a_launch_is_a_stronger_reason_than_a_request_and_a_weaker_one_than_a_po
         ]
         for at, because in given:
             track_tokens(tx, chain_id=1, seen={TOKENS[at]: 5}, because=because)
-    reasons = {row.address: row.tracked_because for row in tracked(store, chain_id=1)}
+    reasons = {row.address: row.tracked_because for row in list_tracked(store, chain_id=1)}
     assert reasons == {TOKENS[0]: "launch", TOKENS[1]: "launch", TOKENS[2]: "pool"}
 
 

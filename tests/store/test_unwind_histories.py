@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from assay.service.record_report import record_report
 from core.errors import StoreError
 from core.evm.primitives import Address
-from sql.chain.balances import holders_of
+from sql.chain.balances import read_holders
 from sql.chain.blocks import FINAL, list_checkpoints, read_checkpoint
 from sql.chain.finalization import finalize_rows
-from sql.chain.launch_tables import launches_of
-from sql.chain.pool_tables import coverage_of, pools_of
+from sql.chain.launch_tables import list_launches
+from sql.chain.pool_tables import list_coverage, list_pools
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
 from sql.tokens.tokens import (
     TokenChange,
     list_changes,
+    list_tracked,
     read_token,
     set_transfers_from,
     track_tokens,
-    tracked,
 )
 from sql.unwind import unwind_from
 from tests.harness.bare_reports import bare_report
@@ -155,7 +155,7 @@ class Bent:
 
     def note_ids(self) -> None:
         """A number is one token's for ever, and who is gone is told of."""
-        now = {row.token_id: row.address for row in tracked(self.store, chain_id=1)}
+        now = {row.token_id: row.address for row in list_tracked(self.store, chain_id=1)}
         removed = {one.token_id for one in removals(self.store)}
         assert all(self.ids.get(number, address) == address for number, address in now.items())
         assert self.ids.keys() - now.keys() <= removed
@@ -195,10 +195,10 @@ def chain_rows(store: Store) -> list[object]:
         read_rows(store, "select number, hash from block order by number"),
         # Below the first block is as good as none.
         [row for row in checkpoints if row.stream != FINAL and row.number >= 0],
-        coverage_of(store, chain_id=1),
-        pools_of(store, chain_id=1, token=QUOTE),
-        [pools_of(store, chain_id=1, token=token) for token in TOKENS],
-        [launches_of(store, chain_id=1, token=token) for token in TOKENS],
+        list_coverage(store, chain_id=1),
+        list_pools(store, chain_id=1, token=QUOTE),
+        [list_pools(store, chain_id=1, token=token) for token in TOKENS],
+        [list_launches(store, chain_id=1, token=token) for token in TOKENS],
         undecoded_in(store),
     ]
 
@@ -209,7 +209,7 @@ def token_rows(store: Store, token: Address) -> list[object]:
     return [
         row if row is None else msgspec.structs.replace(row, token_id=0),
         transfers_of(store, token),
-        holders_of(store, chain_id=1, token=token, at_most=100),
+        read_holders(store, chain_id=1, token=token, at_most=100),
     ]
 
 
@@ -285,7 +285,7 @@ def test_the_number_of_a_deleted_token_is_not_given_out_again(store: Store) -> N
     numbers = []
     for _ in range(3):
         take_in(store, [QUIET, POOL], first=0)
-        numbers += [row.token_id for row in tracked(store, chain_id=1)]
+        numbers += [row.token_id for row in list_tracked(store, chain_id=1)]
         with store.transaction() as tx:
             unwind_from(tx, chain_id=1, number=1)
             unwind_from(tx, chain_id=1, number=0)

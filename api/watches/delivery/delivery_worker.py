@@ -30,7 +30,7 @@ from sql.watches.watch_messages import (
     note_failed,
     set_due,
 )
-from sql.watches.watches import keys_with_watches, pause_watches_of
+from sql.watches.watches import list_keys_with_watches, pause_watches_of
 
 DeliveryResult = Literal["delivered", "failed", "given_up"]
 """What became of an attempt. given_up: it failed, and was the last one."""
@@ -180,7 +180,7 @@ class DeliveryWorker:
         await asyncio.to_thread(self._pause_ended)
 
     def _pause_ended(self) -> None:
-        for key_id in self._ended_keys(keys_with_watches(self._store)):
+        for key_id in self._ended_keys(list_keys_with_watches(self._store)):
             with self._store.transaction() as tx:
                 pause_watches_of(tx, key_id)
             _LOG.info("watches paused, as their key has ended", key=key_id)

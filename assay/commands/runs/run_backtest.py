@@ -38,7 +38,7 @@ from core.report.judgement import Judge
 from core.rpc.client import RpcClient
 from indexer.reads import fetch_header
 from indexer.sale_attempts import BlockWindow, fetch_sale_attempts
-from sql.analyst.launch_trades import find_first_trades, indexed_until, read_launch_events
+from sql.analyst.launch_trades import find_first_trades, find_indexed_until, read_launch_events
 from sql.lake.open_store import open_to_read
 
 BacktestOutput = Literal["table", "json"]
@@ -98,7 +98,7 @@ def _read(
             )
             for one in found
         ]
-        return launches, indexed_until(store, chain_id=chain.id)
+        return launches, find_indexed_until(store, chain_id=chain.id)
 
 
 def _holders(chain: Chain) -> dict[str, Address]:

@@ -18,7 +18,7 @@ from core.process.allocator import share_one_arena
 from core.process.stop_signals import stop_on_signals
 from core.rpc.client import RpcClient
 from indexer.backfill import BackfillProgress, BackfillResult, backfill
-from sql.chain.follow_lock import following
+from sql.chain.follow_lock import hold_follow_lock
 from sql.chain.quote_tokens import write_quote_tokens
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
@@ -92,7 +92,7 @@ async def _follow(
 ) -> None:
     from indexer.follow import follow  # noqa: PLC0415 - a back-fill starts without it
 
-    with following(StoreFiles(prefix=settings.store.prefix), chain.id):
+    with hold_follow_lock(StoreFiles(prefix=settings.store.prefix), chain.id):
         _LOG.info("following", chain=chain.slug, store=str(settings.store))
         await follow(chain, client, store, settings.indexer, stop=stop)
 

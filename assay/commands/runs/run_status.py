@@ -20,7 +20,7 @@ from core.errors import UpstreamError
 from core.evm.primitives import BlockRef
 from indexer.stored_tip import read_tip
 from sql.chain.blocks import ChainCounts, read_counts
-from sql.engine.fleet_database import opened_registry
+from sql.engine.fleet_database import open_registry
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.lake_size import LakeSize, measure_lake
@@ -86,7 +86,7 @@ def _without_node(
     """Return the chains of the fleet that no node is given for here. Raises StoreError."""
     if not isinstance(settings.store, PostgresAddress):
         return []
-    with opened_registry(settings.store) as registry:
+    with open_registry(settings.store) as registry:
         ids = {one.chain_id for one in registry.chains()}
     return [chain for chain in known if chain.id in ids and chain not in enabled]
 

@@ -18,7 +18,7 @@ from assay.service.background.schedule import schedule_by_chain
 from core.errors import AssayError, StoreError
 from core.rpc.request_meter import metered
 from sql.engine.store import Store
-from sql.tokens.observations import earliest_after
+from sql.tokens.observations import find_earliest_after
 from sql.tokens.task_queue import Task, has_due, take_tasks
 
 _LOG = structlog.get_logger(__name__)
@@ -128,7 +128,9 @@ class ChangedTokenJob:
     async def _tell(self, slug: str, task: Task, *, above: int, up_to: int) -> None:
         first_s, next_s = await asyncio.gather(
             *(
-                asyncio.to_thread(earliest_after, self._store, task.token.token_id, above=block)
+                asyncio.to_thread(
+                    find_earliest_after, self._store, task.token.token_id, above=block
+                )
                 for block in (above, up_to)
             )
         )

@@ -19,7 +19,7 @@ from config.settings_model import AnalysisSettings
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import Address, RawAmount
 from core.report.judgement import Judge
-from sql.chain.launch_tables import launches_of
+from sql.chain.launch_tables import list_launches
 from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow, FunderRow, TokenRow
 from sql.tokens.creator_tables import Creatorless, read_creator, read_creatorless, write_creator
@@ -145,7 +145,7 @@ class Creators(ChainSearch):
         """Find the creation by the launch, which any node still has, else by the code. None: not
         final yet."""
         launches = await asyncio.to_thread(
-            launches_of, self._store, chain_id=context.chain.id, token=token
+            list_launches, self._store, chain_id=context.chain.id, token=token
         )
         for launch in launches:
             if launch.tx_hash is not None and launch.block_number <= final:

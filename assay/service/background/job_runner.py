@@ -21,9 +21,9 @@ from sql.jobs.job_runs import (
     RunOutcome,
     begin_run,
     finish_run,
+    hold_jobs_lock,
     list_unfinished_runs,
     release_run,
-    running_jobs,
     take_up_run,
 )
 from sql.jobs.job_table import Job, list_due_jobs, list_jobs
@@ -112,7 +112,7 @@ class JobRunner:
         """Become the process that runs the jobs, unless another one does."""
         files = StoreFiles(prefix=self._place.store.path)
         with suppress(StoreError):
-            self._lock.enter_context(running_jobs(files))
+            self._lock.enter_context(hold_jobs_lock(files))
             self._is_ours = True
         return self._is_ours
 

@@ -39,8 +39,8 @@ from sql.tokens.observations import (
     Observation,
     ObservationPace,
     StoredObservation,
-    causes_of,
     has_block,
+    list_causes,
     make_due,
     write_observations,
 )
@@ -220,7 +220,7 @@ class StateWatch:
             held.now = after_observations(held.basis, self._observed(held.basis))
 
     def _observed(self, basis: Basis) -> list[StoredObservation]:
-        return causes_of(
+        return list_causes(
             self._store,
             basis.token_id,
             above=basis.report_block,

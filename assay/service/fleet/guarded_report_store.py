@@ -9,7 +9,7 @@ from core.errors import StoreError
 from core.evm.primitives import Address
 from core.report.report import Report
 from core.report.rows import RefusalRow
-from sql.engine.postgres.write_guard import guarded_by
+from sql.engine.postgres.write_guard import guard_writes
 from sql.fleet.analysis_runs import AnalysisRuns, LostRunError
 
 _WRITE_WITHIN_S = 30.0
@@ -47,7 +47,7 @@ class GuardedReportStore:
         if held is None or held.lost.is_set():
             raise lost_error(self._runs)
         deadline_s = asyncio.get_running_loop().time() + _WRITE_WITHIN_S
-        with guarded_by(self._runs.guard_of(held.run)):
+        with guard_writes(self._runs.guard_of(held.run)):
             while True:
                 try:
                     await write()

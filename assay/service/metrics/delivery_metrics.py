@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from api.watches.delivery.delivery_worker import DeliveryResult
 from core.errors import StoreError
 from sql.engine.store import Store
-from sql.watches.watch_messages import first_due_s, oldest_undelivered_s
+from sql.watches.watch_messages import find_first_due_s, find_oldest_undelivered_s
 from sql.watches.watches import count_states
 
 
@@ -46,7 +46,7 @@ class DeliveryCollector(Collector):
         now_s = self._now_s()
         try:
             states = count_states(self._store)
-            oldest_s, due_s = oldest_undelivered_s(self._store), first_due_s(self._store)
+            oldest_s, due_s = find_oldest_undelivered_s(self._store), find_first_due_s(self._store)
         except StoreError:
             return  # /ready says so
         watches = GaugeMetricFamily(

@@ -11,7 +11,7 @@ from pathlib import Path
 from config.store_address import PostgresAddress
 from core.errors import StoreError
 from sql.backup.backup_folder import finish_folder, unfinished_folder
-from sql.backup.file_copies import opened_copies
+from sql.backup.file_copies import open_copies
 from sql.backup.make_backup import COMPACTION_WITHIN_S, Progress
 from sql.backup.manifest import (
     DATABASE_LAYOUT,
@@ -23,7 +23,7 @@ from sql.backup.manifest import (
     sha256_of,
 )
 from sql.backup.postgres.server_programs import check_program, quoted_pattern, run_program
-from sql.backup.postgres.snapshot import LakeFile, Snapshot, kept_snapshot
+from sql.backup.postgres.snapshot import LakeFile, Snapshot, keep_snapshot
 from sql.engine.postgres.migrations import MOVE_NOTE
 from sql.lake.postgres.lake_catalogue import find_catalogue
 from sql.lake.postgres.lake_in_postgres import DatabasePlace
@@ -55,7 +55,7 @@ def dump_store(
     with (
         unfinished_folder(into) as unfinished,
         place.compacting(within_s=within_s),
-        kept_snapshot(url) as snapshot,
+        keep_snapshot(url) as snapshot,
     ):
         if snapshot.has_table(MOVE_NOTE):
             reason = "a store is being moved into it; run `assay move-store` to its end first"
@@ -109,7 +109,7 @@ def _copy_files(
     place: DatabasePlace, files: list[LakeFile], into: Path, progress: Progress
 ) -> None:
     total, done = sum(file.size for file in files), 0
-    with opened_copies(place) as copies:
+    with open_copies(place) as copies:
         for file in files:
             target = into / file.name
             if not target.resolve().is_relative_to(into.resolve()):

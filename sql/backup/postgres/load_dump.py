@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from config.store_address import PostgresAddress
 from core.errors import StoreError
-from sql.backup.file_copies import opened_copies
+from sql.backup.file_copies import open_copies
 from sql.backup.manifest import DUMP, LAKE_DATA, DumpedDatabase, Manifest, read_manifest
 from sql.backup.postgres.server_programs import check_program, run_program
 from sql.lake.postgres.lake_catalogue import LakeCatalogue, find_catalogue, make_schema
@@ -35,7 +35,7 @@ def load_dump(
     parquet = [file for file in manifest.files if file.path != DUMP]
     done = 0
     try:
-        with opened_copies(place) as copies:
+        with open_copies(place) as copies:
             names = {_below_lake(file.path) for file in parquet}
             others = copies.list_files() - names
             if others:

@@ -11,7 +11,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from core.errors import StoreError
-from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_database import translate_errors
 from sql.engine.postgres.postgres_url import shown_url
 
 _CONNECT_S: Final = 10
@@ -82,7 +82,7 @@ def quoted_pattern(name: str) -> str:
 
 def _server_version(url: str) -> str:
     with (
-        translated(shown_url(url), doing="connect"),
+        translate_errors(shown_url(url), doing="connect"),
         psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_S) as connection,
     ):
         (found,) = connection.execute("show server_version").fetchone() or ("",)

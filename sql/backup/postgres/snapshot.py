@@ -9,7 +9,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from sql.engine.postgres.connection_limits import PostgresConnection
-from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_database import translate_errors
 from sql.engine.postgres.postgres_url import shown_url
 
 _BEGIN: Final = "begin isolation level repeatable read, read only"
@@ -62,11 +62,11 @@ class Snapshot:
 
 
 @contextmanager
-def kept_snapshot(url: str) -> Iterator[Snapshot]:
+def keep_snapshot(url: str) -> Iterator[Snapshot]:
     """Pin the current state of a database until the end of the block. Raises StoreError."""
     name = shown_url(url)
     with (
-        translated(name, doing="back up"),
+        translate_errors(name, doing="back up"),
         psycopg.connect(
             url, autocommit=True, connect_timeout=5, application_name="assay backup"
         ) as connection,

@@ -23,7 +23,7 @@ from psycopg.raw_cursor import RawCursor
 from core.errors import StoreError
 from sql.engine.postgres.connection_limits import ConnectionLimits, PostgresConnection
 from sql.engine.postgres.connection_pool import ConnectionPool
-from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_database import translate_errors
 from sql.engine.postgres.postgres_url import shown_url
 
 LEASE_S: Final = 3.0
@@ -94,7 +94,7 @@ class Leases:
         which no time limit of the server covers within a batch. Raises StoreError.
         """
         with (
-            translated(self._name, doing=f"take {name}"),
+            translate_errors(self._name, doing=f"take {name}"),
             self._pool.lent() as connection,
             self._pool.watch.over(connection),
         ):
@@ -134,7 +134,7 @@ class Leases:
 
     def _change(self, term: LeaseTerm, statement: str, values: tuple[object, ...]) -> int:
         with (
-            translated(self._name, doing=f"hold {term.name}"),
+            translate_errors(self._name, doing=f"hold {term.name}"),
             self._pool.lent(begin=_WRITE) as connection,
             self._pool.watch.over(connection),
         ):
@@ -163,7 +163,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 @contextmanager
-def held_lease(
+def hold_lease(
     url: str, name: str, *, doing: str, within_s: float, lease_s: float = _LEASE_S
 ) -> Iterator[LeaseTerm]:
     """Hold a lease; another process takes over once this one is silent for `lease_s`.

@@ -110,7 +110,7 @@ class PostgresReader(Reader):
 
     @contextlib.contextmanager
     def _named(self, query: str) -> Iterator[None]:
-        with translated(self._name, doing=query):
+        with translate_errors(self._name, doing=query):
             yield
 
 
@@ -214,7 +214,7 @@ class PostgresDatabase:
         self._pool = ConnectionPool(url, name=self.name, limits=limits, session=session)
         self._own = threading.local()
         try:
-            with translated(self.name, doing="migrate"):
+            with translate_errors(self.name, doing="migrate"):
                 with self._pool.lent() as connection:
                     migrate(
                         connection,
@@ -258,7 +258,7 @@ class PostgresDatabase:
     def snapshot(self) -> Iterator[Reader]:
         """Yield a reader whose reads all see the same state. Raises StoreError."""
         with (
-            translated(self.name, doing="snapshot"),
+            translate_errors(self.name, doing="snapshot"),
             self._pool.lent(begin=_SNAPSHOT) as connection,
         ):
             try:
@@ -277,7 +277,7 @@ class PostgresDatabase:
         if getattr(self._own, "is_writing", False):
             raise StoreError(path=self.name, reason="this thread is writing already")
         with (
-            translated(self.name, doing="transaction"),
+            translate_errors(self.name, doing="transaction"),
             self._pool.begun(_WRITE) as (connection, number),
         ):
             self._own.is_writing = True
@@ -297,7 +297,7 @@ class PostgresDatabase:
         for is_last in (False, True):
             try:
                 with (
-                    translated(self.name, doing="connect"),
+                    translate_errors(self.name, doing="connect"),
                     self._pool.lent() as connection,
                 ):
                     return read(
@@ -370,7 +370,7 @@ class LostConnectionError(StoreError):
 
 
 @contextlib.contextmanager
-def translated(name: str, *, doing: str) -> Iterator[None]:
+def translate_errors(name: str, *, doing: str) -> Iterator[None]:
     """Translate errors of psycopg to StoreError, with the database and the action."""
     try:
         yield

@@ -12,7 +12,7 @@ from psycopg.raw_cursor import RawCursor
 from sql.engine.columns import decode
 from sql.engine.postgres.connection_limits import ConnectionLimits
 from sql.engine.postgres.connection_pool import ConnectionPool
-from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_database import translate_errors
 from sql.engine.postgres.postgres_url import shown_url
 from sql.engine.postgres.statement_text import load_numbered
 from sql.engine.statements import Queries
@@ -48,7 +48,7 @@ class SingleStatements:
         statement = load_numbered(query, FLEET_QUERIES)
         values = [params[name] for name in statement.names]
         with (
-            translated(self.name, doing=query),
+            translate_errors(self.name, doing=query),
             self._pool.lent(begin=_WRITE) as connection,
             self._pool.watch.over(connection),
         ):

@@ -17,7 +17,7 @@ _GUARD: ContextVar[WriteGuard | None] = ContextVar("write_guard", default=None)
 
 
 @contextlib.contextmanager
-def guarded_by(guard: WriteGuard) -> Iterator[None]:
+def guard_writes(guard: WriteGuard) -> Iterator[None]:
     """Guard every write transaction of the block, also those in threads of `asyncio.to_thread`."""
     token = _GUARD.set(guard)
     try:

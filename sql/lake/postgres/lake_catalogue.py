@@ -11,7 +11,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from sql.engine.postgres.connection_limits import ConnectionLimits, PostgresConnection
-from sql.engine.postgres.postgres_database import translated
+from sql.engine.postgres.postgres_database import translate_errors
 from sql.engine.postgres.postgres_url import shown_url
 
 _LIMITS: Final = ConnectionLimits()
@@ -60,7 +60,7 @@ class LakeCatalogue(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_catalogue(url: str) -> LakeCatalogue:
     """Return the schemas of the store. Raises StoreError."""
-    with translated(shown_url(url), doing="find the lake"), _connected(url) as connection:
+    with translate_errors(shown_url(url), doing="find the lake"), _connected(url) as connection:
         serving, has_serving, has_lake = connection.execute(_FIND, (_SUFFIX,)).fetchone() or ()
         found = None
         if has_serving:
@@ -77,14 +77,14 @@ def find_catalogue(url: str) -> LakeCatalogue:
 def make_schema(url: str, catalogue: LakeCatalogue) -> None:
     """Create the catalogue's schema if it is missing. Raises StoreError."""
     statement = SQL("create schema if not exists {}").format(Identifier(catalogue.lake))
-    with translated(shown_url(url), doing="make the lake"), _connected(url) as connection:
+    with translate_errors(shown_url(url), doing="make the lake"), _connected(url) as connection:
         connection.execute(statement)
 
 
 def fence_catalogue(url: str, catalogue: LakeCatalogue) -> None:
     """Make the catalogue reject commits without a current lease. Raises StoreError."""
     names = {"schema": Identifier(catalogue.lake), "leases": Identifier(catalogue.serving)}
-    with translated(shown_url(url), doing="fence the lake"), _connected(url) as connection:
+    with translate_errors(shown_url(url), doing="fence the lake"), _connected(url) as connection:
         connection.execute(SQL(_FUNCTION.replace("%%", "%")).format(**names))
         connection.execute(SQL(_TRIGGER).format(**names))
 

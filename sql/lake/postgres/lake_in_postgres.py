@@ -16,14 +16,14 @@ from sql.engine.database_layout import DatabaseLayout
 from sql.engine.fleet_database import make_local_folder
 from sql.engine.postgres.connection_limits import ConnectionLimits
 from sql.engine.postgres.fenced_database import FencedDatabase
-from sql.engine.postgres.leases import LeaseTerm, held_lease
+from sql.engine.postgres.leases import LeaseTerm, hold_lease
 from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.postgres.postgres_url import shown_url
 from sql.engine.statements import Engine, Queries
 from sql.engine.store import SERVING, Store
 from sql.lake.durable import put_on_disk
 from sql.lake.extensions import ducklake_path, extension_path, sql_text
-from sql.lake.lake_place import LakePlace, StreamingDatabase, Turn
+from sql.lake.lake_place import LakeLock, LakePlace, StreamingDatabase
 from sql.lake.postgres.lake_catalogue import (
     LakeCatalogue,
     fence_catalogue,
@@ -157,17 +157,17 @@ class DatabasePlace(LakePlace):
         return f"{at.rstrip('/')}/"
 
     @contextmanager
-    def alone(self) -> Iterator[Turn]:
+    def alone(self) -> Iterator[LakeLock]:
         """Hold the lease for appending, after a wait for another holder. Raises StoreError."""
-        with self._leased(APPENDING, "appends to the lake", _APPENDER_WAIT_S) as turn:
-            yield turn
+        with self._leased(APPENDING, "appends to the lake", _APPENDER_WAIT_S) as lock:
+            yield lock
 
     @contextmanager
-    def compacting(self, *, within_s: float = 0.0) -> Iterator[Turn]:
+    def compacting(self, *, within_s: float = 0.0) -> Iterator[LakeLock]:
         """Hold the lease for compaction. Raises StoreError, also if another process holds it."""
         make_local_folder(self._at)
-        with self._leased(COMPACTION, "is compacting it", within_s) as turn:
-            yield turn
+        with self._leased(COMPACTION, "is compacting it", within_s) as lock:
+            yield lock
 
     def put_on_disk(self, names: Iterable[str]) -> None:
         """Sync the files of a folder; an object store does so before it responds. Raises
@@ -175,7 +175,7 @@ class DatabasePlace(LakePlace):
         if not self._is_remote:
             put_on_disk(map(Path, names))
 
-    def open_batches(self, queries: Queries, turn: Turn) -> StreamingDatabase:
+    def open_batches(self, queries: Queries, lock: LakeLock) -> StreamingDatabase:
         """Connect, and write under the lease if there is one. Raises StoreError."""
         layout = DatabaseLayout(
             schema=SERVING.schema,
@@ -183,23 +183,23 @@ class DatabasePlace(LakePlace):
             versions=SERVING.versions,
             turns=SERVING.turns,
         )
-        return self._connect(layout, turn)
+        return self._connect(layout, lock)
 
-    def open_store(self, turn: Turn) -> Store:
+    def open_store(self, lock: LakeLock) -> Store:
         """Connect, and write under the lease. Raises StoreError."""
-        return Store(self._at, self._connect(SERVING, turn))
+        return Store(self._at, self._connect(SERVING, lock))
 
-    def _connect(self, layout: DatabaseLayout, turn: Turn) -> PostgresDatabase:
-        if turn.lease is None:
+    def _connect(self, layout: DatabaseLayout, lock: LakeLock) -> PostgresDatabase:
+        if lock.lease is None:
             limits = ConnectionLimits(connections=2)
             return PostgresDatabase(self._url, layout, limits=limits, must_exist=True)
-        name, holder, token = turn.lease
+        name, holder, token = lock.lease
         return FencedDatabase(self._url, LeaseTerm(name=name, holder=holder, token=token), layout)
 
     @contextmanager
-    def _leased(self, name: str, doing: str, within_s: float) -> Iterator[Turn]:
-        with held_lease(self._url, name, doing=doing, within_s=within_s) as term:
-            yield Turn(
+    def _leased(self, name: str, doing: str, within_s: float) -> Iterator[LakeLock]:
+        with hold_lease(self._url, name, doing=doing, within_s=within_s) as term:
+            yield LakeLock(
                 fence=f"{term.name}:{term.token}", lease=(term.name, term.holder, term.token)
             )
 

@@ -1,7 +1,7 @@
 """The holders that the store tells, compared with plain sums of the transfers that it has."""
 
 from core.evm.primitives import Address
-from sql.chain.balances import holders_of
+from sql.chain.balances import read_holders
 from sql.engine.store import Store
 from tests.harness.fault_simulation.stored_rows import StoredRows, sums_of
 
@@ -16,7 +16,7 @@ def holder_differences(store: Store, stored: StoredRows, *, chain_id: int) -> li
             by_token.setdefault(token, []).append((value, owner))
     found = []
     for token in stored.tokens:
-        holders = holders_of(store, chain_id=chain_id, token=Address(token), at_most=_ALL)
+        holders = read_holders(store, chain_id=chain_id, token=Address(token), at_most=_ALL)
         expected = sorted(by_token.get(token, []), key=lambda one: (-one[0], one[1]))
         top_holders = [(int(one.amount_raw), str(one.owner)) for one in holders.top]
         if top_holders != expected or holders.held_raw != sum(value for value, _ in expected):

@@ -17,7 +17,7 @@ from redis import Redis
 
 from config.store_address import PostgresAddress
 from sql.accounts.ledger import Ledger
-from sql.engine.fleet_database import opened_registry
+from sql.engine.fleet_database import open_registry
 from tests.harness.fleet.shared_clock import SharedClock
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_store import address_of, connect_store
@@ -111,7 +111,7 @@ def running_api_fleet(databases: EmptyDatabases, folder: Path, now_s: float) -> 
     address = address_of(url, path=folder / "files")
     connect_store(url, path=folder / "files").close()
     Ledger.of_store(address).close()
-    with opened_registry(address) as registry:
+    with open_registry(address) as registry:
         registry.renew("analyse", {1: None})
     clock = SharedClock(folder / "clock", now_s)
     with ExitStack() as stack:

@@ -29,7 +29,7 @@ from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from sql.engine.store import Store
 from sql.reports.report_tables import read_report
-from sql.tokens.observations import StoredObservation, causes_of, pace_of
+from sql.tokens.observations import StoredObservation, list_causes, pace_of
 from sql.tokens.tokens import read_token
 from tests.harness.chain.transactions import Chain
 from tests.harness.store.store_contents import read_rows
@@ -141,7 +141,7 @@ class Scene(msgspec.Struct):
         return report
 
     def seen(self, token: Address, *, above: int = -1) -> list[StoredObservation]:
-        return causes_of(self.store, self.id_of(token), above=above, up_to=2**62)
+        return list_causes(self.store, self.id_of(token), above=above, up_to=2**62)
 
     async def begin_watching(self, tokens: Sequence[Address]) -> None:
         """Analyse tokens and watch them from then on."""

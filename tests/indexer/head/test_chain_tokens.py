@@ -15,7 +15,7 @@ from indexer.tracked_tokens import NOT_TRACKED
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.store import Readable, Store
-from sql.tokens.tokens import track_seen, tracked
+from sql.tokens.tokens import list_tracked, track_seen
 from sql.unwind import unwind_from
 from tests.harness.examples import one_in
 from tests.harness.store.empty_files import temporary_store
@@ -60,7 +60,9 @@ class RolledBackError(Exception):
 
 
 def in_table(store: Readable) -> Found:
-    return {row.address: (row.token_id, row.first_seen_block) for row in tracked(store, chain_id=1)}
+    return {
+        row.address: (row.token_id, row.first_seen_block) for row in list_tracked(store, chain_id=1)
+    }
 
 
 def in_memory(tokens: ChainTokens) -> Found:

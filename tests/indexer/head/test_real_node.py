@@ -22,7 +22,7 @@ from indexer.backfill import backfill
 from indexer.events import TRANSFERS
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from sql.chain.pool_tables import coverage_of
+from sql.chain.pool_tables import list_coverage
 from sql.engine.store import Store
 from tests.harness.indexer.expected_tables import read, without_liquidity
 from tests.harness.indexer.node_tables import expect_of_node
@@ -166,7 +166,7 @@ async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
             expected.coverage,
             expected.liquidity,
         )
-        assert any(row.subject == TRANSFERS for row in coverage_of(store, chain_id=1))
+        assert any(row.subject == TRANSFERS for row in list_coverage(store, chain_id=1))
     await client.aclose()
 
 

@@ -19,7 +19,7 @@ from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
 from indexer.follower import Follower
-from sql.chain.trade_tables import newest_trades
+from sql.chain.trade_tables import list_newest_trades
 from sql.engine.store import Store
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
@@ -124,7 +124,7 @@ async def test_the_last_trade_prices_the_token(live: LiveChain, tmp_path: Path, 
             now_s=time.time,
         )
         report = await judge(context, token.address)
-        read_trades = partial(newest_trades, store)
+        read_trades = partial(list_newest_trades, store)
         trades = StoredTrades(
             read_trades, lambda facts: anchor_prices(facts, context.memory.recall_native_usd())
         )

@@ -18,7 +18,7 @@ from indexer.maintenance import keep_up
 from indexer.transfer_history import Histories
 from sql.chain.blocks import insert_blocks, read_counts
 from sql.chain.pool_tables import insert_pools
-from sql.chain.trade_tables import insert_trades, newest_trades
+from sql.chain.trade_tables import insert_trades, list_newest_trades
 from sql.engine.store import Store
 from sql.engine.table_rows import SwapRow
 from tests.harness.node.scripted_chain import (
@@ -84,7 +84,7 @@ def trade(store: Store, times_s: Sequence[int]) -> None:
 
 def times_shown(store: Store) -> list[int]:
     """Of the trades that prices are read from, oldest first."""
-    shown = newest_trades(
+    shown = list_newest_trades(
         store,
         chain_id=1,
         token=address(9),

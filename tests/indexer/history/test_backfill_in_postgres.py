@@ -12,7 +12,7 @@ from config.store_address import FileAddress, StoreAddress
 from indexer import backfill as backfill_module
 from indexer.backfill import BackfillProgress, backfill
 from sql.analyst.query_runner import run_sql
-from sql.chain.balances import holders_of
+from sql.chain.balances import read_holders
 from sql.engine.store import Store
 from sql.lake.compaction import ChainBounds, CompactionRequest
 from sql.lake.compaction_runner import run_compaction
@@ -70,7 +70,7 @@ async def fill(store: Store, node: ScriptedNode, *, stop_at: int | None = None) 
 def read_all(address: StoreAddress) -> list[object]:
     """What analysts see, and the balances."""
     with closing(Store.open(address)) as store:
-        holders = holders_of(store, chain_id=CHAIN.id, token=token(0), at_most=100)
+        holders = read_holders(store, chain_id=CHAIN.id, token=token(0), at_most=100)
     return [holders, *(run_sql(address, query).rows for query in READS)]
 
 

@@ -12,7 +12,7 @@ from indexer import backfill as backfill_module
 from indexer.backfill import backfill
 from indexer.events import FOLLOW
 from indexer.follower import Follower
-from sql.chain.balances import holders_of
+from sql.chain.balances import read_holders
 from sql.chain.blocks import read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.engine.store import Store
@@ -123,7 +123,7 @@ async def test_no_transfer_is_added_twice_or_left_out(
         assert len(stored(store, 0)) == len(set(stored(store, 0)))
     sent = sent_in(node.canonical, 0)
     assert stored(store, 0) == sent
-    holders = holders_of(store, chain_id=1, token=token(0), at_most=100)
+    holders = read_holders(store, chain_id=1, token=token(0), at_most=100)
     assert holders.held_raw == sum(amount for _, amount in sent)
 
 
@@ -159,5 +159,5 @@ async def test_what_following_will_read_is_not_put_into_the_lake(
     files, bounds = StoreFiles(prefix=store.path), (ChainBounds(chain_id=1),)
     compact(files, CompactionRequest(chains=bounds, is_forced=True), now_s=0.0)
     sent = [one for one in sent_in(node.canonical, 0) if one[0] >= FIRST_POOL_AT]
-    holders = holders_of(store, chain_id=1, token=token(0), at_most=100)
+    holders = read_holders(store, chain_id=1, token=token(0), at_most=100)
     assert holders.held_raw == sum(amount for _, amount in sent)

@@ -26,7 +26,7 @@ from sql.chain.history_tables import read_history
 from sql.engine.store import Store
 from sql.engine.table_rows import HistoryRow, TokenRow
 from sql.tokens.task_queue import put_task
-from sql.tokens.tokens import tracked
+from sql.tokens.tokens import list_tracked
 from tests.harness.bare_reports import bare_report
 from tests.harness.examples import one_in
 from tests.harness.node.scripted_chain import (
@@ -70,7 +70,7 @@ def stored(store: Store, number: int) -> list[tuple[int, int]]:
 
 
 def row_of(store: Store, number: int) -> TokenRow:
-    return next(row for row in tracked(store, chain_id=1) if row.address == token(number))
+    return next(row for row in list_tracked(store, chain_id=1) if row.address == token(number))
 
 
 def past_of(store: Store, number: int) -> HistoryRow | None:
@@ -114,7 +114,7 @@ class Remembering(Following):
     @precondition(lambda self: getattr(self, "is_level", False))
     @invariant()
     def what_is_held_is_the_canonical_chain(self) -> None:
-        for row in tracked(self.store, chain_id=1):
+        for row in list_tracked(self.store, chain_id=1):
             number = TOKENS.index(row.address)
             stored_rows, sent = stored(self.store, number), sent_in(self.node.canonical, number)
             assert stored_rows == sent[len(sent) - len(stored_rows) :]

@@ -15,7 +15,7 @@ from core.errors import StoreError
 from core.evm.primitives import Address
 from core.report.rows import RefusalRow
 from sql.engine.postgres.single_statements import SingleStatements
-from sql.engine.postgres.write_guard import guarded_by
+from sql.engine.postgres.write_guard import guard_writes
 from sql.fleet import analysis_runs
 from sql.fleet.analysis_runs import (
     MOST_DEATHS,
@@ -313,10 +313,10 @@ def test_a_process_that_was_taken_over_writes_nothing(deployment: Deployment, pa
         lost = take(slow)
         deployment.expire()
         taken_run = take(quick)
-        with guarded_by(quick.guard_of(taken_run)):
+        with guard_writes(quick.guard_of(taken_run)):
             record_report(store, bare_report(token(1), scanned_at_s=2), NEXT)
         with (
-            guarded_by(slow.guard_of(lost)),
+            guard_writes(slow.guard_of(lost)),
             pytest.raises(StoreError, match="another process has taken over"),
         ):
             record_report(store, bare_report(token(1), scanned_at_s=3), NEXT)

@@ -7,7 +7,7 @@ import msgspec
 from assay.service.record_report import record_report
 from core.report.notifications import ALL_KINDS
 from sql.engine.store import Store
-from sql.tokens.tokens import newest_token_id, pack_places, track_tokens
+from sql.tokens.tokens import find_newest_token_id, pack_places, track_tokens
 from sql.watches.watch_messages import list_new
 from sql.watches.watches import NewWatch, add_tokens, create_watch
 from tests.harness.bare_reports import bare_report
@@ -31,7 +31,7 @@ def test_whoever_reads_on_from_the_newest_token_misses_none(postgres_store: Stor
         while not is_last:
             is_last = is_done.is_set()
             with postgres_store.snapshot() as reader:
-                newest = newest_token_id(reader, chain_id=chain_id)
+                newest = find_newest_token_id(reader, chain_id=chain_id)
                 page = pack_places(reader, chain_id=chain_id, above=above)
             at = range(0, len(page.addresses), 20)
             seen[chain_id] += [page.addresses[one : one + 20] for one in at]
