@@ -25,7 +25,7 @@ LEDGER = DatabaseLayout(
     schema=_HERE / "postgres_schema",
     queries=LEDGER_QUERIES,
     versions="ledger_version",
-    turns="ledger_writer",
+    lock_table="ledger_writer",
 )
 
 _LIVE = "tsk_live_"

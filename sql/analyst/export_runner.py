@@ -32,11 +32,11 @@ def run_export(
     with start_child("sql.analyst.export_process", message, niceness=ANALYST) as process:
         answer = b""
         while not is_stopped():
-            some = read_some(process, wait_s=_LOOK_EVERY_S)
-            if some is None:
+            chunk = read_some(process, wait_s=_LOOK_EVERY_S)
+            if chunk is None:
                 continue
-            if some:
-                answer += some
+            if chunk:
+                answer += chunk
                 continue
             if not answer:
                 reason = f"the export process broke off with {process.wait()}"

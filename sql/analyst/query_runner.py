@@ -75,7 +75,7 @@ def _lock_one(paths: Sequence[Path], until_s: float, every_s: float) -> int:
             if descriptor is not None:
                 return descriptor
         if time.monotonic() >= until_s:
-            raise QueryError(reason="too many statements at once; try again later", limit="time")
+            raise QueryError(reason="too many concurrent statements; try again later", limit="time")
         # Random, so that no waiting process always comes last.
         time.sleep(every_s * random.uniform(0.5, 1.5))  # noqa: S311 - chance, not secrecy
 
@@ -157,9 +157,9 @@ def open_result(
     place.check_serving()
     message = msgspec.json.encode(request)
     with (
-        query_slot(place.files) as turn,
+        query_slot(place.files) as slot,
         start_child(
-            "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
+            "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[slot]
         ) as process,
     ):
         try:
@@ -217,10 +217,10 @@ class _Answer:
 
     def lines(self, process: "subprocess.Popen[bytes]") -> Iterator[AnswerLine]:
         """Yield the messages of a process, the end last. Raises QueryError and StoreError."""
-        for some in self._chunks(process):
-            self._count(some)
-            self._buffer += some
-            if b"\n" not in some:
+        for chunk in self._chunks(process):
+            self._count(chunk)
+            self._buffer += chunk
+            if b"\n" not in chunk:
                 continue
             *whole, rest = self._buffer.split(b"\n")
             self._buffer = bytearray(rest)
@@ -241,18 +241,18 @@ class _Answer:
         """Yield the output until its end or the time limit."""
         while True:
             left_s = self._until_s - time.monotonic()
-            some = read_some(process, wait_s=min(max(0.0, left_s), _LOOK_EVERY_S))
+            chunk = read_some(process, wait_s=min(max(0.0, left_s), _LOOK_EVERY_S))
             if self._is_stopped():
                 raise StoreError(path=self._store, reason="the statement was stopped")
-            if some == b"":
+            if chunk == b"":
                 return
-            if some:
-                yield some
+            if chunk:
+                yield chunk
             if left_s <= 0:
                 raise self._lateness()
 
-    def _count(self, some: bytes) -> None:
-        self._bytes += len(some)
+    def _count(self, chunk: bytes) -> None:
+        self._bytes += len(chunk)
         most = self._bounds.max_bytes
         if most is not None and self._bytes > most:
             raise QueryError(reason=f"gives more than {most} bytes", limit="bytes")

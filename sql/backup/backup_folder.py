@@ -22,7 +22,7 @@ def unfinished_folder(into: Path) -> Iterator[Path]:
     block.
     """
     if into.exists():
-        raise StoreError(path=str(into), reason="is there already; name a folder that is not")
+        raise StoreError(path=str(into), reason="exists already; name a new folder")
     unfinished = into.with_name(into.name + _UNFINISHED)
     try:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -41,7 +41,7 @@ def restore_backup(
     places = {LAKE: files.lake, LEDGER: ledger, SERVING: files.serving}
     for path in (*places.values(), files.lake_data):
         if path.exists():
-            reason = "is there already; restore to another ASSAY_STORE, or move it away"
+            reason = "exists already; restore to another ASSAY_STORE, or move it away"
             raise StoreError(path=str(path), reason=reason)
     done = 0
     try:

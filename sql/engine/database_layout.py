@@ -16,5 +16,5 @@ class DatabaseLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Home of the statements that run on it."""
     versions: str
     """Table of the applied migrations."""
-    turns: str
+    lock_table: str
     """Table that an exclusive transaction locks."""

@@ -33,7 +33,7 @@ SERVING_LAYOUT = FileLayout(
     schema=SCHEMA, queries=QUERIES, synchronous="normal", commits_checkpoint=False, cache_mb=8
 )
 SERVING = DatabaseLayout(
-    schema=POSTGRES_SCHEMA, queries=QUERIES, versions="schema_version", turns="chain_writer"
+    schema=POSTGRES_SCHEMA, queries=QUERIES, versions="schema_version", lock_table="chain_writer"
 )
 
 _CHECKPOINT_EVERY_S = 1.0

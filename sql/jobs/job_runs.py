@@ -150,10 +150,10 @@ def write_tokens(
     StoreError.
     """
     _delete_tokens(store, run_id)
-    for some in _parts(tokens):
+    for chunk in _parts(tokens):
         with store.transaction() as tx:
             if _is_going_on(tx, run_id):
-                rows = [(run_id, token.chain_id, blob(token.address)) for token in some]
+                rows = [(run_id, token.chain_id, blob(token.address)) for token in chunk]
                 tx.execute_many("jobs/insert_token", rows)
     _change(
         store,

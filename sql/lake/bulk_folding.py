@@ -50,8 +50,8 @@ def iterate_deltas(
         mid=(owner >> 64) & (2**64 - 1),
         low=owner & (2**64 - 1),
     )
-    for some in rows:
-        yield [_delta(*row) for row in some]
+    for chunk in rows:
+        yield [_delta(*row) for row in chunk]
 
 
 def _split(key: bytes | None) -> tuple[int, int]:

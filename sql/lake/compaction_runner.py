@@ -77,11 +77,11 @@ def _lines(
     """Yield the output of a process until it ends or is to be stopped."""
     buffer = b""
     while not is_stopped():
-        some = read_some(process, wait_s=_LOOK_EVERY_S)
-        if some is None:
+        chunk = read_some(process, wait_s=_LOOK_EVERY_S)
+        if chunk is None:
             continue
-        if not some:
+        if not chunk:
             return
-        *lines, buffer = (buffer + some).split(b"\n")
+        *lines, buffer = (buffer + chunk).split(b"\n")
         for line in lines:
             yield msgspec.json.decode(line, type=CompactionLine)

@@ -92,10 +92,10 @@ class FinalBatches:
         """Sum the rows of a batch, independently of the lake's representation."""
         transfers, trades, undecoded = self._counts(batch)
         amounts = senders = recipients = 0
-        for some in self._database.stream("list_numbers", at_once=_FETCHED_AT_ONCE, batch=batch):
-            amounts += sum(from_blob(row[0]) for row in some)
-            senders += sum(int.from_bytes(row[1]) for row in some)
-            recipients += sum(int.from_bytes(row[2]) for row in some)
+        for chunk in self._database.stream("list_numbers", at_once=_FETCHED_AT_ONCE, batch=batch):
+            amounts += sum(from_blob(row[0]) for row in chunk)
+            senders += sum(int.from_bytes(row[1]) for row in chunk)
+            recipients += sum(int.from_bytes(row[2]) for row in chunk)
         return BatchSums(
             transfers=transfers,
             amount_sum=amounts,

@@ -19,7 +19,7 @@ from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_server import PostgresServer
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 
-HASTY = ConnectionLimits(statement_s=0.3, silence_s=0.3, turn_s=0.3, connect_s=2.0, connections=4)
+HASTY = ConnectionLimits(statement_s=0.3, silence_s=0.3, lock_s=0.3, connect_s=2.0, connections=4)
 
 
 @pytest.mark.parametrize("is_committed", [True, False])

@@ -234,7 +234,7 @@ def test_nothing_is_overwritten(
     backup: Path, address: PostgresAddress, target: PostgresAddress, tmp_path: Path
 ) -> None:
     before = rows_of(address)
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="exists already"):
         dump_store(address, backup, now_s=0)
     with pytest.raises(StoreError, match="holds a store already"):
         load_dump(backup, address)

@@ -36,7 +36,7 @@ def check_program(program: str, url: str) -> str:
     found, wanted = _MAJOR.search(done.stdout), int(server.partition(".")[0])
     if found is None:
         said = (done.stderr or done.stdout).strip()
-        raise StoreError(path=program, reason=f"does not say its version: {said}")
+        raise StoreError(path=program, reason=f"does not report its version: {said}")
     if int(found[1]) < wanted:
         reason = (
             f"{program} on PATH is of PostgreSQL {found[1]} and cannot read the server's {wanted}; "

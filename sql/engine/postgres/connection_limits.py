@@ -23,14 +23,14 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limit of one statement, enforced by the server."""
     silence_s: float = 10.0
     """Further wait for the server's response; then the connection is closed."""
-    turn_s: float = 6.0
+    lock_s: float = 6.0
     """Wait for another transaction to end."""
     idle_s: float = 60.0
     """Pause between two statements of a transaction; the server then rolls it back."""
     connections: int = 16
 
 
-AWAITED_LIMITS = ConnectionLimits(connect_s=2.0, statement_s=4.0, silence_s=2.0, turn_s=4.0)
+AWAITED_LIMITS = ConnectionLimits(connect_s=2.0, statement_s=4.0, silence_s=2.0, lock_s=4.0)
 """Limits of statements that a caller waits for: all are short, and an outage must show quickly."""
 
 

@@ -79,7 +79,7 @@ class ConnectionPool:
     @contextlib.contextmanager
     def begun(self, begin: str) -> Iterator[tuple[PostgresConnection, str | None]]:
         """Yield a connection like `lent`, and the result of the last statement of `begin`."""
-        if not self._free.acquire(timeout=self._limits.turn_s):
+        if not self._free.acquire(timeout=self._limits.lock_s):
             reason = f"all {self._limits.connections} connections are in use"
             raise StoreError(path=self._name, reason=reason)
         try:
@@ -160,7 +160,7 @@ class ConnectionPool:
         connection.adapters.register_dumper(str, _TextDumper)
         settings = {
             "statement_timeout": limits.statement_s,
-            "lock_timeout": limits.turn_s,
+            "lock_timeout": limits.lock_s,
             "idle_in_transaction_session_timeout": limits.idle_s,
         }
         try:

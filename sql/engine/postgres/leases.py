@@ -33,7 +33,7 @@ CHECK: Final = "select 1 from lease where name = $1 and token = $2 for key share
 """Finds a row if the token is the newest, and locks it until the transaction ends."""
 
 _LIMITS = ConnectionLimits(
-    connect_s=2.0, statement_s=1.0, silence_s=0.5, turn_s=0.8, idle_s=1.0, connections=1
+    connect_s=2.0, statement_s=1.0, silence_s=0.5, lock_s=0.8, idle_s=1.0, connections=1
 )
 """Shorter than a lease: a slow statement is retried, not awaited."""
 

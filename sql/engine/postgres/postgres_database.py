@@ -208,9 +208,9 @@ class PostgresDatabase:
         """
         self.name = shown_url(url)
         self._queries = layout.queries
-        self._lock_all = f"lock table {layout.turns} in exclusive mode"
+        self._lock_all = f"lock table {layout.lock_table} in exclusive mode"
         limits = limits or ConnectionLimits()
-        self._turn_s = limits.turn_s
+        self._lock_s = limits.lock_s
         self._pool = ConnectionPool(url, name=self.name, limits=limits, session=session)
         self._own = threading.local()
         try:
@@ -347,7 +347,7 @@ class PostgresDatabase:
     def _outcome(self, number: str | None) -> str | None:
         """Return `committed` or `aborted`, and end the transaction if it is still open. None: the
         server does not respond, or does not know."""
-        until_s = time.monotonic() + self._turn_s
+        until_s = time.monotonic() + self._lock_s
         self._pool.drop_idle()
         while time.monotonic() < until_s:
             with contextlib.suppress(psycopg.Error, StoreError), self._pool.lent() as connection:

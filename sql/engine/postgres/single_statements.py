@@ -23,7 +23,7 @@ _HERE = Path(__file__).parent
 FLEET_QUERIES: Queries = (_HERE, _HERE.parents[1] / "fleet")
 
 COORDINATION_LIMITS = ConnectionLimits(
-    connect_s=2.0, statement_s=3.0, silence_s=2.0, turn_s=2.0, idle_s=3.0, connections=8
+    connect_s=2.0, statement_s=3.0, silence_s=2.0, lock_s=2.0, idle_s=3.0, connections=8
 )
 """Limits of coordination, whose failure must show quickly."""
 

@@ -181,7 +181,7 @@ class DatabasePlace(LakePlace):
             schema=SERVING.schema,
             queries=queries,
             versions=SERVING.versions,
-            turns=SERVING.turns,
+            lock_table=SERVING.lock_table,
         )
         return self._connect(layout, lock)
 

@@ -10,7 +10,7 @@ from sql.engine.postgres.connection_pool import ConnectionPool
 from tests.harness.parts.postgres_server import PostgresServer
 from tests.harness.parts.tcp_proxy import proxied
 
-HASTY = ConnectionLimits(connect_s=2.0, statement_s=0.6, silence_s=0.3, turn_s=0.3)
+HASTY = ConnectionLimits(connect_s=2.0, statement_s=0.6, silence_s=0.3, lock_s=0.3)
 
 
 @pytest.mark.parametrize("is_closed_meanwhile", [False, True])

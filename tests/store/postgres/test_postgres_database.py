@@ -30,7 +30,7 @@ from tests.harness.store.store_contents import read_rows, write_rows
 
 pytestmark = pytest.mark.fleet
 
-HASTY = ConnectionLimits(statement_s=0.6, silence_s=0.6, turn_s=0.3, connect_s=2.0, connections=4)
+HASTY = ConnectionLimits(statement_s=0.6, silence_s=0.6, lock_s=0.3, connect_s=2.0, connections=4)
 
 
 def block_numbers(store: Store) -> list[int]:
