@@ -1,4 +1,4 @@
-"""Names by which callers ask for a chain: its slug, its chain id and its aliases."""
+"""Names of a chain: its slug, its chain id and its aliases."""
 
 from collections.abc import Iterable
 

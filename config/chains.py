@@ -49,7 +49,7 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     name: str
     kind: DexKind
     factory: Address
-    """Where all pools are in one contract, that contract."""
+    """Emitter of creation events; where one contract holds all pools, that contract."""
     variant: str | None = None
     """Decoder and ABI variant of the kind, such as pancake_v3 or algebra. None: the original."""
     router: Address | None = None
@@ -82,9 +82,11 @@ class Permit2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 LockRecords = Literal["uncx_v2", "pinklock", "team_finance", "uncx_v3", "never_released"]
-"""How it is known until when a locker's contracts keep what they hold: a reader each in
-`analysis/liquidity/holder_reads.py`. uncx_v2, pinklock and team_finance: LP tokens. uncx_v3:
-positions. never_released: positions, by code without a way to give them back."""
+"""Method by which the end of a lock is read: a reader each in `analysis/liquidity/holder_reads.py`.
+
+uncx_v2, pinklock and team_finance: LP tokens. uncx_v3: positions. never_released: positions, by
+code without a way to give them back.
+"""
 
 
 class Locker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,7 +136,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     dexes: tuple[Dex, ...]
     launchpads: tuple[Launchpad, ...]
     lockers: tuple[Locker, ...] = ()
-    """Where tokens are known to be locked."""
+    """Contracts in which tokens are known to be locked."""
 
     @property
     def clock_block_time_s(self) -> float:
@@ -149,12 +151,12 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     def liquidity_subject(self) -> str:
         """Return the coverage subject of the events that name who may hold liquidity; it changes
         with the exchanges and with their families' events, of which earlier blocks lack some."""
-        told = sorted(
+        lock_facts = sorted(
             f"{dex.factory}|{event.form.topic0}"
             for dex in self.dexes
             for event in FAMILY_OF[dex.kind].liquidity
         )
-        return f"liquidity:{hashlib.sha256('|'.join(told).encode()).hexdigest()[:12]}"
+        return f"liquidity:{hashlib.sha256('|'.join(lock_facts).encode()).hexdigest()[:12]}"
 
     @property
     def locker_names(self) -> Mapping[Address, str]:

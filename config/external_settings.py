@@ -1,4 +1,4 @@
-"""Settings of the services beside the chain that an analysis may ask: prices, verified sources."""
+"""Settings of off-chain services that an analysis may use: prices, verified sources."""
 
 from typing import Annotated, Literal
 

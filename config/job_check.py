@@ -13,7 +13,7 @@ _FOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
 class JobLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a deployment allows its jobs."""
+    """Limits of a deployment for its jobs."""
 
     max_tokens: int
     """Most tokens of one run."""

@@ -10,8 +10,11 @@ from core.errors import AssayError, CallerError, InvalidAddressError
 from core.evm.primitives import Address, parse_address
 
 JobAction = Literal["refresh", "verify", "export"]
-"""refresh: analyse anew. verify: analyse anew from nothing that is stored or cached: code,
-published sources, creator and history. export: add what is new to Parquet files."""
+"""Action of a job.
+
+refresh: analyse again. verify: analyse again without anything that is stored or cached: code,
+published sources, creator and history. export: add new rows to Parquet files.
+"""
 
 LEAST_INTERVAL_S: Final = 10
 MOST_INTERVAL_S: Final = 366 * 86_400
@@ -29,11 +32,12 @@ class JobDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     name: JobName
     """Its name: lower-case letters, digits, `-` and `_`, at most 64."""
     action: JobAction
-    """What to do: refresh, verify or export."""
+    """Action: refresh, verify or export."""
     every_s: Annotated[int, msgspec.Meta(ge=LEAST_INTERVAL_S, le=MOST_INTERVAL_S)] | None = None
-    """Seconds from one run to the next. null: `cron` says when."""
+    """Seconds from one run to the next. null: `cron` has the schedule."""
     cron: Annotated[str, msgspec.Meta(max_length=200)] | None = None
-    """Minute, hour, day of month, month, day of week as in a crontab. null: `every_s` says when."""
+    """Minute, hour, day of month, month, day of week as in a crontab. null: `every_s` has the
+    schedule."""
     time_zone: Annotated[str, msgspec.Meta(max_length=64)] = "UTC"
     """Time zone of `cron`, by its name in the IANA database."""
     tokens: Annotated[tuple[str, ...], msgspec.Meta(max_length=_MOST_LISTED)] = ()
@@ -42,7 +46,7 @@ class JobDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A SELECT on the analysts' views with the columns `chain` and `address`. null: `tokens` lists
     them."""
     younger_than_s: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """A refresh leaves out tokens whose settled report is younger than so many seconds."""
+    """A refresh leaves out tokens whose settled report is younger than this number of seconds."""
     views: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()
     """Views that an export writes. Empty: all of them."""
     folder: str | None = None

@@ -1,7 +1,7 @@
-"""When jobs are due: APScheduler's interval and cron triggers, as seconds.
+"""Schedule of jobs: APScheduler's interval and cron triggers, as seconds.
 
-Day-of-week numbers are a crontab's, 0 and 7 for Sunday: APScheduler 3 counts from Monday, so they
-are handed to it by name. A time of day that a change of clocks leaves out comes an hour later that
+Day-of-week numbers are a crontab's, 0 and 7 for Sunday: APScheduler 3 counts from Monday, so days
+are passed to it by name. A time of day that a change of clocks leaves out comes an hour later that
 day; one that comes twice is due twice.
 """
 
@@ -28,7 +28,7 @@ _LOOKED_AHEAD: Final = 10
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """When one job is due."""
+    """Schedule of one job."""
 
     trigger: BaseTrigger
 

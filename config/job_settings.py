@@ -1,4 +1,4 @@
-"""Settings of scheduled jobs, beside the jobs themselves."""
+"""Settings of scheduled jobs, apart from the jobs themselves."""
 
 from typing import Annotated
 

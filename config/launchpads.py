@@ -105,7 +105,7 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     set_word: WordSource | None = None
     """Index of the word that must not be zero."""
     denies_by: Literal["zero", "revert"] = "zero"
-    """How it answers for an unknown token. Where that is zero, a revert is no answer."""
+    """Answer for an unknown token. Where that is zero, a revert is no answer."""
     confidence: Confidence = "seen"
     """recalled: from memory only. It is then also checked to deny some other address."""
 
@@ -160,5 +160,5 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def subject(self) -> str:
         """Return the coverage subject of its events; it changes with the set of events or
         emitters."""
-        told = [*self.contracts, *(f"{one.topic}{one.token_place}" for one in self.event)]
-        return f"launches:{self.slug}:{hashlib.sha256('|'.join(told).encode()).hexdigest()[:12]}"
+        creation_facts = [*self.contracts, *(f"{one.topic}{one.token_place}" for one in self.event)]
+        return f"launches:{self.slug}:{hashlib.sha256('|'.join(creation_facts).encode()).hexdigest()[:12]}"

@@ -118,7 +118,7 @@ def _overlay_file(slug: str, folder: Path | None) -> Path | None:
 
 
 def _load_chain(slug: str, folder: Path | None) -> tuple[Chain, SourceOf]:
-    """Load one chain, and what tells the file of each of its keys."""
+    """Load one chain, with the file of each of its keys."""
     built_in_path = BUILT_IN / f"{slug}.toml"
     overlay_path = _overlay_file(slug, folder)
     values = load_toml(built_in_path)

@@ -18,11 +18,11 @@ _LEVEL = logging.INFO
 
 
 def configure_log(form: LogFormat = "text", *, coloured: bool = False) -> Callable[[], None]:
-    """Configure logging to stderr, that of the libraries too. Returns what to call at the end: it
-    tells what was counted and not told yet.
+    """Configure logging to stderr, that of the libraries too.
 
-    An exception is shown by its message and its frames, never by the values of variables, among
-    which callers' keys are. `coloured` has text coloured by escape sequences; JSON never is.
+    Returns a function to call at the end: it logs the events that were counted and not logged yet.
+    An exception is shown by its message and its frames, never by the values of variables, which
+    include callers' keys. `coloured` text has escape sequences; JSON never has.
     """
     counter = RepeatCounter(_json() if form == "json" else _text(coloured=coloured))
     structlog.configure(

@@ -14,7 +14,7 @@ ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 
 class ObjectStoreKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """Who reads and writes an S3 bucket, and where."""
+    """Credentials and place of an S3 bucket."""
 
     key_id: str
     secret: Secret

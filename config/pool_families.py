@@ -39,8 +39,10 @@ class PoolCreation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     tick_spacing_bit: Annotated[int, msgspec.Meta(ge=0, le=232)] | None = None
     """First bit of the tick spacing in its word. None: it has the word for itself."""
     is_unsorted: bool = False
-    """The event has the tokens in another order than by address, by which they are kept, as the
-    Swap events of its pools name them."""
+    """True if the event has the tokens in another order than by address.
+
+    The Swap events of its pools have the same order; pools are stored in order of address.
+    """
     pool_is_minter: bool = False
     """The event does not name the pool: it is the contract that was made before it in the same
     transaction, and announced itself as an ERC-20 by a Transfer of 0 from the zero address."""
@@ -68,15 +70,18 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A Swap event of a family's pools, or of some forks of them."""
 
     declared: str
-    """As in PoolCreation. The amounts are `amount0_in` to `amount1_out`, or `amount0` and `amount1`
-    with a sign, or words with that of token0 in the lower half and that of token1 in the upper one:
-    `amounts_in`, `amounts_out` and `amounts_kept`, which was paid in too; or `amount_in` of the
-    coin with the number `coin_in`, and `amount_out` of `coin_out`, in a pool of any number of
-    coins; or of the tokens `token_in` and `token_out`, also in a vault's pool, `pool_id` or
-    `vault_pool`. Without either the emitter is the pool. `recipient` is to whom the pool was asked
-    to send what it paid out, `payer` who called it and paid."""
+    """Places of a swap's values, as in PoolCreation.
+
+    The amounts are `amount0_in` to `amount1_out`, or `amount0` and `amount1` with a sign, or words
+    with that of token0 in the lower half and that of token1 in the upper one: `amounts_in`,
+    `amounts_out` and `amounts_kept`, which was paid in too; or `amount_in` of the coin with the
+    number `coin_in`, and `amount_out` of `coin_out`, in a pool of any number of coins; or of the
+    tokens `token_in` and `token_out`, also in a vault's pool, `pool_id` or `vault_pool`. Without
+    either the emitter is the pool. `recipient` is the account that the pool was to pay, `payer` the
+    caller that paid.
+    """
     positive_is: Literal["paid_in", "paid_out"] = "paid_in"
-    """What a signed amount above 0 is, from the pool's side."""
+    """Meaning of a signed amount above 0, from the pool's side."""
 
     def __post_init__(self) -> None:
         _check_names(self.declared, SWAP_COLUMNS)
@@ -96,7 +101,7 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def is_by_side(self) -> bool:
-        """True if what was paid in and out are arguments of their own, without a sign."""
+        """True if the amounts paid in and out are separate arguments, without a sign."""
         return "amount0_in" in self.form.places
 
     @property
@@ -106,12 +111,12 @@ class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def is_by_token(self) -> bool:
-        """True if the tokens are told by their addresses."""
+        """True if tokens are named by their addresses."""
         return "token_in" in self.form.places
 
     @property
     def is_by_coin(self) -> bool:
-        """True if the coins are told by their numbers."""
+        """True if coins are named by their numbers."""
         return "coin_in" in self.form.places
 
 
@@ -149,14 +154,14 @@ class PoolFamily(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sorts_tokens: bool = True
     """False: token0 of a pool need not be the lower address."""
     books_orders: bool | tuple[str, ...] = False
-    """True: some pools tell in their Swap event what was ordered, whatever arrived of it. A list:
-    those of these variants."""
+    """True: some pools emit the ordered amount in their Swap event, not the one that arrived. A
+    list: those of these variants."""
     may_have_hooks: bool = False
     """True: pools may have hooks, although their creation event does not name them by `hooks`."""
     creation: Annotated[tuple[PoolCreation, ...], msgspec.Meta(min_length=1)]
     swap: Annotated[tuple[PoolSwap, ...], msgspec.Meta(min_length=1)]
     liquidity: tuple[LiquidityEvent, ...] = ()
-    """Empty: who holds liquidity is not followed."""
+    """Empty: holders of liquidity are not followed."""
 
     @property
     def has_hooks(self) -> bool:
@@ -176,7 +181,7 @@ def _load_family(path: Path) -> PoolFamily:
 
 
 def _check_names(declared: str, known: frozenset[str]) -> None:
-    """Raise ValueError for an argument that is no column and does not say so."""
+    """Raise ValueError for an argument that is neither a column nor declared to be none."""
     form = parse_event(declared)
     for name in (*form.places, *form.lists):
         if name not in known and not name.startswith("_"):

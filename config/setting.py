@@ -1,4 +1,4 @@
-"""What is said about one setting where it is declared: `name: Annotated[type, Setting(...)]`."""
+"""Metadata of one setting: `name: Annotated[type, Setting(...)]`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ NonNegativeSeconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """Everything about a setting beside its name, type and default."""
+    """Properties of a setting, except its name, type and default."""
 
     help: str
     """One sentence without a full stop, as the README prints it."""

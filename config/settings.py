@@ -1,6 +1,6 @@
 """Loader of the settings of a deployment: defaults, then overlay settings.toml, then environment.
 
-What settings there are, `settings_model` says.
+The settings are declared in `settings_model`.
 """
 
 import ipaddress

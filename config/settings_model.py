@@ -301,7 +301,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             env=LAKE_VARIABLE,
         ),
     ] = None
-    """None: the store is in files, and its lake beside them. `store` has it otherwise."""
+    """None: the store and its lake are files next to one another. `store` may name a database."""
     host: Annotated[str, Setting("Address the API listens on", env="ASSAY_HOST")] = "127.0.0.1"
     port: Annotated[int, Setting("Port the API listens on", env="ASSAY_PORT")] = 8000
     """0: any free one."""

@@ -1,4 +1,4 @@
-"""Where a store is: in files beside one another, or in a PostgreSQL database with a lake."""
+"""Address of a store: files in one folder, or a PostgreSQL database with a lake."""
 
 import hashlib
 import os
@@ -24,10 +24,10 @@ _DEFAULT_PORT: Final = 5432
 
 
 class FileAddress(msgspec.Struct, frozen=True):
-    """A store in files: serving state, lake and ledger beside one another."""
+    """A store in files: serving state, lake and ledger in one folder."""
 
     path: Path
-    """What their names begin with."""
+    """Prefix of their names."""
 
     @property
     def prefix(self) -> Path:
@@ -49,12 +49,14 @@ class PostgresAddress(msgspec.Struct, frozen=True, kw_only=True):
     url: Secret
     """postgresql://, with user and password."""
     lake: str
-    """Where the lake's Parquet files are: a folder, or s3://bucket/prefix."""
+    """Place of the lake's Parquet files: a folder, or s3://bucket/prefix."""
     objects: ObjectStoreKeys | None = None
-    """Of a lake in an object store. None: it is asked without."""
+    """Credentials of a lake in an object store. None: requests are not signed."""
     prefix: Path
-    """What the names of this machine's files of the store begin with: locks between processes of
-    one machine, and what sorts spill. Nothing there has to be kept."""
+    """Prefix of this machine's files of the store: locks between its processes, and spilled sorts.
+
+    Nothing there has to be kept.
+    """
 
     @property
     def name(self) -> str:

@@ -70,7 +70,7 @@ class UpstreamError(AssayError):
         self.service = service
         self.reason = reason
         self.chain_id: int | None = None
-        """Chain that the service was asked about, set by who knows it. None: not known."""
+        """Chain of the request, set by the layer that knows it. None: not known."""
 
 
 class WrongChainError(UpstreamError):
@@ -97,7 +97,7 @@ class ConfigError(InternalError):
 
 
 class MissingExtraError(InternalError):
-    """What was asked for needs packages that a wheel installs as an extra."""
+    """Missing packages that a wheel installs as an extra."""
 
     def __init__(self, *, extra: str, package: str) -> None:
         super().__init__(f"needs the extra `{extra}`: the package {package} is not installed")
@@ -107,8 +107,8 @@ class MissingExtraError(InternalError):
 class StoreError(InternalError):
     """The store or the ledger cannot be opened, read or written.
 
-    Nothing of the failed transaction was kept, unless `reason` says that it may have been. The
-    store works again once the cause (a full disk, another owner) is gone.
+    Nothing of the failed transaction was kept, unless `reason` allows for the opposite. The store
+    works again once the cause (a full disk, another owner) is gone.
     """
 
     def __init__(self, *, path: str, reason: str) -> None:

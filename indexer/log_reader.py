@@ -183,7 +183,7 @@ class LogReader:
             if address is None:
                 raise_if_refused(found)
             decoded = [
-                decode_header(answer, asked=f"block {number}")
+                decode_header(answer, request=f"block {number}")
                 for number, answer in zip(heights, headers, strict=True)
             ]
             if anchor is not None:

@@ -79,7 +79,7 @@ async def fetch_headers_at(
     def believe(answers: Sequence[RpcAnswer]) -> list[Header | None]:
         headers: list[Header | None] = []
         for number, answer in zip(asked, answers, strict=True):
-            header = decode_header(answer, asked=f"block {number}")
+            header = decode_header(answer, request=f"block {number}")
             if header is not None:
                 check_number(header, asked=number)
             headers.append(header)

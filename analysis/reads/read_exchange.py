@@ -168,7 +168,7 @@ class ReadExchange:
     def header(self) -> Header:
         """Return the header of the block, if it was requested. Raises UpstreamError."""
         if self._header is None:
-            self._header = decode_header(self.results[0], asked="block header")
+            self._header = decode_header(self.results[0], request="block header")
             if self._header is None:
                 raise UpstreamError(service="node", reason="block header: no such block")
         return self._header

@@ -212,7 +212,7 @@ async def _ask_header(probe: Probe, request: RpcRequest) -> BlockRef | None:
     """Return the block that a request for a header names. None: no answer that can be read."""
     try:
         answers = await probe.ask(ask(request))
-        header = decode_header(result_of(answers[0], asked="block"), asked="block")
+        header = decode_header(result_of(answers[0], asked="block"), request="block")
     except (BudgetSpentError, NotHeldError, UpstreamError):
         return None
     return None if header is None else header.ref

@@ -112,7 +112,7 @@ class Examination:
         answers = await self._probe.ask(ask(LATEST))
         try:
             raw = result_of(answers[0], asked="latest block")
-            return decode_header(raw, asked="latest block")
+            return decode_header(raw, request="latest block")
         except (NotHeldError, UpstreamError) as error:
             self._results.append(_result(IDENTITY, _broken("failed", shorten(f"no head: {error}"))))
             return None

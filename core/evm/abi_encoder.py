@@ -1,7 +1,7 @@
-"""ABI encoding of what nearly all simulated calls take: words, static structs and arrays of both.
+"""ABI encoding of words, static structs and arrays of both, which nearly all simulated calls take.
 
-Source: Solidity documentation, "Contract ABI Specification". A fraction of the time of eth_abi,
-which has all other types and says what is wrong with a value.
+Source: Solidity documentation, "Contract ABI Specification". It takes a fraction of the time of
+eth_abi, which handles all other types and names the fault of an invalid value.
 """
 
 import re
@@ -47,7 +47,7 @@ def encode_words(types: Sequence[str], values: Sequence[object]) -> str | None:
 
 @cache
 def _plan(kind: str) -> tuple[Encode, bool] | None:
-    """How a type is encoded, and whether its words follow all heads. None: not here."""
+    """Encoding of a type, and true if its words follow all heads. None: not supported here."""
     parsed = parse(kind)
     if not parsed.is_array:
         encode = _static(parsed)

@@ -19,17 +19,20 @@ PARTS: Final = 128
 PART_BYTES: Final = 2
 BANDS: Final = 16
 _BAND_PARTS: Final = 8
-"""Two codes that share 85 % of their features meet in some band with a probability of 0.994, of
-90 % with 0.9998, of 50 % with 0.06."""
+"""Bands of a sketch.
+
+Two codes that share 85 % of their features meet in some band with a probability of 0.994; 90 % with
+0.9998; 50 % with 0.06.
+"""
 
 _KEY_BYTES: Final = 8
 
 
 class CodeShape(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared of a code with that of other tokens."""
+    """Features of a code that are compared with those of other tokens."""
 
     digest: bytes
-    """Of the whole graphs, without constants and names."""
+    """Digest of the whole graphs, without constants and names."""
     sketch: bytes
     """PARTS numbers of PART_BYTES bytes."""
 

@@ -1,9 +1,9 @@
 """Ids of pairs of coins in pools of any number of coins.
 
-Where the pool numbers its coins from 0, coins 0 and 1 are the pool itself, as in a pool of two; any
-other pair has an id of its own: the pool's address, then both numbers, the lower one first, in six
-bytes each. Where a vault names tokens, a pair's id is the pool's address, then twelve bytes of a
-hash of the vault's id of the pool and both tokens.
+Where the pool numbers its coins from 0, coins 0 and 1 are the pool itself, as in a pool of two. Any
+other pair has its own id: the pool's address, then both numbers, the lower one first, in six bytes
+each. Where a vault names tokens, a pair's id is the pool's address, then twelve bytes of a hash of
+the vault's pool id and both tokens.
 """
 
 from core.evm.keccak import keccak
@@ -23,12 +23,15 @@ def pair_id(pool: Address, one: int, other: int) -> Hash32 | None:
 
 
 def token_pair_id(vault_id: bytes, one: bytes, other: bytes) -> bytes:
-    """Return the id of two tokens, in any order, of the pool with an id in a vault, whose first
-    twenty bytes are the pool's address, and may be all there is."""
+    """Return the id of two tokens, in any order, of a pool in a vault.
+
+    `vault_id`: the vault's id of the pool, whose first twenty bytes are the pool's address, and may
+    be all there is.
+    """
     lower, upper = sorted((one, other))
     return vault_id[:_ADDRESS_BYTES] + keccak(vault_id + lower + upper)[:_HASHED_BYTES]
 
 
 def is_pair_id(pool: Address, pool_id: Hash32) -> bool:
-    """True if the id is of two coins of a pool, and not of an entry of a contract of all pools."""
+    """True if the id names two coins of one pool, not an entry of a contract of all pools."""
     return pool_id.startswith(pool)

@@ -17,7 +17,7 @@ _STATIC = re.compile(r"address|bool|u?int\d+|bytes\d+")
 _DYNAMIC = re.compile(r"string|bytes|.+\[\]")
 _LIST = re.compile(rf"(?:{_STATIC.pattern})\[(?P<length>\d*)\]")
 _ANONYMOUS_TOPICS = 3
-"""Indexed arguments beside topic 0."""
+"""Indexed arguments in addition to topic 0."""
 
 
 class EventPlace(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class ListPlace(msgspec.Struct, frozen=True):
     """Word of the first value; of a list of any length, the word with the offset in bytes at which
     its length stands, and its values behind."""
     length: int | None
-    """None: the log tells it."""
+    """None: the log has it."""
     width: int = 1
     """Words of each value, of which the first counts."""
 

@@ -12,11 +12,12 @@ _AUTOGROUP: Final = Path("/proc/self/autogroup")
 
 
 def lower_priority(niceness: int) -> None:
-    """Give this process that niceness (see nice(2)) unless it has a higher one, and have it wake up
-    behind others (SCHED_BATCH, where there is such a thing). Children have the same.
+    """Raise this process to a niceness (see nice(2)), and schedule it as SCHED_BATCH where that
+    exists.
 
-    Of the first process of a session the whole session gets it: where Linux shares processors among
-    sessions first (sched(7), autogrouping), niceness counts within a session only.
+    A higher niceness stays. Children inherit both. The first process of a session changes the whole
+    session: where Linux shares processors among sessions first (sched(7), autogrouping), niceness
+    counts within a session only.
     """
     own = os.PRIO_PROCESS, 0
     os.setpriority(*own, max(niceness, os.getpriority(*own)))

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class SingleFlight(Generic[Key, Result]):
-    """Runs under way, by key. For one event loop."""
+    """Running calls by key. For one event loop."""
 
     def __init__(self) -> None:
         self._running: dict[Key, asyncio.Task[Result]] = {}

@@ -1,4 +1,4 @@
-"""How predictions of reports are held against real trades: names, tolerance, confidence. Pure."""
+"""Comparison of predictions with real trades: names, tolerance, confidence. Pure."""
 
 import math
 from typing import Final, Literal
@@ -18,13 +18,15 @@ ReportAge = Literal["minute", "hour", "day", "week", "older"]
 Explanation = Literal[
     "time", "owner", "changed", "size", "exempt", "own_limits", "bundled", "unexplained"
 ]
-"""What the next report says of a disagreement. It agrees with what was observed: time, as a moment
-that the code compares the clock with lay between report and trade; owner, as the owner called the
-token or it emitted an event of its parameters meanwhile (watched tokens alone); changed, otherwise.
-It repeats the prediction: size, as it says that sales depend on their size; exempt, as the trader
-was treated better than fresh accounts are; own_limits, as a trade failed that may have failed by
-itself; bundled, as the transaction may hide the true amounts; unexplained, as the prediction was
-wrong."""
+"""Cause of a disagreement, as the next report shows it.
+
+The next report agrees with the observed trade: time, as a moment that the code compares the clock
+with lay between report and trade; owner, as the owner called the token or it emitted an event of
+its parameters in the meantime (watched tokens only); changed, otherwise. It repeats the prediction:
+size, as its sales depend on their size; exempt, as the trader was treated better than fresh
+accounts are; own_limits, as a trade failed that may have failed by its own limits; bundled, as the
+transaction may hide the true amounts; unexplained, as the prediction was wrong.
+"""
 
 CHANGED: Final = frozenset({"time", "owner", "changed"})
 """Explanations of a token that was another one by the time of the trade."""
@@ -33,7 +35,7 @@ EXPLAINED: Final = CHANGED | {"size"}
 """Explanations of a disagreement that is none of the report's own."""
 
 LEAST_OBSERVATIONS: Final = 30
-"""Below these no confidence interval is told."""
+"""Trades below which no confidence interval is published."""
 
 _Z_95: Final = 1.959964
 _AGES: Final[tuple[tuple[int, ReportAge], ...]] = (

@@ -1,4 +1,4 @@
-"""What the summary says of a report, as it is stored beside the report for those who ask in SQL."""
+"""Verdict of a report, stored next to it for analysts' SQL."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Verdict and checks of one report, at the moment the report was made."""
 
     policy: str
-    """What judged: release, checks and the settings that the verdict depends on."""
+    """Origin of the verdict: release, checks and the settings that it depends on."""
     verdict: str
     """danger, warning, safe or not_tested. safe speaks of what was tested alone."""
     reasons: tuple[str, ...]
@@ -37,12 +37,12 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     pools: int
     """Pools found."""
     buy_tax: float | None
-    """Of the deepest pool, in percent. None: there is no figure."""
+    """Tax in the deepest pool, in percent. None: there is no figure."""
     sell_tax: float | None
     checks: tuple[JudgedCheck, ...]
     """In the order of the catalogue."""
     headline: str | None = None
-    """The one sentence that says what is wrong. None: nobody has written it."""
+    """Sentence that sums the findings up. None: not written yet."""
     deadlines: tuple[str, ...] = ()
     """Moments ahead at which code behaves differently: `timestamp` or `block`, `:`, and which."""
 

@@ -54,8 +54,11 @@ class ReportRow(Finding, frozen=True, kw_only=True):
     receive_tax: float | None
     """Percent."""
     transfer_checked_at_s: int | None
-    """When the last transfer check ended: one that settled, or one that had neither a holder nor a
-    funded test wallet to send from (transfer_success is then None). None: there was none."""
+    """End of the last transfer check that settled, or that had nobody to send from.
+
+    The sender is a holder or a funded test wallet; without either transfer_success is None. None:
+    there was no such check.
+    """
     allowance_bypass: bool | None
     privileged_spenders: tuple[Address, ...]
     funds_can_be_drained: bool | None
@@ -165,5 +168,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     state: tuple[StateWord, ...] | None = None
     """None: not known, as in reports of earlier releases."""
     shape: CodeShape | None = None
-    """Of the analysed code. None: not known, as in a report that is read back: it is stored once
-    for all tokens of one shape."""
+    """Shape of the analysed code. None: not known, as in a report that is read back: it is stored
+    once for all tokens of one shape."""

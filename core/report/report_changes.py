@@ -1,4 +1,4 @@
-"""What is written down of a report in its history, and how one report differs from another.
+"""History of a report: its recorded values, and the differences of two reports.
 
 Values are text; None is unknown.
 """
@@ -19,11 +19,11 @@ _TAX_DIGITS = 2
 _DOLLAR_DIGITS = 2
 
 ReportState = dict[str, str | None]
-"""What is written down of a report, by what it is. A check is `flag.` and its key."""
+"""Recorded values of a report by name. A check is `flag.` and its key."""
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True):
-    """One thing that a report says differently from the one before."""
+    """One difference of a report from the one before."""
 
     what: str
     before: str | None

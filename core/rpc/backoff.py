@@ -14,7 +14,7 @@ class SleepClock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait so many seconds."""
+        """Wait for a number of seconds."""
         ...
 
 

@@ -57,7 +57,7 @@ class RpcClient:
         settings: RpcLimits,
         clock: SleepClock | None = None,
     ) -> None:
-        """Use these endpoints. Most callers want `connect`."""
+        """Use these endpoints. Most callers call `connect` instead."""
         self.chain_id = chain_id
         self._endpoints = tuple(endpoints)
         self._settings = settings
@@ -79,10 +79,9 @@ class RpcClient:
     ) -> Self:
         """Open the endpoints and check which chain they serve.
 
-        An endpoint that does not answer now is kept and checked when it does. `observe`: told of
-        every exchange. Raises
-        WrongChainError when every one that answers serves another chain and none is silent,
-        ConfigError for an address that is not an HTTP or WebSocket URL.
+        An endpoint that does not answer now is kept, and checked when it does. `observe` is called
+        with every exchange. Raises WrongChainError when every one that answers serves another chain
+        and none is silent, ConfigError for an address that is not an HTTP or WebSocket URL.
         """
         limits = TransportLimits(
             timeout_s=settings.timeout_s, max_response_bytes=settings.max_response_bytes
@@ -130,8 +129,8 @@ class RpcClient:
             await endpoint.transport.aclose()
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """Return the answers in the order asked. Raises UpstreamError when no endpoint answers in
-        time."""
+        """Return the answers in the order of the requests. Raises UpstreamError when no endpoint
+        answers in time."""
         return await self.ask(requests, list)
 
     async def fetch_head(self) -> BlockRef:
@@ -142,7 +141,7 @@ class RpcClient:
         """Return the newest block's header. Raises UpstreamError."""
 
         def believe(answers: Sequence[RpcAnswer]) -> Header:
-            header = decode_header(answers[0], asked="latest block")
+            header = decode_header(answers[0], request="latest block")
             if header is None:
                 raise MalformedAnswerError(service="node", reason="has no latest block")
             return header
@@ -211,7 +210,7 @@ class RpcClient:
         try:
             await self._verify(endpoint)
             async for raw in transport.announcements("newHeads", first_id=next(self._ids)):
-                header = decode_header(raw, asked="newHeads")
+                header = decode_header(raw, request="newHeads")
                 if header is not None:
                     yield header
         except UpstreamError as error:

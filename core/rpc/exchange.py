@@ -42,7 +42,7 @@ class RpcQuestion:
         self._answers[index] = answer
 
     def answers(self) -> list[RpcAnswer]:
-        """Return all answers in the order asked. Raises KeyError while one is missing."""
+        """Return all answers in the order of the requests. Raises KeyError while one is missing."""
         return [self._answers[index] for index in range(len(self.requests))]
 
     @property
@@ -77,7 +77,7 @@ class RpcQuestion:
         return True
 
     def forget(self) -> None:
-        """Drop all answers before another endpoint is asked."""
+        """Drop all answers before the next endpoint is tried."""
         self._answers.clear()
         self._limited.clear()
 
@@ -178,7 +178,7 @@ def _report(
     started_s: float,
     sizes: tuple[int, int],
 ) -> None:
-    """Tell the observer. `sizes`: bytes sent and received."""
+    """Call the observer. `sizes`: bytes sent and received."""
     if endpoint.observe is None:
         return
     methods = (request.method for request in requests)

@@ -1,4 +1,4 @@
-"""What became of one message to an endpoint, for whoever counts them."""
+"""Outcome of one message to an endpoint, for counters."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -14,9 +14,10 @@ from core.rpc.failures import (
 )
 
 RequestResult = Literal["ok", "error", "rate_limited", "timeout", "refused", "failed"]
-"""ok: a result. error: an error object, which is an answer too. rate_limited: asked too often.
-timeout: no answer in time. refused: a batch or an answer of this size is not taken. failed: any
-other failure of the message."""
+"""ok: a result. error: an error object, which is an answer too. rate_limited: too many requests.
+timeout: no answer in time. refused: a batch or an answer of this size is not accepted. failed: any
+other failure of the message.
+"""
 
 
 class ExchangeReport(msgspec.Struct, frozen=True, kw_only=True):

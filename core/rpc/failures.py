@@ -1,13 +1,13 @@
 """Failures of a node's answer, as subclasses of UpstreamError; the class decides the reaction.
 
 UpstreamError
-├── AnswerTimeoutError    no complete answer in time: ask for less, or elsewhere
-├── AnswerTooLargeError   more bytes than allowed: ask for less
+├── AnswerTimeoutError    no complete answer in time: request less, or elsewhere
+├── AnswerTooLargeError   more bytes than allowed: request less
 ├── HttpStatusError       an HTTP error without a JSON-RPC body
-├── RateLimitedError      asked too often: wait, or ask elsewhere
+├── RateLimitedError      too many requests: wait, or try elsewhere
 ├── BatchRefusedError     several requests in one message are refused: send fewer
-├── AddressRefusedError   logs are only to be had by contract: ask elsewhere, or for receipts
-├── MalformedAnswerError  not JSON-RPC, or ids that were not asked
+├── AddressRefusedError   logs are served by contract only: try elsewhere, or read receipts
+├── MalformedAnswerError  not JSON-RPC, or ids that were not requested
 └── DisagreementError     two answers, or an answer and its request, contradict each other
 
 RangeRefusedError is no UpstreamError: the node is healthy, the query was too large.
@@ -38,7 +38,7 @@ class RateLimitedError(UpstreamError):
     def __init__(self, *, service: str, reason: str, retry_after_s: float | None = None) -> None:
         super().__init__(service=service, reason=reason)
         self.retry_after_s = retry_after_s
-        """Seconds to wait. None: the endpoint did not say."""
+        """Seconds to wait. None: the endpoint did not name any."""
 
 
 class BatchRefusedError(UpstreamError):
@@ -72,7 +72,7 @@ class IllFormedError(ValueError):
 
 
 class RangeRefusedError(AssayError):
-    """The node refuses so many blocks, or so many logs, at once."""
+    """The node refuses a range of this many blocks, or this many logs."""
 
     def __init__(self, *, message: str, suggested: tuple[int, int] | None) -> None:
         super().__init__(message)

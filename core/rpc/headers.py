@@ -56,19 +56,19 @@ def block_request(block: Hash32 | None) -> RpcRequest:
     return LATEST if block is None else RpcRequest("eth_getBlockByHash", (block, False))
 
 
-def decode_header(answer: RpcAnswer, *, asked: str) -> Header | None:
+def decode_header(answer: RpcAnswer, *, request: str) -> Header | None:
     """Decode the answer to a block request. None: the node has no such block.
 
     Raises MalformedAnswerError, also for an error object: a block request has no other valid
     answer.
     """
     if isinstance(answer, RpcFault):
-        raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")
+        raise MalformedAnswerError(service="node", reason=f"{request}: {answer.message}")
     try:
         wire = _decoder.decode(answer)
         return None if wire is None else _read(wire)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None
+        raise MalformedAnswerError(service="node", reason=f"{request}: {error}") from None
 
 
 def _read(wire: _WireHeader) -> Header:

@@ -102,8 +102,8 @@ class HttpTransport:
         most_bytes = self._limits.max_response_bytes
         parts: list[bytes] = []
         size = 0
-        told = response.content_length
-        if told is not None and told > most_bytes:
+        announced_bytes = response.content_length
+        if announced_bytes is not None and announced_bytes > most_bytes:
             raise self._too_large()
         async for part in response.content.iter_any():
             size += len(part)

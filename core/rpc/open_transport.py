@@ -1,4 +1,4 @@
-"""Choice of the transport that an endpoint's address asks for."""
+"""Transport for an endpoint's address."""
 
 from core.rpc.http_transport import HttpTransport
 from core.rpc.transport import Transport, TransportLimits

@@ -8,8 +8,7 @@ from core.rpc.messages import RpcFault
 
 _GROWTH = 2
 _MOST_LOGS = 30_000
-"""Logs of an answer, 20 MB of JSON, beyond which it is decoded more slowly, as caches overflow, and
-takes memory for nothing."""
+"""Logs of an answer (20 MB of JSON) beyond which decoding slows down, as caches overflow."""
 _REST_AFTER_REFUSAL = 8
 """Successes before a size above a refused one is tried again."""
 
@@ -65,23 +64,26 @@ class LogRange(msgspec.Struct, frozen=True, kw_only=True):
         """Return the last block of a query that starts at `first` and may not pass `bound`."""
         return min(first + self.size - 1, bound)
 
-    def after_success(self, asked: int, *, logs: int = 0) -> "LogRange":
-        """Return a larger range, unless a refusal is recent, the query was shorter than allowed, or
-        the answer had many `logs`; a smaller one after too many."""
+    def after_success(self, requested: int, *, logs: int = 0) -> "LogRange":
+        """Return a larger range, unless a refusal is recent, the query was short, or the answer had
+        many logs.
+
+        A smaller one after too many `logs`.
+        """
         if logs > _MOST_LOGS:
-            fitting = max(1, asked * _MOST_LOGS // logs)
+            fitting = max(1, requested * _MOST_LOGS // logs)
             return msgspec.structs.replace(self, size=min(self.size, fitting))
         if self.rest:
             return msgspec.structs.replace(self, rest=self.rest - 1)
-        if asked < self.size or logs * _GROWTH > _MOST_LOGS:
+        if requested < self.size or logs * _GROWTH > _MOST_LOGS:
             return self
         return msgspec.structs.replace(self, size=min(self.size * _GROWTH, self.largest))
 
-    def after_refusal(self, asked: int, *, suggested: int | None = None) -> "LogRange":
+    def after_refusal(self, requested: int, *, suggested: int | None = None) -> "LogRange":
         """Return a range of the node's suggested size where that is smaller, else of half of
-        `asked`."""
-        half = max(1, asked // 2)
-        size = suggested if suggested is not None and 0 < suggested < asked else half
+        `requested`."""
+        half = max(1, requested // 2)
+        size = suggested if suggested is not None and 0 < suggested < requested else half
         return msgspec.structs.replace(self, size=size, rest=_REST_AFTER_REFUSAL)
 
 
@@ -107,8 +109,9 @@ def is_address_refusal(fault: RpcFault) -> bool:
 def is_unserved_query(fault: RpcFault) -> bool:
     """True if a node's error to a query for logs may mean that it serves none.
 
-    These are EIP-1474's words for too many requests; public nodes of BSC answer every query so.
-    Only a query that every try finds limited is believed to be that. Source: bnb-chain/bsc#1215.
+    The error has EIP-1474's words for too many requests; public nodes of BSC answer every query
+    with it. A query counts as such only if every try is rejected as limited. Source:
+    bnb-chain/bsc#1215.
     """
     return fault.code == _LIMIT_EXCEEDED and fault.message.strip().lower() == "limit exceeded"
 

@@ -27,9 +27,9 @@ _RATE_WORDS = (
     "over quota",
 )
 _EVM_CODES = frozenset({3, -32015})
-"""Of reverts: go-ethereum and its followers; Parity and Nethermind."""
+"""Codes of reverts: go-ethereum and its followers; Parity and Nethermind."""
 _DETAIL_CHARACTERS = 200
-"""Of an error's data that are kept."""
+"""Characters of an error's data that are kept."""
 _TOO_LONG_FOR_BATCH = "response too large"
 """Geth's error for the tail of a batch whose answers together grew too long."""
 
@@ -61,7 +61,7 @@ _LONG_BYTES = 128 * 1024
 """Messages from which on a long list is left unread: reading all bytes of one costs a fifth of what
 decoding its logs does."""
 _EDGE_BYTES = 32 * 1024
-"""Of a long message: where a list may begin or end."""
+"""Places in a long message where a list may begin or end."""
 _LIST_BEGINS, _LIST_ENDS = b'"result":[{', b"}]}"
 """With the key before the list, and the end of the answer behind it."""
 _NO_LIST = b"[]"
@@ -85,7 +85,7 @@ def encode_requests(requests: Sequence[RpcRequest], *, first_id: int) -> bytes:
 def decode_answers(body: Message, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
     """Decode the answers into the order of the requests, in whatever order the node sent them.
 
-    A long list of objects may come back unread: who decodes it will find out whether it is JSON.
+    A long list of objects may come back undecoded: its reader may still find that it is not JSON.
     Raises MalformedAnswerError for anything but exactly one answer to each id, BatchRefusedError
     and RateLimitedError where one error object answers the message as a whole.
     """
@@ -162,12 +162,12 @@ def _match(
 ) -> list[RpcAnswer]:
     answers: list[RpcAnswer | None] = [None] * count
     for reply in replies:
-        asked = isinstance(reply.id, int) and first_id <= reply.id < first_id + count
+        is_requested = isinstance(reply.id, int) and first_id <= reply.id < first_id + count
         # A node that could not read the request answers with a null id; alone, it is unambiguous.
         lone_error = reply.id is None and reply.error is not None and count == len(replies) == 1
         if lone_error:
             offset = 0
-        elif asked and isinstance(reply.id, int):
+        elif is_requested and isinstance(reply.id, int):
             offset = reply.id - first_id
         else:
             raise MalformedAnswerError(service=service, reason=f"answer with id {reply.id!r}")
@@ -203,8 +203,11 @@ def _fault(error: _Error) -> RpcFault:
 
 
 def _revert_data(data: object) -> str | None:
-    """Return revert data as 0x hex. Parity's form says "Reverted" before it; Hardhat has it in the
-    object's `data`, Ganache in `result`. None: there is none."""
+    """Return revert data as 0x hex. None: there is none.
+
+    Parity's form begins with "Reverted"; Hardhat has it in the object's `data`, Ganache in
+    `result`.
+    """
     if isinstance(data, dict):
         places = (data.get("data"), data.get("result"))
         return next((one for one in map(_revert_data, places) if one is not None), None)

@@ -42,7 +42,7 @@ def skeleton_words(text: str) -> list[str]:
 
 
 def skeleton(text: str) -> str:
-    """Return the skeleton of a text as one word: symbols are told apart by nothing else. Empty as
+    """Return the skeleton of a text as one word, by which symbols are compared. Empty as
     `skeleton_words`."""
     return "".join(skeleton_words(text))
 

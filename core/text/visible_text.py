@@ -1,7 +1,8 @@
-"""Text from a chain, split so that characters without a shape of their own can be shown as marks.
+"""Text from a chain, split so that characters without a visible shape can be shown as marks.
 
-Names may hold controls that change the direction of what follows, spaces of no width, and fillers
-that look like nothing: a page that prints them as they are shows another name than the token has.
+Names may hold controls that change the direction of the text after them, spaces of no width, and
+fillers that look like nothing. A page that prints them as they are shows another name than the
+token has.
 """
 
 import unicodedata
@@ -29,7 +30,7 @@ class TextPart(msgspec.Struct, frozen=True, kw_only=True):
     """A run of text as it is, or one hidden character."""
 
     text: str
-    """Of a hidden character its code point, as U+202E."""
+    """Code point of a hidden character, as U+202E."""
     hidden_name: str | None = None
     """The Unicode name of a hidden character, empty if it has none. None: the text is as it is."""
 

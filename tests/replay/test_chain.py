@@ -30,7 +30,7 @@ def encoded(spec: ReplaySpec) -> list[EncodedBlock]:
 
 def headers(blocks: list[EncodedBlock]) -> Iterator[Header]:
     for block in blocks:
-        header = decode_header(msgspec.Raw(block.header), asked=str(block.number))
+        header = decode_header(msgspec.Raw(block.header), request=str(block.number))
         assert header is not None
         yield header
 

@@ -57,7 +57,7 @@ def _check_head_age(subject: Subject) -> Steps:
     wait_s = min(2 * block_s, _MOST_HEAD_WAIT_S)
     question = ask(LATEST)
     answers = yield type(question)(requests=question.requests, after_s=wait_s)
-    later = decode_header(result_of(answers[0], asked="latest block"), asked="latest block")
+    later = decode_header(result_of(answers[0], asked="latest block"), request="latest block")
     return [_stale_head(shown, head, later, wait_s)]
 
 
@@ -87,7 +87,7 @@ def _check_blocks_by_hash(subject: Subject) -> Steps:
         block_request(drawn_word(head, "no block")),
     )
     by_hash, before, unknown = (
-        decode_header(result_of(answers[at], asked=asked), asked=asked)
+        decode_header(result_of(answers[at], asked=asked), request=asked)
         for at, asked in enumerate(("block by hash", "block by number", "block of no such hash"))
     )
     if by_hash is None or by_hash.ref != head.ref:
@@ -119,7 +119,7 @@ def _check_finality(subject: Subject) -> Steps:
     if isinstance(answers[0], RpcFault):
         seen = f"no finalized tag: {describe_answer(answers[0])}"
         return [CheckFinding(status="unknown", seen=seen)]
-    final = decode_header(result_of(answers[0], asked=asked), asked=asked)
+    final = decode_header(result_of(answers[0], asked=asked), request=asked)
     head, depth = subject.head.number, subject.chain.finality_blocks
     if final is None:
         return [CheckFinding(status="unknown", seen="there is no finalized block")]
@@ -162,7 +162,7 @@ def _check_announced_heads(subject: Subject) -> Steps:
     if not is_result(announced):
         seen = f"no head within {wait_s:.0f} s: {describe_answer(announced)}"
         return [CheckFinding(status="degraded", seen=seen)]
-    header = decode_header(announced, asked="newHeads")
+    header = decode_header(announced, request="newHeads")
     if header is None or header.number < subject.head.number:
         return [CheckFinding(status="degraded", seen="an announced head is older than the newest")]
     return [ok(f"block {header.number} after {answers.elapsed_s[0]:.1f} s")]

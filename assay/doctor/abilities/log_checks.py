@@ -71,7 +71,7 @@ def _check_block_logs(subject: Subject) -> Steps:
 
 def _with_logs(answers: ProbeAnswers) -> list[Header]:
     headers = (
-        decode_header(result_of(one, asked="a header"), asked="a header") for one in answers.all
+        decode_header(result_of(one, asked="a header"), request="a header") for one in answers.all
     )
     return [header for header in headers if header is not None and header.logs_bloom]
 
@@ -206,7 +206,7 @@ def _find_lost_at_ends(whole: list[NodeLog], first: int, last: int) -> Asking[st
     """Return what the range lacks of its first and last block, read by hash; empty: nothing."""
     answers = yield ask(header_request(first), header_request(last))
     headers = [
-        decode_header(result_of(one, asked="a header"), asked="a header") for one in answers.all
+        decode_header(result_of(one, asked="a header"), request="a header") for one in answers.all
     ]
     ends = [header for header in headers if header is not None and header.logs_bloom]
     answers = yield ask(*(query_block(header, TOPICS) for header in ends))

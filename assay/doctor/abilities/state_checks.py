@@ -223,7 +223,9 @@ def _is_state_of(height: int) -> Asking[bool | None]:
     seen_s = word_of(answers[1])
     if seen_s is None:
         return None
-    header = decode_header(result_of(answers[0], asked=f"block {height}"), asked=f"block {height}")
+    header = decode_header(
+        result_of(answers[0], asked=f"block {height}"), request=f"block {height}"
+    )
     return header is not None and header.ref.time_s == seen_s
 
 

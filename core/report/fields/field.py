@@ -1,8 +1,8 @@
 """Vocabulary of the feature table.
 
 A field is one attribute of a struct, `key: Annotated[type, Field(...)]`. Key and type are the
-attribute's; everything else that is said about the field is in its `Field`. Storage, formats,
-checks, reasons for null and `docs/reference/fields.md` are derived from these declarations.
+attribute's; all other properties stand in its `Field`. Storage, formats, checks, reasons for null
+and `docs/reference/fields.md` are derived from these declarations.
 """
 
 from functools import cache
@@ -34,25 +34,25 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     finding: bool = True
     """The value that is a finding."""
     is_negated: bool = False
-    """True if the check asks the opposite of the field."""
+    """True if the check is the negation of the field."""
     is_reason: bool = False
     """True if the check is also a reason of the verdict. It then needs a simulated trade, and an
     unknown answer is no less than an unknown danger."""
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything said about one reported field beside its key and type."""
+    """Properties of one reported field, except its key and type."""
 
     meaning: str
-    """What the value says; for a bool, what true says. The description in OpenAPI."""
+    """Meaning of the value; for a bool, of true. The description in OpenAPI."""
     source: str
-    """Where the meaning is defined."""
+    """Source of the meaning."""
     section: Section
     unit: str | None = None
     true_when: str | None = None
-    """What the analysis decides it by, where the meaning leaves that open."""
+    """Rule by which the analysis decides, if the meaning leaves that open."""
     not_when: tuple[str, ...] = ()
-    """What resembles it, and does not count."""
+    """Similar things that do not count."""
     null: str = NOT_FOLLOWED
     """Why the value may be null. Empty: it is never null."""
     check: Check | None = None
