@@ -161,4 +161,5 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """Return the coverage subject of its events; it changes with the set of events or
         emitters."""
         creation_facts = [*self.contracts, *(f"{one.topic}{one.token_place}" for one in self.event)]
-        return f"launches:{self.slug}:{hashlib.sha256('|'.join(creation_facts).encode()).hexdigest()[:12]}"
+        digest = hashlib.sha256("|".join(creation_facts).encode()).hexdigest()
+        return f"launches:{self.slug}:{digest[:12]}"
