@@ -1,9 +1,9 @@
 """Simulation backends: run simulations by the best method that a chain's nodes support.
 
-eth_simulateV1 first. Where a node does not support it, debug_traceCall, one call per transaction,
-with state changes carried along; a contract cannot tell the two apart. Else one eth_call per
-simulation, through probe contracts, which is reliable for some tokens only. A node's capabilities
-are remembered.
+eth_simulateV1 comes first. Where a node does not support it, debug_traceCall, one call per
+transaction, with state changes carried along; contracts cannot distinguish the two. Else one
+eth_call per simulation, through probe contracts, which is reliable for some tokens only. A node's
+capabilities are remembered.
 """
 
 from collections.abc import Sequence

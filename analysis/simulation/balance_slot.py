@@ -1,6 +1,6 @@
 """Balance slot detection: finds a token's balance mapping by state override and `balanceOf`.
 
-One eth_call overrides every candidate slot with a value of its own; the value that `balanceOf`
+One eth_call overrides every candidate slot with a different value; the value that `balanceOf`
 returns identifies the slot. Nothing is inferred from code, so packed, hashed and proxied layouts
 are found if the balance is the low part of one of the candidate slots.
 """
@@ -26,7 +26,7 @@ _PLAIN_SLOTS = 64
 order."""
 
 _ERC20_NAMESPACE = "openzeppelin.storage.ERC20"
-"""Source: OpenZeppelin Contracts 5 upgradeable, ERC20Upgradeable; hashed as ERC-7201 says."""
+"""Source: OpenZeppelin Contracts 5 upgradeable, ERC20Upgradeable; hashed by ERC-7201."""
 
 _SOLADY_SEED = "87a211a2"
 """Source: Solady, src/tokens/ERC20.sol, _BALANCE_SLOT_SEED."""

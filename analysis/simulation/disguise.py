@@ -53,18 +53,18 @@ class Disguise(msgspec.Struct, frozen=True, kw_only=True):
         return 2 * (self.base_fee_wei or _LEGACY_GAS_PRICE_WEI) + self.tips_wei[1]
 
     def account(self, purpose: str) -> Address:
-        """Return a codeless address that nobody can predict, the same for the same purpose."""
+        """Return an unpredictable codeless address, the same for the same purpose."""
         return Address("0x" + self._draw(purpose)[-20:].hex())
 
     def purse(self, account: Address) -> int:
-        """Return the wei that an ordinary wallet holds beside what it pays: between 0.05 and 3
-        coins, small ones more often, all different."""
+        """Return the spare wei of an ordinary wallet: 0.05 to 3 coins, mostly little, all
+        different."""
         drawn = int.from_bytes(self._draw(account)[:8], "big") / 2**64
         return int(_SMALLEST_PURSE_WEI * (_LARGEST_PURSE_WEI / _SMALLEST_PURSE_WEI) ** drawn)
 
     def nonce(self, account: Address) -> int:
-        """Return the number of transactions that the account has sent before: half of the wallets
-        are new."""
+        """Return the number of transactions that the account has sent. Half of the wallets are
+        new."""
         drawn = self._draw(f"nonce {account}")
         return 0 if drawn[0] % 2 else 1 + drawn[1]
 

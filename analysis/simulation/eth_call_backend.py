@@ -129,8 +129,8 @@ async def perform(
     await batch.send(node)
     homes = {pool: batch[code] for pool, code in codes_of.items()}
     scripts = [_script(job, homes) for job in jobs]
-    asked = [script.request() for script in scripts if script is not None]
-    rest = iter(await node.batch(asked) if asked else [])
+    requests = [script.request() for script in scripts if script is not None]
+    rest = iter(await node.batch(requests) if requests else [])
     return [_not_run("odd") if script is None else script.read(next(rest)) for script in scripts]
 
 
@@ -203,8 +203,8 @@ class _Script:
         state[self._actor] = {"balance": hex(simulation.purses.get(self._acting, 0))}
         state[self._creator] = {"balance": hex(simulation.disguise.purse(self._creator))}
         slots = _slots(self._acting, self._actor)
-        for contract, held in simulation.storage.items():
-            state[contract]["stateDiff"] = {slots[slot]: word for slot, word in held.items()}
+        for contract, words in simulation.storage.items():
+            state[contract]["stateDiff"] = {slots[slot]: word for slot, word in words.items()}
         if self._home is not None and self._pool is not None:
             home = simulation.disguise.account(f"home of {self._pool}")
             state[home] = {"code": "0x" + self._home.hex()}
@@ -236,7 +236,7 @@ def _script(job: SimulationJob, homes: Mapping[Address, bytes]) -> _Script | Non
         return None
     [account] = acting
     ours = _slots(account, account)
-    is_funded = all(slot in ours for held in storage.values() for slot in held)
+    is_funded = all(slot in ours for words in storage.values() for slot in words)
     if not is_funded or not (storage or job.pool):
         return None
     return _Script(job, account, homes.get(job.pool) if job.pool else None)

@@ -1,8 +1,7 @@
-"""Fee market: recent priority fees, and whether a node's simulations keep the base fee they are
-given.
+"""Fee market: recent priority fees, and a probe of the base fee in simulations.
 
-Fees are read in the first round trip and cached for a while. The base fee is probed beside the
-first simulations, and the result is kept for good. Some nodes set a base fee of zero in simulated
+Fees are read in the first round trip and cached for a while. The base fee is probed along with the
+first simulations, and the result is kept. Some nodes set a base fee of zero in simulated
 blocks unless they also check balances and fees (anvil 1.7); a contract that compares the gas price
 with the base fee could then detect the simulation. Sources: execution-apis, eth_feeHistory and
 eth_simulateV1.
@@ -35,7 +34,7 @@ _BASE_FEE_CODE = "0x485f5260205ff3"
 """BASEFEE; MSTORE at 0; RETURN 32 bytes."""
 
 _PROBE = Address("0x" + "b5" * 20)
-_ASKER = Address("0x" + "b6" * 20)
+_PROBER = Address("0x" + "b6" * 20)
 _PURSE_WEI = 10**18
 
 
@@ -49,15 +48,14 @@ def history_request() -> RpcRequest:
 
 
 def with_probe(simulation: Simulation) -> tuple[Simulation, CallHandle]:
-    """Return the simulation with a call to a contract that returns the base fee of the first
-    block, and that call."""
+    """Return the simulation with a call that returns the base fee of the first block."""
     first, *later = simulation.blocks
-    probe = SimCall(label="base fee", sender=_ASKER, to=_PROBE, data="0x", gas=READ_GAS)
+    probe = SimCall(label="base fee", sender=_PROBER, to=_PROBE, data="0x", gas=READ_GAS)
     probed = msgspec.structs.replace(
         simulation,
         blocks=(msgspec.structs.replace(first, calls=(*first.calls, probe)), *later),
         code={**simulation.code, _PROBE: _BASE_FEE_CODE},
-        purses={**simulation.purses, _ASKER: _PURSE_WEI},
+        purses={**simulation.purses, _PROBER: _PURSE_WEI},
     )
     return probed, CallHandle(0, len(first.calls))
 

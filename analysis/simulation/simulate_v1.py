@@ -204,8 +204,11 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return state
 
     def _gas_money(self) -> dict[Address, int]:
-        """Return the most wei that each account spends on gas, beside its purse: the usual gas of
-        its transactions, and the whole limit of the largest, which nodes require as balance."""
+        """Return the most wei that each account spends on gas, in addition to its purse.
+
+        It covers the usual gas of its transactions, and the whole limit of the largest, which nodes
+        require as balance.
+        """
         spent: dict[Address, int] = {}
         largest: dict[Address, int] = {}
         for _, call in self.calls():
@@ -237,7 +240,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def request(self) -> RpcRequest:
-        """The eth_simulateV1 request. Made once: it is sent, and shown as evidence."""
+        """The eth_simulateV1 request. Built once: it is sent, and stored as evidence."""
         state: list[dict[str, object]] = []
         for before, block in zip((None, *self.blocks), self.blocks, strict=False):
             if before is not None:
@@ -264,28 +267,28 @@ def merge_overrides(
     """Merge later overrides into `state`, where later ones take precedence; single slots are
     added."""
     for address, fields in later.items():
-        held = state.setdefault(address, {})
+        known = state.setdefault(address, {})
         for field, value in fields.items():
-            before = held.get(field)
+            before = known.get(field)
             if field == "stateDiff" and isinstance(before, dict) and isinstance(value, dict):
-                held[field] = {**before, **value}
+                known[field] = {**before, **value}
             else:
-                held[field] = value
+                known[field] = value
 
 
 def read_simulation(simulation: Simulation, answer: RpcAnswer) -> SimulationResult | NotSimulated:
-    """Return the results; NotSimulated when the node could not run it, which is never taken for a
+    """Return the results. NotSimulated: the node could not run it, which never counts as a
     revert."""
     if isinstance(answer, RpcFault):
         return NotSimulated(missing="NODE", reason=f"eth_simulateV1: {answer.message}")
     try:
         blocks = msgspec.json.decode(answer, type=tuple[_WireBlock, ...])
-        # Geth fills skipped block numbers with empty blocks, and some of ours are empty too.
+        # Geth fills skipped block numbers with empty blocks, and the simulation has some, too.
         results = [tuple(map(_result, block.calls)) for block in blocks if block.calls]
     except (msgspec.DecodeError, ValueError) as error:
         return NotSimulated(missing="NODE", reason=f"eth_simulateV1 answered nonsense: {error}")
-    asked = [len(block.calls) for block in simulation.blocks if block.calls]
-    if [len(each) for each in results] != asked:
+    expected = [len(block.calls) for block in simulation.blocks if block.calls]
+    if [len(each) for each in results] != expected:
         return NotSimulated(missing="NODE", reason="eth_simulateV1 answered for other calls")
     rest = iter(results)
     return SimulationResult(tuple(next(rest) if block.calls else () for block in simulation.blocks))

@@ -1,6 +1,6 @@
 """Simulation builder: collects the calls of simulated blocks, and returns a handle for each.
 
-Whoever writes a call keeps its handle, and reads the result by it.
+A writer of a call keeps its handle, which reads the result.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ class CallWriter:
     def __init__(
         self, block: int, calls: list[SimCall], *, prefix: str = "", gas: int | None = None
     ) -> None:
-        """`block`: index of the block, whose `calls` are appended to. `prefix` is put before all
-        labels. `gas`: limit of every transaction; None: as each is given."""
+        """`block`: index of the block. `calls`: its calls, to which new ones are appended. `prefix`
+        precedes all labels. `gas`: limit of every transaction; None: that of each call."""
         self._block = block
         self._calls = calls
         self._prefix = prefix

@@ -100,10 +100,10 @@ async def _run(node: Node, simulation: Simulation) -> SimulationResult | NotSimu
             merge_overrides(state, block.state_overrides())
         of_block: list[SimResult] = []
         for calls in _steps(block):
-            asked = [_request(simulation, block, call, state, _CALLS) for call in calls]
+            requests = [_request(simulation, block, call, state, _CALLS) for call in calls]
             if not calls[-1].is_read:
-                asked.append(_request(simulation, block, calls[-1], state, _CHANGES))
-            answers = await node.batch(asked)
+                requests.append(_request(simulation, block, calls[-1], state, _CHANGES))
+            answers = await node.batch(requests)
             try:
                 of_block += [_result(_decode(answer, _Frame)) for answer in answers[: len(calls)]]
                 if len(answers) > len(calls):
@@ -175,8 +175,8 @@ def _put(
     slots = after.storage | emptied
     if slots:
         kind = "state" if "state" in account else "stateDiff"
-        held = account.get(kind)
-        account[kind] = {**(held if isinstance(held, dict) else {}), **slots}
+        before = account.get(kind)
+        account[kind] = {**(before if isinstance(before, dict) else {}), **slots}
 
 
 def _result(frame: _Frame) -> SimResult:

@@ -1,4 +1,4 @@
-"""Admission check: is there a token at this address? If not, raises TokenRefusedError."""
+"""Admission check. Raises TokenRefusedError for an address without a token."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ _DELEGATION_LENGTH = 23
 """EIP-7702: the prefix and the address an account borrows its code from."""
 
 DELEGATION_BYTES = _DELEGATION_LENGTH + 1
-"""This many bytes of code tell an account (none, or a delegation) from a contract."""
+"""Bytes of code that distinguish an account (none, or a delegation) from a contract."""
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):

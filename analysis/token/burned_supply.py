@@ -18,7 +18,7 @@ class Burned(msgspec.Struct, frozen=True, kw_only=True):
     burned_raw: RawAmount
     """Their sum, at most 2**256 - 1; a token can report more than its supply."""
     holders: tuple[HolderRow, ...]
-    """Those with a balance above zero, largest first."""
+    """Burn addresses with a balance above zero, largest first."""
 
 
 class BurnReads:
@@ -32,16 +32,15 @@ class BurnReads:
         }
 
     def read(self) -> Burned:
-        """Sum the balances; one that the token does not return counts as zero. Raises
-        UpstreamError."""
-        balances = [(self._batch[held] or 0, owner) for owner, held in self._balances.items()]
-        held = sorted(((-amount, owner) for amount, owner in balances if amount))
+        """Sum the balances. A missing one counts as zero. Raises UpstreamError."""
+        balances = [(self._batch[read] or 0, owner) for owner, read in self._balances.items()]
+        ranked = sorted(((-amount, owner) for amount, owner in balances if amount))
         return Burned(
             burned_raw=RawAmount(min(_MOST, sum(amount for amount, _ in balances))),
             holders=tuple(
                 HolderRow(
                     role="burn", ordinal=ordinal, owner=owner, amount_raw=RawAmount(-negative)
                 )
-                for ordinal, (negative, owner) in enumerate(held)
+                for ordinal, (negative, owner) in enumerate(ranked)
             ),
         )

@@ -1,5 +1,4 @@
-"""Cap evaluation: computes the code's own cap rule on current storage, to see if it is in force.
-Pure.
+"""Caps: reads their storage, and evaluates the code's cap rules on it.
 
 A cap is in force if it can revert an ordinary transfer of at most the supply. Conditions on sender
 or recipient are left open (over-approximated), so a cap from which some are exempt counts.
@@ -30,7 +29,7 @@ _FALSE: Final = frozenset({0})
 
 
 class CapInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What caps are evaluated on."""
+    """Inputs of the evaluation of caps."""
 
     rules: CapRules
     words: Mapping[Hash32, int]
@@ -40,8 +39,8 @@ class CapInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_caps(static: StaticFindings, caps: CapInput) -> StaticFindings:
-    """Return the findings with the caps now in force. A rule of which a slot was not read keeps the
-    finding of the code alone."""
+    """Return the findings with the caps now in force. A rule with an unread slot keeps the finding
+    of the code alone."""
     return msgspec.structs.replace(
         static,
         has_trading_cap=_in_force(static.has_trading_cap_functionality, caps.rules.trading, caps),
@@ -211,11 +210,11 @@ def _partly_known(operation: str, given: list[Values]) -> Values:
 
 
 _MOST_PROOF_SLOTS: Final = 24
-"""Slots read for the evidence; code that names more is made to cause reads."""
+"""Most slots that are read for the evidence, as code can name any number."""
 
 
 class _Named(msgspec.Struct, frozen=True):
-    """What evidence of the code has that names slots."""
+    """Slots in a body of code evidence."""
 
     slots: tuple[Hash32, ...] = ()
 
@@ -223,8 +222,7 @@ class _Named(msgspec.Struct, frozen=True):
 async def read_cap_words(
     reader: BlockReader, token: Address, rules: CapRules, evidence: Iterable[EvidenceRow] = ()
 ) -> dict[Hash32, int]:
-    """Return the values of the slots of the rules and of the evidence that were read in time. Never
-    raises."""
+    """Return the slots of rules and evidence that were read in time. Never raises."""
     both = (rule for rule in (rules.trading, rules.position) if rule is not None)
     of_rules = dict.fromkeys(slot for rule in both for slot in rule.slots)
     named = (slot for row in evidence for slot in msgspec.json.decode(row.body, type=_Named).slots)

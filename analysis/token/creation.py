@@ -1,8 +1,8 @@
 """Finds a contract's creator: the block in which its code appeared, and that transaction's sender.
 
-Needs a node with old state, by a bounded number of reads (a search by sixteenths); for a token
-whose launch was announced, one read from any node. The result is final once the block is, so it is
-looked up beside the analyses and stored for good.
+Needs a node with old state, and a bounded number of reads (a search by sixteenths); for a token
+with an announced launch, one read from any node. The result is final once the block is, so it is
+looked up apart from analyses and stored.
 """
 
 from collections.abc import Sequence

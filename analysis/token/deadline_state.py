@@ -17,7 +17,7 @@ CLOCK_WAIT_S: Final = 5.0
 """Seconds to wait for the chain. Source: the specification, "Other constants"."""
 
 _MOST_SLOTS: Final = 64
-"""Slots read; code that compares the clock with more is made to cause reads."""
+"""Most slots that are read, as code can compare the clock with any number."""
 
 
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     reading: Reading | None
     """None: not read, because there is no limit, or the chain did not answer in time."""
     limits: tuple[ClockLimitRow, ...]
-    """Each different one once, with stored values as far as they were read."""
+    """Distinct limits, with stored values as far as they were read."""
     words: Mapping[Hash32, int] = {}
     """Whole words of the slots that were read."""
 

@@ -1,4 +1,4 @@
-"""Static findings of a token: resolves proxies, analyses the code, and joins front and targets.
+"""Static findings of deployed code: resolves proxies, analyses, and joins front and targets.
 
 A proxy's front can choose between targets; at most `_MOST_OTHERS` besides the resolved one count.
 """
@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 
 class DeployedCode(msgspec.Struct, frozen=True, kw_only=True):
-    """Results of the static part of an analysis."""
+    """Results of the static analysis of an address."""
 
     implementation: Address | None
     """Address of the analysed code. None: the token itself, or not found."""
     findings: StaticFindings
-    """Of the implementation, for a proxy; `is_proxy` is of the token's own address."""
+    """Findings of the implementation, for a proxy; `is_proxy` is of the token's address."""
     owner_slots: tuple[Hash32, ...]
     """Slots of the token that the code compares with the caller."""
     packed_owners: tuple[StoredAddress, ...] = ()
@@ -40,21 +40,23 @@ class DeployedCode(msgspec.Struct, frozen=True, kw_only=True):
     clock_limits: tuple[ClockLimit, ...] = ()
     """Values that the code compares with the clock; slots are the token's."""
     hints: SimulationHints = UNKNOWN_LEADS
-    """What simulations of the code are to try."""
+    """Hints for simulations of the code."""
     conditions: TradeConditions = TradeConditions()
-    """Those of the code, and of a proxy's own; slots are the token's."""
+    """Conditions of the code, and of a proxy itself; slots are the token's."""
     cap_rules: CapRules = CapRules()
-    """How the code enforces caps; slots are the token's."""
+    """Cap rules of the code; slots are the token's."""
     is_replaceable: bool | None
-    """True for a proxy that takes its target from storage or asks a beacon for it, so that whoever
-    may write it replaces the code. None: the proxy's code could not be followed."""
+    """True for a proxy whose target is in storage or at a beacon, so that the code can be replaced.
+
+    None: the proxy's code could not be followed.
+    """
     evidence: tuple[EvidenceRow, ...]
     shape: CodeShape | None = None
-    """Of the code, behind a proxy. None: not known."""
+    """Shape of the code, behind a proxy. None: not known."""
 
 
 AnalyseBytes = Callable[[bytes], Awaitable[CodeAnalysis]]
-"""Static analysis of one code, from a cache or computed beside the event loop."""
+"""Static analysis of one code, from a cache or computed outside the event loop."""
 
 
 async def analyse_deployed_code(
@@ -126,8 +128,7 @@ async def _other_targets(
     *,
     analyse: AnalyseBytes,
 ) -> list[CodeAnalysis]:
-    """Return the analyses of targets that a front delegates to at another time, or for other
-    callers."""
+    """Return the analyses of other targets, for other times or callers."""
     if not delegation.has_several:
         return []
     batch = reader.batch()
@@ -136,8 +137,8 @@ async def _other_targets(
     }
     await reader.send(batch)
     words = trail.words | {slot: batch[word] for slot, word in unread.items()}
-    held = (address_of(words[slot] & ADDRESS_MASK) for slot in delegation.slots)
-    named = dict.fromkeys((*delegation.targets, *(each for each in held if each is not None)))
+    stored = (address_of(words[slot] & ADDRESS_MASK) for slot in delegation.slots)
+    named = dict.fromkeys((*delegation.targets, *(each for each in stored if each is not None)))
     others = [each for each in named if each not in (*trail.hops, ZERO_ADDRESS)][:_MOST_OTHERS]
     batch = reader.batch()
     codes = [batch.code(other) for other in others]
@@ -146,9 +147,9 @@ async def _other_targets(
 
 
 def _with_front(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> TradeConditions:
-    """Join the conditions of the codes: a proxy may choose by its own conditions where a call goes.
+    """Join the conditions of the codes: a proxy may choose its target by its own conditions.
 
-    What the proxy's own administrator decides is told by `is_proxy`, and is not owned here.
+    Decisions of the proxy's administrator are covered by `is_proxy`, and are not owned here.
     """
     every = [front.conditions, *(each.conditions for each in behind)]
     return TradeConditions(
@@ -174,7 +175,7 @@ def _is_replaceable(trail: proxy_resolution.ProxySearch) -> bool | None:
 
 
 def _unresolved(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -> DeployedCode:
-    """Return the verdict for a proxy whose implementation was not found, with unknown findings."""
+    """Return unknown findings, for a proxy whose implementation was not found."""
     return DeployedCode(
         implementation=None,
         findings=StaticFindings(timebomb=None, is_proxy=trail.is_proxy),
@@ -185,8 +186,7 @@ def _unresolved(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -
 
 
 def _of_proxy(own: CodeAnalysis | None, behind: CodeAnalysis | None) -> tuple[EvidenceRow, ...]:
-    """Return the front's evidence that counts: on the proxy, and where the code behind it has
-    none."""
+    """Return the front's evidence: on the proxy, and where the code behind it has none."""
     rows = () if own is None else own.evidence
     known = {row.key for row in behind.evidence} if behind is not None else set()
     return tuple(

@@ -26,13 +26,13 @@ shortly before they are used."""
 
 
 class Funding(msgspec.Struct, frozen=True, kw_only=True):
-    """How an account got its first coins."""
+    """First funding of an account."""
 
     block_number: int
     funder: Address | None
     """Sender of the transaction. None: the block does not show it."""
     tx_hash: Hash32 | None
-    """None: as above."""
+    """None: the block does not show it."""
 
 
 class _Transaction(msgspec.Struct, frozen=True):

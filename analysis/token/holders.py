@@ -65,36 +65,38 @@ class HolderReads:
         }
         self._codes = {one: batch.code(one, first_bytes=DELEGATION_BYTES) for one in creators}
 
-    def read(self, told: Mapping[Address, int], *, supply_raw: RawAmount) -> TopHolders:
-        """Return the holders. `told`: balances at the same block from other reads. Raises
-        UpstreamError."""
+    def read(self, known_balances: Mapping[Address, int], *, supply_raw: RawAmount) -> TopHolders:
+        """Return the holders. Raises UpstreamError.
+
+        `known_balances`: balances at the same block from other reads.
+        """
         batch = self._batch
-        balances = dict(told)
+        balances = dict(known_balances)
         for one, balance in self._balances.items():
             owner = batch.resolve(one)
             amount = batch[balance]
             if owner is not None and owner != ZERO_ADDRESS and amount is not None:
                 balances[owner] = amount
         creator = _only_account({one: batch[code] for one, code in self._codes.items()})
-        held = None if creator is None else balances.get(creator)
+        creator_balance = None if creator is None else balances.get(creator)
         top = rank(balances)
         return TopHolders(
             top=top,
             creator=creator,
-            creator_balance_raw=None if held is None else RawAmount(held),
+            creator_balance_raw=None if creator_balance is None else RawAmount(creator_balance),
             others_raw=left_for_others(
                 self._known, balances, listed={row.owner for row in top}, supply_raw=supply_raw
             ),
-            evidence=_evidence(self._known.past, asked=len(balances)),
+            evidence=_evidence(self._known.past, count=len(balances)),
         )
 
 
 def rank(balances: Mapping[Address, int]) -> tuple[HolderRow, ...]:
     """Return the ten largest above zero; equal ones by address, so that the order is stable."""
-    held = sorted((-amount, owner) for owner, amount in balances.items() if amount > 0)
+    ranked = sorted((-amount, owner) for owner, amount in balances.items() if amount > 0)
     return tuple(
         HolderRow(role="top", ordinal=ordinal, owner=owner, amount_raw=RawAmount(-negative))
-        for ordinal, (negative, owner) in enumerate(held[:_MOST_TOP])
+        for ordinal, (negative, owner) in enumerate(ranked[:_MOST_TOP])
     )
 
 
@@ -105,10 +107,10 @@ def left_for_others(
     listed: Container[Address],
     supply_raw: int,
 ) -> RawAmount | None:
-    """Return the balance of holders that are neither listed nor burn addresses, by a whole history:
-    balances where they were read, else sums of transfers. None: the history is not whole.
+    """Return the balance of holders that are neither listed nor burn addresses.
 
-    Where transfers leave more than the supply, some amounts are false: the excess is subtracted.
+    Read balances count, else sums of transfers. None: the history of transfers is not whole. Where
+    transfers leave more than the supply, some amounts are false: the excess is subtracted.
     """
     held_raw = known.past.held_raw
     if held_raw is None:
@@ -120,11 +122,11 @@ def left_for_others(
     return RawAmount(max(0, others_raw - untrue_raw))
 
 
-def _evidence(past: TransferHistory, *, asked: int) -> EvidenceRow:
+def _evidence(past: TransferHistory, *, count: int) -> EvidenceRow:
     body = {
         "transfers_known": past.extent,
         "transfers_from_block": past.from_block,
-        "balances_asked": asked,
+        "balances_asked": count,
     }
     return EvidenceRow(key="top_holders", body=msgspec.json.encode(body).decode())
 

@@ -34,7 +34,7 @@ _OF_REFUSALS: Final = (
 _OF_AMOUNTS: Final = (*_OF_REFUSALS, "tax_can_be_modified")
 """Fields of the report; one that is true covers a list or variable that decides an effect."""
 
-_TELLING: Final[dict[ConditionEffect, tuple[str, ...]]] = {
+_COVERING: Final[dict[ConditionEffect, tuple[str, ...]]] = {
     "refuses": _OF_REFUSALS,
     "overruns": _OF_AMOUNTS,
     "leads": _OF_AMOUNTS,
@@ -73,29 +73,30 @@ def find_controls(
 ) -> OwnerControls:
     """Return the owner-set conditions that no field covers.
 
-    `hooks`: of the pools that are traded; no field of a token covers theirs. `is_renounced`: the
-    report then denies that a pause can be set. `stored`: addresses in the storage that code
-    compares callers with, as far as it was read. `writers`: who may store to it.
+    `hooks`: conditions of the traded pools' hooks; no field of a token covers them.
+    `is_renounced`: the report then denies that a pause can be set. `stored`: addresses in the
+    storage that code compares callers with, as far as it was read. `writers`: functions that write
+    to it.
     """
-    beside = tuple(hooks)
+    hook_conditions = tuple(hooks)
     found = [
         _control(each)
         for each in token.owned
-        if not _is_told(each, static, is_renounced=is_renounced)
+        if not _is_covered(each, static, is_renounced=is_renounced)
         and not _is_dead(each, stored, writers)
     ]
-    found += [_control(each, is_of_hook=True) for hook in beside for each in hook.owned]
-    is_complete = token.is_complete and all(hook.is_complete for hook in beside)
+    found += [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
+    is_complete = token.is_complete and all(hook.is_complete for hook in hook_conditions)
     if not found:
         return OwnerControls(is_hidden=False if is_complete else None)
     return OwnerControls(is_hidden=True, evidence=tuple(_evidence(found)))
 
 
-def _is_told(
+def _is_covered(
     condition: OwnedCondition, static: StaticFindings, *, is_renounced: bool | None
 ) -> bool:
     is_approval = condition.selector == _APPROVE
-    fields = _OF_LISTS if is_approval else _TELLING.get(condition.effect, ())
+    fields = _OF_LISTS if is_approval else _COVERING.get(condition.effect, ())
     return any(
         getattr(static, field) is True for field in fields if not (is_renounced and field == _PAUSE)
     )

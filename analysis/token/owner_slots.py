@@ -84,9 +84,11 @@ class OwnerSlotReads:
         words = [word for _, word in self._slots]
         if not self._has(words):
             return NOT_READ
-        held = [OwnerSlot(slot=slot, word=self._batch.get(word)) for slot, word in self._slots]
+        whole_slots = [
+            OwnerSlot(slot=slot, word=self._batch.get(word)) for slot, word in self._slots
+        ]
         is_packed_read = self._has([word for _, word in self._packed])
-        beside = [
+        packed_slots = [
             OwnerSlot(
                 slot=place.slot,
                 word=self._batch.get(word) if is_packed_read else None,
@@ -94,22 +96,22 @@ class OwnerSlotReads:
             )
             for place, word in self._packed
         ]
-        hidden = [slot.packed_holder for slot in (*held, *beside)]
+        hidden = [slot.packed_holder for slot in (*whole_slots, *packed_slots)]
         sharers = tuple(dict.fromkeys(each for each in hidden if each is not None))
-        wallets = self._wallets(held) if self._has(self._codes) else None
+        wallets = self._wallets(whole_slots) if self._has(self._codes) else None
         return OwnerSlots(
             wallets=(*(wallets or ()), *sharers) if sharers else wallets,
-            are_vacant=ownership.are_vacant((*held, *beside)),
+            are_vacant=ownership.are_vacant((*whole_slots, *packed_slots)),
         )
 
     def _has(self, handles: Sequence[Handle[object]]) -> bool:
         return all(handle in self._batch for handle in handles)
 
-    def _wallets(self, held: Sequence[OwnerSlot]) -> tuple[Address, ...]:
+    def _wallets(self, whole_slots: Sequence[OwnerSlot]) -> tuple[Address, ...]:
         """Return those live addresses that are wallets: no code, or delegated code (EIP-7702)."""
         codes = {
             slot.holder: self._batch.get(code)
-            for slot, code in zip(held, self._codes, strict=True)
+            for slot, code in zip(whole_slots, self._codes, strict=True)
             if slot.holder is not None
         }
         return tuple(

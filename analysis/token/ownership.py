@@ -1,7 +1,7 @@
 """Owner of the token, and whether ownership is renounced.
 
-Getters are called at the token's own address, so a proxy answers through its implementation. Source
-of the verdict: the specification, "ownership_renounced".
+Getters are called at the token's own address, so a proxy answers through its implementation.
+Source: the specification, "ownership_renounced".
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
     def holder(self) -> Address | None:
         """Return the live address in the slot. None: not read, a burn address, or more than an
         address."""
-        held = None if self.word is None else address_of(self.word)
-        return None if held in BURN_ADDRESSES else held
+        address = None if self.word is None else address_of(self.word)
+        return None if address in BURN_ADDRESSES else address
 
     @property
     def packed_holder(self) -> Address | None:
@@ -41,8 +41,8 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.word is None or not (self.shift or self.word > ADDRESS_MASK):
             return None
-        held = address_of(self.word >> self.shift & ADDRESS_MASK)
-        return None if held in BURN_ADDRESSES else held
+        address = address_of(self.word >> self.shift & ADDRESS_MASK)
+        return None if address in BURN_ADDRESSES else address
 
     @property
     def is_vacant(self) -> bool | None:
@@ -55,7 +55,7 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ownership(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on one token's owner."""
+    """Owner of one token."""
 
     owner_address: Address | None
     """None: no getter answered, which is no sign of renouncement."""
@@ -81,9 +81,8 @@ class OwnerReads:
 def find_ownership(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Ownership:
     """Apply the specification's table.
 
-    `owners` from `OwnerReads`; `wallets` from `OwnerSlotReads`, or None when the slots were not
-    read (in time, or at all), which counts as no wallet found. If two getters disagree, the live
-    address wins.
+    `owners`: from `OwnerReads`. `wallets`: from `OwnerSlotReads`; None: the slots were not read (in
+    time), which counts as no wallet. If two getters disagree, the live address wins.
     """
     live = [owner for owner in owners if owner not in BURN_ADDRESSES]
     if live:
@@ -94,7 +93,7 @@ def find_ownership(owners: Sequence[Address], wallets: Sequence[Address] | None)
 
 
 def are_vacant(slots: Sequence[OwnerSlot]) -> bool | None:
-    """True if all slots are vacant; contracts and values that are no address count as taken.
+    """True if all slots are vacant. Contracts and values that are no address count as taken.
 
     None: one was not read, and none of the others is taken.
     """

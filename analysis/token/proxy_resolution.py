@@ -32,7 +32,7 @@ BEACON_SLOT = _slot("eip1967.proxy.beacon", minus_one=True)
 """EIP-1967: the contract whose `implementation()` is called."""
 
 ADMIN_SLOT = _slot("eip1967.proxy.admin", minus_one=True)
-"""EIP-1967: who may replace the implementation, where the proxy keeps to the standard."""
+"""EIP-1967: account that may replace the implementation, where the proxy follows the standard."""
 
 ZEPPELIN_SLOT = _slot("org.zeppelinos.proxy.implementation", minus_one=False)
 """Proxies of OpenZeppelin's ZeppelinOS, before EIP-1967."""
@@ -78,7 +78,8 @@ class ProxySearch(msgspec.Struct, frozen=True, kw_only=True):
 
     token: Address
     is_proxy: bool | None
-    """Of the token's own address. None: its code could not be followed, and no slot helps."""
+    """True if the token's address is a proxy. None: its code could not be followed, and no slot
+    helps."""
     code: bytes | None
     """Code to analyse, as far as known. None: it is a proxy whose implementation was not found."""
     hops: tuple[Address, ...] = ()
@@ -213,8 +214,8 @@ def _search(trail: ProxySearch, delegation: Delegation) -> ProxySearch:
     if delegation.beacons:
         return msgspec.structs.replace(trail, wants=ReadBeacon(beacon=delegation.beacons[0]))
     is_named = bool(delegation.slots or delegation.beacon_slots)
-    target = _held(trail, delegation.slots if is_named else _WITHOUT_BEACON)
-    beacon = _held(trail, delegation.beacon_slots if is_named else (BEACON_SLOT,))
+    target = _find_address(trail, delegation.slots if is_named else _WITHOUT_BEACON)
+    beacon = _find_address(trail, delegation.beacon_slots if is_named else (BEACON_SLOT,))
     if target is None and beacon is not None:
         proxied = msgspec.structs.replace(trail, is_proxy=True) if not trail.hops else trail
         return msgspec.structs.replace(proxied, wants=ReadBeacon(beacon=beacon))
@@ -228,12 +229,12 @@ def _search(trail: ProxySearch, delegation: Delegation) -> ProxySearch:
 _WITHOUT_BEACON = (IMPLEMENTATION_SLOT, ZEPPELIN_SLOT, PROXIABLE_SLOT)
 
 
-def _held(trail: ProxySearch, slots: Sequence[Hash32]) -> Address | None:
+def _find_address(trail: ProxySearch, slots: Sequence[Hash32]) -> Address | None:
     """Return the first address in these slots; flags may share the word with it."""
     for slot in slots:
-        held = address_of(trail.words[slot] & ADDRESS_MASK)
-        if held not in (None, ZERO_ADDRESS):
-            return held
+        address = address_of(trail.words[slot] & ADDRESS_MASK)
+        if address not in (None, ZERO_ADDRESS):
+            return address
     return None
 
 

@@ -1,4 +1,4 @@
-"""Looks up whether the source of a token, and of the contract behind a proxy, is verified."""
+"""Source verification of a token, and of the contract behind a proxy."""
 
 import asyncio
 
@@ -28,9 +28,9 @@ async def find_openness(
     implementation: Address | None,
     refresh: bool = False,
 ) -> SourceFindings:
-    """Look up both contracts; `refresh`: whatever the services said before.
+    """Look up both contracts. Failures give None, never errors.
 
-    `sources` None: no service is configured. Failures give None, never errors.
+    `sources` None: no service is configured. `refresh`: ignore cached answers.
     """
     if sources is None:
         return NOT_ASKED

@@ -1,7 +1,7 @@
 """Status of a timebomb at one moment: compares clock limits with the clock. Pure.
 
-Runs for every response, not once an analysis. Rules and precedence: the specification,
-"timebomb_status". Where it says "about", or nothing, the constants here are the choice made.
+Runs for every response, not once per analysis. Rules and precedence: the specification,
+"timebomb_status". Where it has "about", or no value, the constants here decide.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ PRECEDENCE: Final[tuple[TimebombState, ...]] = (
     "passed",
     "unreachable",
 )
-"""When values imply different statuses, the first of these wins."""
+"""Statuses in order of precedence, for values that imply different ones."""
 
 HARMLESS: Final[frozenset[TimebombState]] = frozenset({"passed", "unreachable"})
 """Statuses under which the finding is sent as false."""
@@ -32,7 +32,7 @@ HARMLESS: Final[frozenset[TimebombState]] = frozenset({"passed", "unreachable"})
 YEAR_S: Final = 365 * 86_400
 
 UNIX_TIMES_FROM_S: Final = 1_000_000_000
-"""Where the Unix-time range begins (September 2001); it ends where limits begin."""
+"""Begin of the Unix-time range (September 2001); it ends where limits begin."""
 
 LIMIT_AFTER_S: Final = 10 * YEAR_S
 """Seconds. A value further ahead than this is never reached in practice."""
@@ -46,8 +46,9 @@ OLD_AFTER_S: Final = YEAR_S
 """Seconds. A stored deadline counts as passed when it is older."""
 
 _BLOCK_AGE_SHARE: Final = 0.5
-"""Share of the nominal block time at which a block's age is counted, so that it does not seem old
-on a chain that has become faster."""
+"""Share of the nominal block time by which the age of a block is counted.
+
+A block then does not seem old on a chain that has become faster."""
 
 _DURATION_S: Final = 60
 """Seconds. Its multiples look like block numbers but are durations."""
