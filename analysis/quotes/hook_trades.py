@@ -25,7 +25,7 @@ from analysis.scenarios.trade.sized_trades import (
     SizedTradeSimulation,
     Timing,
     TradeDirection,
-    read_held,
+    read_balance,
     read_sized_trade,
     write_sized_buy,
     write_sized_sale,
@@ -188,7 +188,7 @@ class _PoolTrades:
                 timing,
                 size_usd=written.size_usd,
                 amount_in=written.buy.amount_in,
-                held=bought_raw[written.size_usd],
+                amount_raw=bought_raw[written.size_usd],
                 wait_s=wait_s,
             )
             for written in buys
@@ -211,7 +211,7 @@ def _sellable(
     """Return the tokens of a buy that passed. None: it did not, or they are not visible."""
     if not isinstance(read_sized_trade(written, result).outcome, Passed):
         return None
-    return read_held(written, result)
+    return read_balance(written, result)
 
 
 def _reason(trade: TradeResult) -> str:

@@ -134,14 +134,14 @@ def write_simulations(
     """Return the simulations of all conditions. None: nothing was bought that could be sold, or no
     code is given."""
     buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
-    if buyer is None or buyer.held is None or not codes:
+    if buyer is None or buyer.balances_raw is None or not codes:
         return None
     plans = []
     for code in codes:
         trade = _ordinary_trade(
             setup,
             buyer.amount_in,
-            buyer.held[0],
+            buyer.balances_raw[0],
             code,
             supply_raw=supply_raw,
             pool_balance_raw=pool_balance_raw,
@@ -262,8 +262,8 @@ def _untested(
 
 
 def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
-    held = buyer.held[0] if buyer.held is not None else 0
-    return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < held
+    bought_raw = buyer.balances_raw[0] if buyer.balances_raw is not None else 0
+    return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < bought_raw
 
 
 def _is_ordinary(written: ConditionSimulations, seen: WhatIfOutcome) -> bool:

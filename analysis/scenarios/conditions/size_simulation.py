@@ -1,8 +1,7 @@
-"""Simulation of one size of trade: a buy of that size with the sale of what it brought, and a sale
-of exactly that size by somebody who bought more.
+"""Simulation of one size of trade: a buy with its sale, and a sale of exactly that size.
 
-Where the whole is refused a tenth is tried: a limit on the size of a sale hurts nobody who can sell
-in parts. Sends no request.
+The second seller bought more than the size. Where the whole is refused a tenth is tried: a limit on
+the size of a sale harms no seller that can sell in parts. Sends no request.
 """
 
 from typing import Final
@@ -30,16 +29,18 @@ _SELLER: Final = "seller of a size"
 _MORE_PCT: Final = 130
 """Percent of the size that the seller buys."""
 _KEPT_PCT: Final = 97
-"""Percent of its purchase that the buyer sells: how much it brings is an estimate."""
+"""Percent of its purchase that the buyer sells, as its amount is an estimate."""
 _BLOCKS: Final = (0, 1, 3)
-"""Of TradeSetup.blocks: the buys, the approvals, the sales."""
+"""Indexes in TradeSetup.blocks of the buys, the approvals and the sales."""
 
 
 def write_size(
     setup: TradeSetup, buyer: BuyTry, what_if: WhatIf, pool_balance_raw: RawAmount
 ) -> InputSimulation | None:
-    """Return the simulation. `buyer`: an ordinary buy that passed. None: its price is not known, it
-    brought nothing, or the pool does not hold as much."""
+    """Return the simulation. `buyer`: an ordinary buy that passed.
+
+    None: its price is not known, it brought nothing, or the pool holds less.
+    """
     size = RawAmount(what_if.value)
     kept = _kept(buyer)
     if kept <= 0:
@@ -58,10 +59,10 @@ def write_size(
     )
     buy = write_buy(buying[0], setup, accounts[0], pays)
     write_unread_buy(buying[1], setup, accounts[1], pays_more)
-    held = RawAmount(int(size * kept) * _KEPT_PCT // 100)
+    sold = RawAmount(int(size * kept) * _KEPT_PCT // 100)
     sales = [
         _write_sales(approving[at], selling[at], setup, account, amount)
-        for at, (account, amount) in enumerate(zip(accounts, (held, size), strict=True))
+        for at, (account, amount) in enumerate(zip(accounts, (sold, size), strict=True))
     ]
     return InputSimulation(
         what_if=what_if,
@@ -103,12 +104,14 @@ def _kept(buyer: BuyTry) -> float:
 def _payment(
     setup: TradeSetup, buyer: BuyTry, size: RawAmount, pool_balance_raw: RawAmount
 ) -> RawAmount | None:
-    """Return what a buy of `size` costs, for a constant product that gives the ordinary buy what it
-    got. None: not known, or more than the pool has."""
+    """Return the cost of a buy of `size`, by a constant product fitted to the ordinary buy.
+
+    None: not known, or more than the pool has.
+    """
     kept, reserve, paid = _kept(buyer), setup.quote_reserve_raw, buyer.amount_in
-    if buyer.held is None or kept <= 0 or not reserve or not pool_balance_raw:
+    if buyer.balances_raw is None or kept <= 0 or not reserve or not pool_balance_raw:
         return None
-    brought = buyer.held[0] / kept
+    brought = buyer.balances_raw[0] / kept
     usual = pool_balance_raw * paid / (reserve + paid)
     left = pool_balance_raw * brought / usual - size
     return RawAmount(max(1, int(reserve * size / left))) if left > 0 else None

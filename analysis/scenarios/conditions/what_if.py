@@ -1,12 +1,12 @@
-"""What-if simulations: one buy, approval and late sale with one input set to an unusual value.
+"""Simulated what-ifs: one buy, approval and late sale with one input set to an unusual value.
 
-The input holds in all blocks (as for those who trade then), or from the sale on (as for those who
-bought before); stored inputs also from the approval on, which may depend on them. A value written
-into the token's own storage need not be reachable by transactions, so such a simulation can warn
-but not condemn.
+The input holds in all blocks (as for traders at that time), or from the sale on (as for earlier
+buyers); stored inputs also from the approval on, which may depend on them. A value written into the
+token's own storage need not be reachable by transactions, so such a simulation can warn but not
+condemn.
 
-After a change of price several accounts sell, one after another: a token that collects a fee sells
-all of it in the first sale, and that seller gets less, once. Sends no request.
+After a change of price several accounts sell in turn: a token that collects a fee sells all of it
+in the first sale, and that seller gets less, once. Sends no request.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,12 +62,11 @@ _GAS_LADDER: Final = (160_000, 240_000, 340_000, 480_000, 680_000, 1_000_000, 2_
 
 _WHALE: Final = "large buyer"
 _OTHER_SELLERS: Final = ("second seller", "third seller")
-"""Accounts that sell after the trader where the price has changed, each in a block of its own."""
+"""Accounts that sell after the trader where the price has changed, each in a separate block."""
 
 _WHOLE_PCT: Final = 100
 _OTHERS_PCT: Final = 75
-"""Percent of an ordinary purchase that the other sellers sell: they buy a little later, so their
-purchases bring less."""
+"""Percent of an ordinary purchase that the other sellers sell, as they buy later and get less."""
 
 _GAS_OF_OTHERS: Final = 1_500_000
 
@@ -121,10 +120,10 @@ def write_simulations(
     block_time_s: float,
 ) -> tuple[InputSimulation, ...]:
     """Return one simulation for each input and extent. Empty: the buyer's holding is not known."""
-    if buyer.held is None or not buyer.held[0]:
+    if buyer.balances_raw is None or not buyer.balances_raw[0]:
         return ()
     return tuple(
-        _Writer(setup, buyer, what_if, extent, block_time_s).write(buyer.held[0])
+        _Writer(setup, buyer, what_if, extent, block_time_s).write(buyer.balances_raw[0])
         for what_if in what_ifs
         for extent in _extents(what_if)
     )
@@ -139,7 +138,7 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
 
 
 def read_result(directed: InputSimulation, result: SimulationResult) -> WhatIfOutcome:
-    """Return the outcome of the first sale that passes. An attempt to sell more than was held is
+    """Return the outcome of the first sale that passes. An attempt to sell more than the balance is
     left out."""
     sale = _sale_of(directed, result, directed.sales)
     if directed.what_if.input == "size":
@@ -174,10 +173,10 @@ def _sale_of(
 def _after_first_sale(
     directed: InputSimulation, result: SimulationResult, first: Outcome
 ) -> Outcome:
-    """Return the outcome of another seller who loses little, else the first seller's.
+    """Return the outcome of another seller that loses little, else the first seller's.
 
-    The first seller's it is too where a later one gets less than half of what it paid: then the
-    first sale did not only sell collected fees, which at most takes back the change of price.
+    A later seller that gets less than half of its payment does not count: then the first sale did
+    not only sell collected fees, which at most reverses the change of price.
     """
     for steps in directed.others:
         outcome = read_sale(directed.setup, result, steps)
@@ -189,23 +188,25 @@ def _after_first_sale(
     return first
 
 
-def _gas_orders(held: RawAmount, gas: int) -> Iterator[Order]:
-    """Yield sales with more and more gas: the least that suffices is what a node estimates and
-    wallets send."""
+def _gas_orders(bought_raw: RawAmount, gas: int) -> Iterator[Order]:
+    """Yield sales with increasing gas: nodes estimate the least that suffices, and wallets send
+    it."""
     highest = (gas,) if gas > _GAS_LADDER[-1] else ()
     for each in (*_GAS_LADDER, *highest):
-        yield Order(label=f"with {each} gas at sale", amount=held, gas=each)
+        yield Order(label=f"with {each} gas at sale", amount=bought_raw, gas=each)
 
 
-def _share_orders(held: RawAmount) -> tuple[Order, Order, Order]:
-    """Return sales of several shares of an ordinary purchase: a buy under the input may bring
+def _share_orders(bought_raw: RawAmount) -> tuple[Order, Order, Order]:
+    """Return sales of several shares of an ordinary purchase, as a buy with the input may bring
     less."""
     return (
-        Order(label="at sale", amount=held),
+        Order(label="at sale", amount=bought_raw),
         Order(
-            label="most at sale", amount=RawAmount(max(1, held * 3 // 4)), share="three quarters"
+            label="most at sale",
+            amount=RawAmount(max(1, bought_raw * 3 // 4)),
+            share="three quarters",
         ),
-        Order(label="tenth at sale", amount=RawAmount(max(1, held // 10)), share="tenth"),
+        Order(label="tenth at sale", amount=RawAmount(max(1, bought_raw // 10)), share="tenth"),
     )
 
 
@@ -225,18 +226,18 @@ class _Writer:
         self._block_time_s = block_time_s
         self._trader = setup.buyer(buyer.amount_in)
 
-    def write(self, held: RawAmount) -> InputSimulation:
-        """Return the simulation. `held`: what an ordinary purchase brings."""
+    def write(self, bought_raw: RawAmount) -> InputSimulation:
+        """Return the simulation. `bought_raw`: tokens of an ordinary purchase."""
         setup, trader, amount_in = self._setup, self._trader, self._buyer.amount_in
         builder = SimulationBuilder(self._times())
         buy = write_buy(builder[0], setup, trader, amount_in, gas=self._buyer.gas)
-        sales = self._write_sales(builder, held)
+        sales = self._write_sales(builder, bought_raw)
         payers = {trader: amount_in}
         others: tuple[SaleSteps, ...] = ()
         if self._what_if.input == "price":
             whale, whale_pays = setup.trader(_WHALE), self._whale_pays()
             payers[whale] = whale_pays
-            others = tuple(self._write_others(builder, held))
+            others = tuple(self._write_others(builder, bought_raw))
             payers |= {setup.trader(name): amount_in for name in _OTHER_SELLERS}
             write_unread_buy(account_calls(builder[1], _WHALE), setup, whale, whale_pays)
         blocks = tuple(
@@ -253,10 +254,14 @@ class _Writer:
             others=others,
         )
 
-    def _write_others(self, builder: SimulationBuilder, held: RawAmount) -> Iterator[SaleSteps]:
+    def _write_others(
+        self, builder: SimulationBuilder, bought_raw: RawAmount
+    ) -> Iterator[SaleSteps]:
         """Write the purchase, the approval and the sale of each other seller; yield the sales."""
         setup = self._setup
-        order = Order(label="at sale", amount=RawAmount(max(1, held * _OTHERS_PCT // _WHOLE_PCT)))
+        order = Order(
+            label="at sale", amount=RawAmount(max(1, bought_raw * _OTHERS_PCT // _WHOLE_PCT))
+        )
         for at, name in enumerate(_OTHER_SELLERS, start=3):
             first, second, last = (account_calls(builder[block], name) for block in (0, 1, at))
             seller = setup.trader(name)
@@ -264,15 +269,17 @@ class _Writer:
             approval = write_approval(second, setup, seller, "at sale", UNLIMITED)
             yield write_sale(last, setup, seller, order, approval=approval)
 
-    def _write_sales(self, builder: SimulationBuilder, held: RawAmount) -> tuple[SaleSteps, ...]:
+    def _write_sales(
+        self, builder: SimulationBuilder, bought_raw: RawAmount
+    ) -> tuple[SaleSteps, ...]:
         setup, trader, what_if = self._setup, self._trader, self._what_if
-        approval = write_approval(builder[1], setup, trader, "at sale", held)
+        approval = write_approval(builder[1], setup, trader, "at sale", bought_raw)
         if what_if.input == "gas":
-            orders = tuple(_gas_orders(held, what_if.value))
+            orders = tuple(_gas_orders(bought_raw, what_if.value))
         elif what_if.input == "amount":
-            orders = (Order(label="asked", amount=RawAmount(min(held, what_if.value))),)
+            orders = (Order(label="asked", amount=RawAmount(min(bought_raw, what_if.value))),)
         else:
-            whole, *less = _share_orders(held)
+            whole, *less = _share_orders(bought_raw)
             return (
                 write_sale(builder[2], setup, trader, whole, approval=approval),
                 *(write_sale(builder[2], setup, trader, order) for order in less),
@@ -301,18 +308,20 @@ class _Writer:
             yield number + later[0] - first[0], time_s + later[1] - first[1]
 
     def _moved(self, block: tuple[int, int]) -> tuple[int, int]:
-        """Return number and time with one at the wanted value; the other keeps the chain's pace, as
-        far as nodes allow blocks to be skipped."""
+        """Return number and time with one at the required value.
+
+        The other follows the chain's pace, as far as nodes allow blocks to be skipped.
+        """
         number, time_s = block
         if self._what_if.value < (time_s if self._what_if.input == "time" else number):
             # Earlier than the patient sale, after the first that there can be.
             number, time_s = self._setup.blocks[2]
         if self._what_if.input == "time":
-            wanted = max(time_s, self._what_if.value)
-            skipped = min(_MOST_SKIPPED, int((wanted - time_s) / self._block_time_s))
-            return number + skipped, wanted
-        wanted = max(number, self._what_if.value)
-        return wanted, time_s + round((wanted - number) * self._block_time_s)
+            target = max(time_s, self._what_if.value)
+            skipped = min(_MOST_SKIPPED, int((target - time_s) / self._block_time_s))
+            return number + skipped, target
+        target = max(number, self._what_if.value)
+        return target, time_s + round((target - number) * self._block_time_s)
 
     def _changed(self, block: SimBlock, at: int, buy: CallHandle) -> SimBlock:
         """Return the block with index `at`, with the input set."""

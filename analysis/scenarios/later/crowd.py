@@ -1,8 +1,8 @@
 """Crowd of buyers: the opening that the simulations of later sales share.
 
 Twelve accounts buy different sizes in three blocks, one of them twice. The opening is first
-simulated by itself, because a sale's calldata needs the amount that each buy brought. The
-simulations that build on it repeat it, so each account holds exactly what was seen. Sends no
+simulated separately, because a sale's calldata needs the amount that each buy brought. The
+simulations that build on it repeat it, so each account has the same balance again. Sends no
 request.
 """
 
@@ -48,11 +48,11 @@ class CrowdMember(msgspec.Struct, frozen=True):
 
     role: Role
     moment: str = ""
-    """When it sells. Empty: not one of the sellers of a moment."""
+    """Moment of its sale. Empty: not one of the sellers of a moment."""
 
     @property
     def name(self) -> str:
-        """Return its name in the evidence, from which its address is derived too."""
+        """Name in the evidence, from which the address is derived, too."""
         return f"{self.role} {self.moment}".rstrip()
 
 
@@ -66,17 +66,17 @@ MEMBERS: Final = (
 
 
 class CrowdHoldings(msgspec.Struct, frozen=True, kw_only=True):
-    """What each account holds after the opening."""
+    """Balances of the crowd after the opening."""
 
-    held: Mapping[CrowdMember, RawAmount]
-    """Nearly all of the balance; only of accounts that hold something."""
+    balances: Mapping[CrowdMember, RawAmount]
+    """Nearly all of each balance above zero."""
 
 
 class CrowdOpening(msgspec.Struct, frozen=True, kw_only=True):
     """One simulation of the opening by itself."""
 
     simulation: Simulation
-    held: tuple[tuple[CrowdMember, CallHandle], ...]
+    balances: tuple[tuple[CrowdMember, CallHandle], ...]
     """Balance of each account."""
 
 
@@ -125,32 +125,31 @@ def write_second_buy(calls: CallWriter, setup: TradeSetup) -> None:
 
 
 def write_opening(setup: TradeSetup, blocks: Sequence[SimulatedBlock]) -> CrowdOpening:
-    """Return a simulation of the buys, and in the next block the second buy and a read of every
-    balance."""
+    """Return a simulation of the buys, then the second buy and a read of every balance."""
     token = setup.candidate.token
     builder = builder_of(blocks[:BLOCKS])
     write_buys(builder, setup)
     last = builder[BLOCKS - 1]
     write_second_buy(last, setup)
-    held = tuple(
+    balances = tuple(
         (each, last.add(balance_call(token, trader(setup, each), f"{each.name}: held")))
         for each in MEMBERS
     )
     simulation = build_simulation(setup, builder.blocks(), payers=payments(setup))
-    return CrowdOpening(simulation=simulation, held=held)
+    return CrowdOpening(simulation=simulation, balances=balances)
 
 
 def read_opening(
     opening: CrowdOpening, result: SimulationResult | NotSimulated
 ) -> CrowdHoldings | None:
-    """Return what each account holds. None: the node did not simulate, or nobody could buy."""
+    """Return the balances. None: the node did not simulate, or no account could buy."""
     if isinstance(result, NotSimulated):
         return None
-    words = {member: result.word(handle) for member, handle in opening.held}
-    held = {member: nearly_all(word) for member, word in words.items() if word}
-    return CrowdHoldings(held=held) if held else None
+    words = {member: result.word(handle) for member, handle in opening.balances}
+    balances = {member: nearly_all(word) for member, word in words.items() if word}
+    return CrowdHoldings(balances=balances) if balances else None
 
 
-def nearly_all(held: int) -> RawAmount:
-    """Return the amount sold of a holding: some wallets may not be emptied."""
-    return RawAmount(max(1, held - held // 33))
+def nearly_all(balance: int) -> RawAmount:
+    """Return the amount to sell of a balance: some wallets may not be emptied."""
+    return RawAmount(max(1, balance - balance // 33))

@@ -1,9 +1,8 @@
-"""Sequential sales: the crowd sells one after another, to see the effect of others' trades on a
-sale.
+"""Sequential sales of the crowd, which show the effect of other trades on a sale.
 
 One simulation, an hour after the buys. A large buyer buys first and sells in the middle, so that
-the price moves both ways. Everybody else sells in a block of their own and retries in the next. One
-has bought twice and sells in thirds; one transfers half to a friend who sells it. Sends no request.
+the price moves both ways. Each other seller has a separate block and retries in the next. One has
+bought twice and sells in thirds; one transfers half to a friend, which sells it. Sends no request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +46,7 @@ eight blocks of sales; an hour; the second sales, and their retries."""
 
 _WHALE: Final = "large buyer"
 _WHALE_SHARES: Final = (3, 13)
-"""Divisors of the reserve: amounts of the large buyer's purchases, of which all that pass count."""
+"""Divisors of the reserve for the large buyer's purchases. All that pass count."""
 
 _FRIEND: Final = "friend"
 _PARTS: Final = ("part", "rest")
@@ -74,7 +73,7 @@ class SellerSteps(msgspec.Struct, frozen=True, kw_only=True):
     """The attempts of one sale."""
 
     name: str
-    """Of the sale, in the evidence."""
+    """Name of the sale in the evidence."""
     first: SaleSteps
     again: SaleSteps
     """In the next block."""
@@ -86,7 +85,7 @@ class CrowdSalesSimulation(msgspec.Struct, frozen=True, kw_only=True):
     simulation: Simulation
     setup: TradeSetup
     sales: tuple[SellerSteps, ...]
-    """In their order, without that of the large buyer."""
+    """Sales in order, without that of the large buyer."""
     shown: tuple[CallHandle, ...]
     """The calls whose results the evidence includes."""
 
@@ -122,18 +121,18 @@ def _read_seller(setup: TradeSetup, result: SimulationResult, steps: SellerSteps
 
 
 class _Sale(msgspec.Struct, frozen=True, kw_only=True):
-    """One sale that is to be written."""
+    """One planned sale."""
 
-    who: str
+    seller_name: str
     amount: RawAmount
     part: Literal["", "part", "rest"] = ""
-    """Which of two sales of one seller. Empty: it has one only."""
+    """First or second sale of a seller. Empty: it has one only."""
     is_counted: bool = True
     """False: its outcome is not a finding."""
 
     @property
     def name(self) -> str:
-        return f"{self.who}, {self.part}" if self.part else self.who
+        return f"{self.seller_name}, {self.part}" if self.part else self.seller_name
 
     def order(self, *, is_retry: bool) -> Order:
         """Return the first attempt, or the second."""
@@ -146,7 +145,7 @@ class _Writer:
         self, setup: TradeSetup, holdings: CrowdHoldings, blocks: Sequence[SimulatedBlock]
     ) -> None:
         self._setup = setup
-        self._held = holdings.held
+        self._balances = holdings.balances
         self._calls = crowd.builder_of(blocks)
         self._approvals: dict[str, ApprovalSteps] = {}
         self._shown: list[CallHandle] = []
@@ -155,7 +154,7 @@ class _Writer:
         setup = self._setup
         self._shown += crowd.write_buys(self._calls, setup)
         crowd.write_second_buy(self._calls[crowd.BLOCKS - 1], setup)
-        for member, amount in self._held.items():
+        for member, amount in self._balances.items():
             self._approve(_APPROVALS, member.name, amount)
         self._write_whale_buys()
         sales = tuple(self._write_sales())
@@ -171,8 +170,8 @@ class _Writer:
         )
 
     def _write_sales(self) -> Iterator[SellerSteps]:
-        """Write the sales of each block, after the second attempts of those of the block before;
-        yield those whose outcome counts."""
+        """Write the sales of each block, after retries of the previous block's; yield those whose
+        outcome counts."""
         before: list[tuple[_Sale, SaleSteps]] = []
         for at, sales in enumerate(self._program(), _FIRST):
             for sale, first in before:
@@ -181,23 +180,23 @@ class _Writer:
                     yield SellerSteps(name=sale.name, first=first, again=again)
             before = [(sale, self._sell(at, sale, is_retry=False)) for sale in sales]
             self._shown += [first.sell for sale, first in before if not sale.part]
-            self._write_beside(at)
+            self._write_other_calls(at)
 
     def _program(self) -> Iterator[tuple[_Sale, ...]]:
         """Yield the sales of each block, from the first after the hour to the last."""
         everybody = [
-            _Sale(who=member.name, amount=self._held[member])
+            _Sale(seller_name=member.name, amount=self._balances[member])
             for member in (CrowdMember("seller", moment) for moment in MOMENTS)
-            if member in self._held
+            if member in self._balances
         ]
-        twice, sent = self._held.get(TWICE, 0), self._held.get(SENDER, 0)
+        twice, sent = self._balances.get(TWICE, 0), self._balances.get(SENDER, 0)
         # A third each: where the first passes, its retry sells a third too.
         third = RawAmount(twice // 3)
-        part, rest = (_Sale(who=TWICE.name, amount=third, part=part) for part in _PARTS)
+        part, rest = (_Sale(seller_name=TWICE.name, amount=third, part=part) for part in _PARTS)
         first_part, last_part = ([part], [rest]) if third else ([], [])
-        whale = _Sale(who=_WHALE, amount=self._sold_by_whale(), is_counted=False)
+        whale = _Sale(seller_name=_WHALE, amount=self._sold_by_whale(), is_counted=False)
         quarter = RawAmount(sent // 4)
-        second = [*last_part, *([_Sale(who=_FRIEND, amount=quarter)] if quarter else [])]
+        second = [*last_part, *([_Sale(seller_name=_FRIEND, amount=quarter)] if quarter else [])]
         order = [*everybody[:2], *first_part, *everybody[2:3], whale, *everybody[3:]]
         for at in range(8):
             yield tuple(order[at : at + 1])
@@ -205,22 +204,25 @@ class _Writer:
         yield ()
 
     def _sell(self, at: int, sale: _Sale, *, is_retry: bool) -> SaleSteps:
-        calls = account_calls(self._calls[at], sale.who)
+        calls = account_calls(self._calls[at], sale.seller_name)
         order = sale.order(is_retry=is_retry)
         # The large buyer may sell before it approves; its outcome does not count.
-        approval = None if sale.part or is_retry else self._approvals.get(sale.who)
-        seller = self._setup.trader(sale.who)
+        approval = None if sale.part or is_retry else self._approvals.get(sale.seller_name)
+        seller = self._setup.trader(sale.seller_name)
         return write_sale(calls, self._setup, seller, order, approval=approval)
 
-    def _approve(self, at: int, who: str, amount: int) -> None:
-        calls = account_calls(self._calls[at], who)
-        seller = self._setup.trader(who)
-        self._approvals[who] = write_approvals(calls, self._setup, seller, amount)
+    def _approve(self, at: int, seller_name: str, amount: int) -> None:
+        calls = account_calls(self._calls[at], seller_name)
+        seller = self._setup.trader(seller_name)
+        self._approvals[seller_name] = write_approvals(calls, self._setup, seller, amount)
 
-    def _write_beside(self, at: int) -> None:
-        """Write other calls of the block: the large buyer approves; SENDER transfers half to a
-        friend, who approves in the next block."""
-        sent = self._held.get(SENDER, 0)
+    def _write_other_calls(self, at: int) -> None:
+        """Write other calls of the block.
+
+        The large buyer approves. SENDER transfers half to a friend, which approves in the next
+        block.
+        """
+        sent = self._balances.get(SENDER, 0)
         if at == _FIRST:
             self._approve(at, _WHALE, self._sold_by_whale())
             if half := RawAmount(sent // 2):
@@ -251,9 +253,8 @@ class _Writer:
         return RawAmount(sum(part_of_reserve(self._setup, share) for share in _WHALE_SHARES))
 
     def _sold_by_whale(self) -> RawAmount:
-        """Return about half of what the larger of the two purchases brings, estimated from the
-        crowd's own purchases."""
-        member, amount = next(iter(self._held.items()))
+        """Return about half of the larger purchase, estimated from those of the crowd."""
+        member, amount = next(iter(self._balances.items()))
         pay = part_of_reserve(self._setup, _WHALE_SHARES[0])
         paid = crowd.paid(self._setup, member.role)
         return RawAmount(max(1, amount * pay // max(1, paid) // 2))

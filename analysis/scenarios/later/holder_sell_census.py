@@ -1,7 +1,7 @@
-"""Holder sell census: simulates sales by real holders, to count how many can sell and at what tax.
+"""Holder sell census: simulates sales by real holders, and counts passes and taxes.
 
-Kept in the evidence only: today's holders say little about future buyers. The sellers follow each
-other in one simulation, a block each. A sale moves the price, which tax does not depend on, and a
+Kept in the evidence only: today's holders are no sample of future buyers. The sellers sell in turn
+in one simulation, one block each. A sale moves the price, on which tax does not depend, and a
 reverted one does not change the next. Sends no request.
 """
 
@@ -68,7 +68,7 @@ class CensusSimulation(msgspec.Struct, frozen=True, kw_only=True):
     simulation: Simulation
     setup: TradeSetup
     sales: tuple[tuple[Address, SaleSteps], ...]
-    """By holder."""
+    """Sales by holder."""
 
     @property
     def shown(self) -> tuple[CallHandle, ...]:

@@ -1,7 +1,8 @@
 """Time-dependent sales: the crowd sells minutes, an hour, a day and thirty days after it bought.
 
-One simulation, written by `later_sales_steps`. A later revert, or a tax of half or more, that did
-not occur earlier is a finding. Sends no request.
+One simulation of all moments. At each, an ordinary and a small seller sell all of it, and retry in
+the next block. A later revert, or a tax of half or more, that did not occur earlier is a finding.
+Sends no request.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +66,7 @@ _APPROVE_LATE: Final = {
     CrowdMember("small seller", "+1 day"): "+1 hour",
     CrowdMember("seller", "+30 days"): "+1 day",
 }
-"""Moments of the approvals of those sellers who do not approve in the block after the buys."""
+"""Moments of late approvals. The other sellers approve in the block after the buys."""
 
 _SENT_PARTS: Final = 16
 
@@ -75,7 +76,7 @@ class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
 
     buy: BuySteps
     sale: SaleSteps | None
-    """Of about three quarters of an ordinary purchase, as the amount bought is not known in
+    """Sale of about three quarters of an ordinary purchase, as the bought amount is not known in
     advance. None: it does not sell."""
 
 
@@ -87,7 +88,7 @@ class MomentSteps(msgspec.Struct, frozen=True, kw_only=True):
     sales: tuple[tuple[SaleSteps, ...], ...]
     """The attempts of each seller that holds something."""
     newcomer: Newcomer | None
-    """None: nobody buys then, and nobody transfers."""
+    """None: no account buys or transfers then."""
     transfer: TransferSteps | None
     """None: there is nothing to transfer."""
 
@@ -126,7 +127,7 @@ class _Writer:
         self, setup: TradeSetup, holdings: CrowdHoldings, blocks: Sequence[SimulatedBlock]
     ) -> None:
         self._setup = setup
-        self._held = holdings.held
+        self._balances = holdings.balances
         self._blocks = blocks
         self._calls = crowd.builder_of(blocks)
 
@@ -135,7 +136,9 @@ class _Writer:
         buys = crowd.write_buys(self._calls, setup)
         crowd.write_second_buy(self._calls[crowd.BLOCKS - 1], setup)
         approvals = {
-            member: self._write_approval(member) for member in crowd.MEMBERS if member in self._held
+            member: self._write_approval(member)
+            for member in crowd.MEMBERS
+            if member in self._balances
         }
         moments = tuple(
             self._write_moment(moment, _FIRST + 2 * at, approvals)
@@ -150,12 +153,11 @@ class _Writer:
         return LaterSalesSimulation(simulation=simulation, setup=setup, buys=buys, moments=moments)
 
     def _write_approval(self, member: CrowdMember) -> ApprovalSteps:
-        """Write the approval of what is held, for all but the ordinary sellers also an unlimited
-        one."""
+        """Write the approval of the balance, and an unlimited one for all but ordinary sellers."""
         late = _APPROVE_LATE.get(member)
         at = crowd.BLOCKS if late is None else _FIRST + 2 * MOMENTS.index(late) + 1
         calls = account_calls(self._calls[at], member.name)
-        seller, amount = crowd.trader(self._setup, member), self._held[member]
+        seller, amount = crowd.trader(self._setup, member), self._balances[member]
         if member.role == "seller":
             return write_approval(calls, self._setup, seller, "at sale", amount)
         return write_approvals(calls, self._setup, seller, amount)
@@ -164,7 +166,7 @@ class _Writer:
         self, moment: str, at: int, approvals: Mapping[CrowdMember, ApprovalSteps]
     ) -> MomentSteps:
         """Write the first attempts in the block with index `at`, and the others in the next."""
-        sellers = [member for member in _sellers(moment) if member in self._held]
+        sellers = [member for member in _sellers(moment) if member in self._balances]
         has_newcomer = moment in _NEWCOMERS
         firsts = [self._write_first(at, each, approvals[each]) for each in sellers]
         transfer = self._write_transfer(at, moment) if has_newcomer else None
@@ -184,7 +186,7 @@ class _Writer:
 
     def _write_first(self, at: int, member: CrowdMember, approval: ApprovalSteps) -> SaleSteps:
         calls = account_calls(self._calls[at], member.name)
-        order = Order(label="at sale", amount=self._held[member])
+        order = Order(label="at sale", amount=self._balances[member])
         seller = crowd.trader(self._setup, member)
         return write_sale(calls, self._setup, seller, order, approval=approval)
 
@@ -192,7 +194,7 @@ class _Writer:
         self, at: int, member: CrowdMember, first: SaleSteps
     ) -> tuple[SaleSteps, SaleSteps]:
         calls = account_calls(self._calls[at], member.name)
-        seller, amount = crowd.trader(self._setup, member), self._held[member]
+        seller, amount = crowd.trader(self._setup, member), self._balances[member]
         again = Order(label="again at sale", amount=amount)
         half = Order(label="half at sale", amount=RawAmount(max(1, amount // 2)), share="half")
         return (
@@ -201,7 +203,7 @@ class _Writer:
         )
 
     def _write_transfer(self, at: int, moment: str) -> TransferSteps | None:
-        sent = RawAmount(self._held.get(SENDER, 0) // _SENT_PARTS)
+        sent = RawAmount(self._balances.get(SENDER, 0) // _SENT_PARTS)
         if not sent:
             return None
         sender = crowd.trader(self._setup, SENDER)
@@ -230,8 +232,9 @@ class _Writer:
         return Newcomer(buy=buy, sale=sale)
 
     def _sold_by_newcomer(self) -> RawAmount:
-        held = next((self._held[who] for who in _sellers(MOMENTS[-1]) if who in self._held), 4)
-        return RawAmount(max(1, held * 3 // 4))
+        sellers = (each for each in _sellers(MOMENTS[-1]) if each in self._balances)
+        amount = next((self._balances[each] for each in sellers), 4)
+        return RawAmount(max(1, amount * 3 // 4))
 
 
 def _sellers(moment: str) -> tuple[CrowdMember, CrowdMember]:
@@ -259,10 +262,9 @@ class LaterSale(msgspec.Struct, frozen=True, kw_only=True):
     sale: Outcome
     """The worse of the two sales."""
     sales: tuple[Outcome, ...]
-    """Outcomes of the ordinary and the small seller; after 30 days also of the account that bought
-    then."""
+    """Outcomes of the ordinary and the small seller; after 30 days also of the newcomer."""
     buy: Outcome | None
-    """None: nobody bought then."""
+    """None: no account bought then."""
     transfer: TransferResult | None
 
 
@@ -321,8 +323,11 @@ def _read_moment(setup: TradeSetup, result: SimulationResult, steps: MomentSteps
 def _read_seller(
     setup: TradeSetup, result: SimulationResult, attempts: Sequence[SaleSteps]
 ) -> Outcome:
-    """Return the outcome of one seller's attempts. A balance that shrank by itself counts as a tax.
-    Half that sells where all of it does not is no sale, unless the balance had shrunk."""
+    """Return the outcome of one seller's attempts.
+
+    A balance that shrank without a trade counts as a tax. A sale of half where the whole reverts is
+    no sale, unless the balance had shrunk.
+    """
     outcomes = [read_sale(setup, result, each) for each in attempts]
     before, amount = result.word(attempts[0].before), attempts[0].order.amount
     kept = 1.0 if before is None else min(before, amount) / amount

@@ -1,8 +1,8 @@
 """Allowance bypass check: simulates `transferFrom` of a holder's tokens without approval.
 
 Determines allowance_bypass and privileged_spenders. Strangers try first, then all accounts that the
-code may treat specially. Wallets are funded by state override, so that they have approved nobody; a
-real holder first revokes what it may have approved. Source: the specification, "Simulation".
+code may treat specially. Wallets are funded by state override, so that they have no approvals; a
+real holder first revokes its possible approvals. Source: the specification, "Simulation".
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -26,7 +26,7 @@ class BypassFindings(msgspec.Struct, frozen=True, kw_only=True):
     value: bool | None
     """None: not determined."""
     spenders: tuple[Address, ...] = ()
-    """Accounts that can, where strangers cannot."""
+    """Accounts that can, if strangers cannot."""
 
 
 def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[TheftAttempt]:
@@ -40,10 +40,10 @@ def conclude(
     suspects: Sequence[Address],
     contracts: Collection[Address] = (),
 ) -> BypassFindings:
-    """Return the answer. One stranger's success means that everybody can. A negative answer needs a
-    stranger, and every candidate that was tried, to have failed.
+    """Return the answer. The success of one stranger means that any account can.
 
-    `contracts`: candidates with code. Nothing tells for whom that code would act, so that their
+    A negative answer needs the failure of a stranger and of every candidate that was tried.
+    `contracts`: candidates with code. It is unknown for which callers that code acts, so their
     success is no answer.
     """
     able = {each.attacker for each in seen if each.has_moved}

@@ -27,7 +27,7 @@ _TAKING: Final[tuple[Amount, ...]] = ("part", "all", "one", "none")
 _CHANGING: Final[tuple[Amount, ...]] = ("more", "part", "none")
 
 _SENDING: Final[tuple[Amount, ...]] = ("part", "none")
-"""For `transfer`, which mostly does what the standard says."""
+"""Amounts for `transfer`, which mostly follows the standard."""
 
 _HEAD: Final = 4
 _WORD: Final = 32
@@ -83,8 +83,8 @@ def call_templates(
 
 def fill(recipe: CallTemplate, wallet: Wallet, attacker: Address) -> str | None:
     """Return the calldata as 0x hex. None: the types cannot be encoded."""
-    held = wallet.balance_raw
-    amount = {"part": wallet.amount_raw, "all": held, "one": 1, "none": 0, "more": 2 * held}[
+    balance = wallet.balance_raw
+    amount = {"part": wallet.amount_raw, "all": balance, "one": 1, "none": 0, "more": 2 * balance}[
         recipe.amount
     ]
     filler = _Filler(recipe, wallet, attacker, amount)

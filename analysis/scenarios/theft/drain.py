@@ -1,10 +1,10 @@
 """Drain check: simulates calls of any function by non-holders that lower a wallet's balance.
 
-Determines funds_can_be_drained, beside the bypass. Candidates are the functions that may write
-balances or allowances. Each is called with the wallet as each address argument, by strangers and by
-all accounts that the code may treat specially, and followed by a `transferFrom`, in case the call
-made one possible. A loss that a bystander shares (a rebase) is no drain. Source: the specification,
-"Simulation".
+Determines funds_can_be_drained, together with the bypass. Candidates are the functions that may
+write balances or allowances. Each is called with the wallet as each address argument, by strangers
+and by all accounts that the code may treat specially, and followed by a `transferFrom`, in case the
+call made one possible. A loss that a bystander shares (a rebase) is no drain. Source: the
+specification, "Simulation".
 """
 
 from collections.abc import Collection, Sequence

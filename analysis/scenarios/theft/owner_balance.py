@@ -1,9 +1,8 @@
-"""Owner balance check: simulates owners calling functions that change an arbitrary wallet's
-balance.
+"""Owner balance check: simulates owner calls that change the balance of any wallet.
 
-Determines owner_can_change_balance; off unless a deployment turns it on. New tokens added to the
-total supply are minting, and tokens that the owner pays out of its own balance are a transfer:
-neither counts. Source: the specification, "Simulation".
+Determines owner_can_change_balance; off unless a deployment turns it on. New tokens that
+increase the total supply are minting, and tokens from the owner's balance are a transfer: neither
+counts. Source: the specification, "Simulation".
 """
 
 from collections.abc import Sequence

@@ -18,12 +18,12 @@ def stored_addresses(
 ) -> dict[StoredAddress, Address]:
     """Return the addresses in the storage slots that the code compares callers with. `words`: one
     value per slot; None where the node did not answer."""
-    held = (
+    read = (
         (place, address_of(word >> place.shift & ADDRESS_MASK))
         for place, word in zip(stored, words, strict=True)
         if word is not None
     )
-    return {place: address for place, address in held if address is not None}
+    return {place: address for place, address in read if address is not None}
 
 
 def suspects(

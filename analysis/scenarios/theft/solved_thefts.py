@@ -1,8 +1,8 @@
 """Solved thefts: attempts with arguments solved from the paths to stores of unproved custody.
 
-Serves allowance_bypass and funds_can_be_drained, beside the attempts that need no code analysis:
+Serves allowance_bypass and funds_can_be_drained, in addition to attempts without code analysis:
 secret constants, amounts of a certain form, data behind the arguments, a contract as caller, and
-calls to be made first, also hours before. Sends no request.
+preceding calls, also hours before. Sends no request.
 """
 
 from collections.abc import Iterator, Sequence

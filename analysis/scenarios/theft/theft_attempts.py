@@ -1,7 +1,7 @@
-"""Theft attempts: how attempts to take a wallet's tokens are written, simulated and read.
+"""Attempts to take a wallet's tokens: their simulations and results.
 
 An attempt is a sequence of transactions that an attacker sends to the token against one wallet.
-Many attempts share one simulation. A reverted one changes nothing, and each has a wallet of its own
+Many attempts share one simulation. A reverted one changes nothing, and each has a separate wallet
 where wallets can be funded by state override, so that none affects another. Only the wallet's
 balance counts: neither logs nor return values are trusted.
 """
@@ -41,8 +41,8 @@ MOST_ATTEMPTS = 50
 under that bound."""
 
 _CLEARLY_PCT = 99
-"""Percent of the balance left by a loss in proportion to the bystander's: below it a wallet was
-robbed."""
+"""Percent of the balance that a loss in proportion to the bystander's leaves. Below it, the wallet
+was robbed."""
 
 _CODE = "0x00"
 """Runtime code of an attacker that must be a contract."""
@@ -75,20 +75,24 @@ class TheftOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """True if tokens have left the wallet. None: not determined, because the wallet was not set up
     as required, or because a bystander that no attempt names lost as large a share."""
     has_grown: bool
-    """True if the wallet holds more than before, and neither a larger supply nor a smaller balance
-    of the attacker or the token explains it."""
+    """True if the wallet holds more than before without an explanation.
+
+    A larger supply, or a smaller balance of the attacker or the token, explains it.
+    """
     reason: str
     """Revert reason of the last act; empty when it succeeded."""
     is_named: bool | None = None
-    """True if the attacker is an address that the code or its storage names, an owner, a pool or a
-    router. False: a fresh account, so anybody can do the same. None: not compared yet."""
+    """True if the attacker is named by code or storage, or is an owner, pool or router.
+
+    False: a fresh account, so anybody can do the same. None: not compared yet.
+    """
 
 
 Quantity = Literal["wallet", "bystander", "thief", "token", "supply"]
 """A balance, or the supply."""
 
 Watched = tuple[Quantity, ...]
-"""What is read before and after each attempt."""
+"""Reads before and after each attempt."""
 
 
 class AttemptSteps(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +107,7 @@ class AttemptSteps(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calls(self) -> tuple[CallHandle, ...]:
-        """Return all of them."""
+        """All calls."""
         gift = () if self.gift is None else (self.gift,)
         return (*gift, *self.before.values(), *self.acts, *self.after.values())
 
@@ -145,9 +149,11 @@ def case_evidence(
     *,
     suspects: Collection[Address],
 ) -> list[EvidenceRow]:
-    """Return one evidence row per simulation of a question. Its outcome lists every attempt, its
-    calls only those of attempts that changed the wallet's balance. `suspects`: attackers that are
-    named, so not anybody."""
+    """Return one evidence row per simulation of a question.
+
+    Its outcome lists every attempt, its calls only those of attempts that changed the wallet's
+    balance. `suspects`: attackers that are named.
+    """
     rows: list[EvidenceRow] = []
     for case, result in zip(cases, results, strict=True):
         if isinstance(result, NotSimulated):
@@ -206,8 +212,10 @@ def _case(
 def _blocks(
     attack: AttackSetup, attempts: Sequence[TheftAttempt]
 ) -> tuple[SimulationBuilder, CallWriter, CallWriter]:
-    """Return a builder with the victim's purchase, if there is one, and writers of the block of the
-    attempts and of that of late acts; the same block if nothing is late."""
+    """Return a builder with the victim's purchase, and writers of the attempts and of late acts.
+
+    Both writers are of one block if nothing is late.
+    """
     first, second, third = attack.blocks()
     has_late = any(act.is_late for attempt in attempts for act in attempt.acts)
     prologue = attack.prologue
@@ -256,12 +264,12 @@ def _funds(
     """Return the storage overrides that fund wallets, by contract."""
     if attack.slot_index is None:
         return {}
-    held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
-    held |= {each.attacker: each.stash_raw for each in attempts if each.stash_raw}
+    balances = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
+    balances |= {each.attacker: each.stash_raw for each in attempts if each.stash_raw}
     if bystander is not None:
-        held[bystander.address] = bystander.balance_raw
+        balances[bystander.address] = bystander.balance_raw
     slots: dict[Hash32, Hash32] = {}
-    for account, amount in held.items():
+    for account, amount in balances.items():
         slots |= balance_override(account, amount, index=attack.slot_index)
     return {attack.token: slots} if slots else {}
 
@@ -319,8 +327,8 @@ def _write_reads(
 
 
 def _write_gift(calls: CallWriter, attack: AttackSetup, wallet: Wallet) -> CallHandle | None:
-    """Write a transfer of tokens from the pool to the wallet, as if it had bought, where no balance
-    slot is known."""
+    """Write a transfer from the pool to the wallet, like a purchase. None: its balance slot is
+    known, or there is no pool."""
     if attack.slot_index is not None or attack.giver is None:
         return None
     data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)

@@ -1,4 +1,4 @@
-"""Theft checks: all simulated attempts of others to take a holder's tokens, and their judgement.
+"""Theft checks: simulated attempts to take a holder's tokens, and the findings from them.
 
 Combines allowance bypass, drain, solved thefts and owner balance changes of one token. A simulation
 that did not run, and a store whose custody is not proved, never lead to a negative answer. Only
@@ -234,7 +234,7 @@ def _able(
     simulations: TheftSimulations,
     results: Sequence[SimulationResult | NotSimulated],
 ) -> list[Address]:
-    """Return the suspects that took something, except the token: it acts for whoever calls it."""
+    """Return the suspects that took tokens, except the token, which acts for any caller."""
     seen = _seen(simulations.cases, results)
     able = dict.fromkeys(each.attacker for each in seen if each.has_moved)
     named = set(inquiry.suspects) - {inquiry.attack.token}

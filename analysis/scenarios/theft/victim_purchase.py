@@ -1,4 +1,7 @@
-"""Prologue of a theft simulation: a victim that buys the token for real before it is attacked."""
+"""Prologue of a theft simulation: a victim that buys the token before it is attacked.
+
+It buys in the deepest pool that can be bought from. Sends no request.
+"""
 
 from collections.abc import Sequence
 
@@ -37,20 +40,20 @@ _PARTS = 4
 def find_buyer(
     bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise
 ) -> VictimPurchase | None:
-    """Return a purchase like the one that passed, from an account of its own, with an approval of
-    the router.
+    """Return a purchase like the one that passed, by another account, with an approval of the
+    router.
 
     `bought`: the deepest pool first. None: nothing could be bought.
     """
     for setup, settled in bought:
         largest = settled.largest
-        if largest is not None and largest.held and largest.held[0] > 0:
-            return _prologue(setup, largest.amount_in, largest.held[0], disguise)
+        if largest is not None and largest.balances_raw and largest.balances_raw[0] > 0:
+            return _prologue(setup, largest.amount_in, largest.balances_raw[0], disguise)
     return None
 
 
 def _prologue(
-    setup: TradeSetup, amount_in: RawAmount, held: RawAmount, disguise: Disguise
+    setup: TradeSetup, amount_in: RawAmount, bought_raw: RawAmount, disguise: Disguise
 ) -> VictimPurchase:
     token, router = setup.candidate.token, setup.route.router
     victim = disguise.account(f"{token}:buyer")
@@ -59,12 +62,14 @@ def _prologue(
     return VictimPurchase(
         wallet=Wallet(
             address=victim,
-            balance_raw=held,
-            amount_raw=RawAmount(max(1, held // _PARTS)),
+            balance_raw=bought_raw,
+            amount_raw=RawAmount(max(1, bought_raw // _PARTS)),
             slot_index=None,
         ),
         buying=tuple(buying),
-        approving=approve_call(token, victim, router, "buyer approves", amount=held, gas=ACT_GAS),
+        approving=approve_call(
+            token, victim, router, "buyer approves", amount=bought_raw, gas=ACT_GAS
+        ),
         spender=router,
         overrides=build_simulation(setup, (), payers={victim: amount_in}),
     )

@@ -1,6 +1,4 @@
-"""Account calls: transactions of several accounts in one simulation, labelled with the account's
-name.
-"""
+"""Transactions of several accounts in one simulation, labelled with the account's name."""
 
 from analysis.scenarios.trade.token_calls import UNLIMITED
 from analysis.scenarios.trade.trade_setup import TradeSetup

@@ -1,9 +1,9 @@
 """Buy check: simulates buys of several sizes in a pool, and measures their tax.
 
 Fresh codeless accounts get the quote token and buy through the venue's real router, each size in a
-simulation of its own. Tax is the difference between what the pool reports as sent and what arrived;
-slippage and pool fees are not tax. The answer is the worst of the sizes. Source: the specification,
-"Pools".
+separate simulation. Tax is the difference between the amount that the pool reports as sent and the
+received one; slippage and pool fees are not tax. The answer is the worst of the sizes. Source: the
+specification, "Pools".
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ _FLAT_MARGIN = 30_000
 
 
 class SizedBuy(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls of one size of buy, and of what follows it."""
+    """Calls of one size of buy, with those after it."""
 
     setup: TradeSetup
     """With the means of payment."""
@@ -93,7 +93,7 @@ class BuyTry(msgspec.Struct, frozen=True, kw_only=True):
     in_coin: bool
     """True if it was paid in the native coin, in one transaction."""
     outcome: Outcome
-    held: tuple[RawAmount, RawAmount] | None
+    balances_raw: tuple[RawAmount, RawAmount] | None
     """The trader's token balance at the sale and at the late sale. None: balanceOf did not answer,
     or nothing was bought."""
 
@@ -112,8 +112,10 @@ class Bought(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_buys(setup: TradeSetup) -> tuple[BuySimulation, ...]:
-    """Return one independent simulation for each ordinary size, and one of the last resorts. The
-    largest buyer pays and receives the wrapped coin, the others the native coin."""
+    """Return one independent simulation for each ordinary size, and one of the last resorts.
+
+    The largest buyer pays in the wrapped coin, the others in the native coin.
+    """
     plenty = wallet_gas(setup)
     gases = (plenty, plenty, little_gas(setup))
     ordinary = (
@@ -133,9 +135,11 @@ def _write_ordinary(setup: TradeSetup, share: int, gas: int) -> BuySimulation:
 
 
 def _write_last_resorts(setup: TradeSetup) -> BuySimulation:
-    """Return an ordinary buy with more gas than wallets usually send, and a very small buy, for
-    where the larger sizes do not pass. They share a simulation and its buyer: a reverted buy does
-    not change the next, and after one that passes the next is not used."""
+    """Return an ordinary buy with much gas, and a very small buy.
+
+    They are used where the larger sizes do not pass, and share a simulation and its buyer: a
+    reverted buy does not change the next, and after one that passes the next is not used.
+    """
     ordinary = part_of_reserve(setup, _ESTIMATED_SHARE)
     crumb = part_of_reserve(setup, _CRUMB_SHARE)
     buyer = setup.buyer(ordinary)
@@ -158,8 +162,8 @@ def _write_size(
     approves: bool = False,
     prefix: str = "",
 ) -> SizedBuy:
-    """Write a buy, and reads of the balance in the blocks where a sale would be. `approves`: the
-    sale is approved as well."""
+    """Write a buy, and reads of the balance in the blocks of a possible sale. `approves`: write
+    the approval of the sale, too."""
     token = setup.candidate.token
     opening, approving, selling, last = (builder[at].named(prefix) for at in range(4))
     steps = write_buy(opening, setup, trader, amount_in, gas=gas)
@@ -203,7 +207,9 @@ def read_buys(
             passed = (resort, *passed)
     if passed:
         clear = [
-            each.outcome for each in passed[1:] if each.held and exceeds_rounding(each.held[0])
+            each.outcome
+            for each in passed[1:]
+            if each.balances_raw and exceeds_rounding(each.balances_raw[0])
         ]
         return Bought(outcome=highest_taxed([passed[0].outcome, *clear]), passed=passed)
     outcomes = [each.outcome for each in ordinary]
@@ -219,7 +225,7 @@ def _read_try(buy: SizedBuy, result: SimulationResult | NotSimulated) -> BuyTry:
         outcome=result
         if isinstance(result, NotSimulated)
         else read_buy(buy.setup, result, buy.steps),
-        held=None,
+        balances_raw=None,
     )
     if isinstance(result, NotSimulated) or not isinstance(tried.outcome, Passed):
         return tried
@@ -228,11 +234,11 @@ def _read_try(buy: SizedBuy, result: SimulationResult | NotSimulated) -> BuyTry:
         tried,
         gas_used=result[buy.steps.buy].gas_used,
         approval_gas_used=approval.gas_used if approval is not None and approval.ok else None,
-        held=_read_held(buy, result),
+        balances_raw=_read_balances(buy, result),
     )
 
 
-def _read_held(buy: SizedBuy, result: SimulationResult) -> tuple[RawAmount, RawAmount] | None:
+def _read_balances(buy: SizedBuy, result: SimulationResult) -> tuple[RawAmount, RawAmount] | None:
     at_sale, later = result.word(buy.at_sale), result.word(buy.later)
     if at_sale is None or later is None:
         return None

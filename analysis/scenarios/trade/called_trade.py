@@ -1,9 +1,8 @@
-"""Called trade: simulates the very call that somebody is about to sign, from their own account.
+"""Called trade: simulates an unsigned call from the account of its sender.
 
-The account approves first where the call needs it, in a block of its own. Balances and allowances
-are read by a stranger before and after, so that what left and what arrived rests on them, and not
-on events; events only name contracts to read. Overridden is only what the account lacks. Sends no
-request.
+The account approves first where the call needs it, in a separate block. Another account reads
+balances and allowances before and after, so that changes do not rest on events, which only name
+contracts to read. Only missing coins and tokens are overridden. Sends no request.
 """
 
 from collections.abc import Sequence
@@ -46,27 +45,27 @@ class AllowanceKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchedReads(msgspec.Struct, frozen=True, kw_only=True):
-    """What is read before and after."""
+    """Reads before and after the call."""
 
     contracts: tuple[Address, ...]
-    """Whose `balanceOf` the sender is asked of."""
+    """Tokens whose balance of the sender is read."""
     allowances: tuple[AllowanceKey, ...]
 
 
 class SenderState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the sender has, and what it is given for the simulation."""
+    """The sender, and the coins and tokens that the simulation gives it."""
 
     address: Address
     given_wei: int | None
-    """Wei that it is set to, beside gas. None: its own are enough."""
+    """Wei that it is set to, without gas. None: its own are enough."""
     given_raw: RawAmount | None
-    """Smallest units of what it pays with that it is set to. None: its own are enough, or none can
-    be given."""
+    """Balance of the paying token that it is set to, in smallest units. None: its own is enough, or
+    cannot be set."""
     slot_index: int | None
 
 
 class TradeCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call, and what it spends."""
+    """The call with its payment."""
 
     to: Address
     data: str
@@ -74,11 +73,11 @@ class TradeCall(msgspec.Struct, frozen=True, kw_only=True):
     pays_with: Address | None
     """Token that it takes from the sender. None: the native coin."""
     amount_raw: RawAmount
-    """Of what it pays with."""
+    """Amount that it pays."""
     spender: Address
-    """Who needs the allowance: the contract called, or Permit2."""
+    """Spender of the allowance: the called contract, or Permit2."""
     permit2: Address | None = None
-    """Permit2, where the contract called pulls through it. None: it pulls itself."""
+    """Permit2, where the called contract pulls through it. None: it pulls itself."""
 
 
 class CallReads(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +159,8 @@ def write_called_trade(
 
 
 def least_wei(call: TradeCall, *, gas_price_wei: int) -> int:
-    """Return the wei that nodes want the sender to have: the value, and the gas limits of approvals
-    and call."""
+    """Return the wei that nodes require of the sender: the value, and the gas of approvals and
+    call."""
     approvals = 0 if call.pays_with is None else 2 if call.permit2 else 1
     return call.value_wei + (1 + approvals) * CALL_GAS * gas_price_wei
 
@@ -205,7 +204,7 @@ def _write_approvals(
         return ()
     written = [approve_call(call.pays_with, owner, call.spender, "approve", amount=call.amount_raw)]
     if call.permit2 is not None:
-        asked = (call.pays_with, call.to, call.amount_raw, _PERMIT2_EXPIRY_S)
-        data = call_data("approve(address,address,uint160,uint48)", *asked)
+        grant = (call.pays_with, call.to, call.amount_raw, _PERMIT2_EXPIRY_S)
+        data = call_data("approve(address,address,uint160,uint48)", *grant)
         written.append(SimCall(label="grant", sender=owner, to=call.permit2, data=data))
     return tuple(calls.add(msgspec.structs.replace(each, gas_price_wei=price)) for each in written)

@@ -1,8 +1,7 @@
-"""Exit sale: simulates a sale of an amount, in one pool or split over several, and reads what it
-brings.
+"""Exit sale: simulates a sale of an amount, in one pool or split over several.
 
-One account that holds the amount approves each router in one block and sells in the next, a
-transaction a pool. It is funded by state override, or a real holder where balances cannot be
+One account that holds the amount approves each router in one block and sells in the next, with one
+transaction per pool. It is funded by state override, or a real holder where balances cannot be
 overridden. Sends no request.
 """
 
@@ -34,18 +33,18 @@ from analysis.simulation.simulation_builder import SimulationBuilder
 from core.evm.primitives import Address, RawAmount
 
 _BLOCKS: Final = 2
-"""Of the approvals, and of the sales."""
+"""Blocks of the approvals and of the sales."""
 
 
 class Seller(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose tokens are sold."""
+    """Account whose tokens are sold."""
 
     holder: Address | None
     """A real holder. None: a fresh account, funded by state override."""
     most_raw: RawAmount
     """Most that can be sold: the holder's balance, or the supply."""
     slot_index: int | None
-    """Index of the token's balance slot. None: of a real holder, none is needed."""
+    """Index of the token's balance slot. None: not needed, for a real holder."""
 
 
 class ExitLeg(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,31 +66,30 @@ class ExitSimulation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LegOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one leg."""
+    """Outcome of one leg."""
 
     leg: ExitLeg
     outcome: Outcome
     proceeds_raw: RawAmount | None = None
-    """Smallest units of the quote token that the seller got. None: it did not pass, or it is not
-    visible."""
+    """Received smallest units of the quote token. None: it did not pass, or is not visible."""
     paid_out_raw: RawAmount | None = None
-    """What left the pool, by the pool's own event. None: it did not pass."""
+    """Amount that left the pool, by the pool's event. None: it did not pass."""
     left_raw: RawAmount | None = None
-    """Of the amount, what the seller still held. None: it did not pass, or is not known."""
+    """Part of the amount that the seller kept. None: it did not pass, or is not known."""
     gas_used: int | None = None
-    """Of the sale alone. None: not reported."""
+    """Gas of the sale alone. None: not reported."""
 
 
 class ExitOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one simulation."""
+    """Outcome of one simulation."""
 
     legs: tuple[LegOutcome, ...]
     gas_used: int | None = None
-    """Of all approvals and sales. None: not reported."""
+    """Gas of all approvals and sales. None: not reported."""
 
     @property
     def refusal(self) -> Outcome | None:
-        """Return the first leg's outcome that is no pass with its proceeds known. None: all are."""
+        """First outcome that is no pass with known proceeds. None: all are."""
         for leg in self.legs:
             if not isinstance(leg.outcome, Passed):
                 return leg.outcome
@@ -107,11 +105,9 @@ def write_exit(
     before: Sequence[SimCall] = (),
     code: Mapping[Address, str] | None = None,
 ) -> ExitSimulation:
-    """Return the simulation of a sale of all legs, one after the other. All of them are of one
-    token.
+    """Return the simulation of a sale of all legs in turn, which are of one token.
 
-    `before`: calls of others that come first in the first block. `code`: what those need at
-    addresses of ours.
+    `before`: calls of others at the beginning of the first block. `code`: code overrides for them.
     """
     setup, token = legs[0].setup, legs[0].setup.candidate.token
     total = RawAmount(sum(leg.amount_raw for leg in legs))
@@ -135,7 +131,7 @@ def write_exit(
             leg.setup,
             wallet,
             Order(label=f"exit {at}", amount=leg.amount_raw),
-            # What an approval took is lost to the first sale, which is written before the others.
+            # A loss by an approval counts for the first sale, which is written before the others.
             approval=approvals[leg.setup.route.router] if at == 0 else None,
         )
         for at, leg in enumerate(legs)
@@ -159,7 +155,7 @@ def write_exit(
 
 
 def read_exit(written: ExitSimulation, result: SimulationResult | NotSimulated) -> ExitOutcome:
-    """Return what came of each leg."""
+    """Return the outcome of each leg."""
     if isinstance(result, NotSimulated):
         return ExitOutcome(legs=tuple(LegOutcome(leg=leg, outcome=result) for leg in written.legs))
     spent = [result[each.approve].gas_used for each in written.approvals]
@@ -176,15 +172,15 @@ def read_exit(written: ExitSimulation, result: SimulationResult | NotSimulated) 
 
 def _read_leg(leg: ExitLeg, sale: SaleSteps, result: SimulationResult) -> LegOutcome:
     outcome = read_sale(leg.setup, result, sale)
-    held = result.word(sale.before)
-    if held is not None and held < leg.amount_raw and isinstance(outcome, Passed):
+    before = result.word(sale.before)
+    if before is not None and before < leg.amount_raw and isinstance(outcome, Passed):
         reason = "the wallet could not be given the tokens"
         outcome = NotSimulated(missing="FUNDS", reason=reason)
     if not isinstance(outcome, Passed):
         return LegOutcome(leg=leg, outcome=outcome)
     moved = leg.setup.moved(result[sale.sell].logs, is_buy=False)
     after = result.word(sale.after)
-    sold = None if held is None or after is None else max(0, held - after)
+    sold = None if before is None or after is None else max(0, before - after)
     got = proceeds(leg.setup, result, sale)
     return LegOutcome(
         leg=leg,

@@ -1,11 +1,10 @@
-"""Liquidity reach: simulates how much of a buy and of a sale a pool's liquidity would absorb and
-pay.
+"""Liquidity reach: simulates the amounts of a buy and a sale that a pool's liquidity can take.
 
 Used for concentrated pools without liquidity at the current price, and for those that open with
 tokens only. A swap there begins at the next tick with liquidity in its direction; where there is
 none, it reverts or brings nothing, which is not due to the token. Nothing is paid: the pool reports
-the amounts to our own router, which then aborts the swap. The token has no influence: what the pool
-sends before it asks for payment moves nothing. Sends no request.
+the amounts to our own router, which then aborts the swap. The token has no influence: its transfers
+before the payment move nothing. Sends no request.
 """
 
 from collections.abc import Mapping
@@ -59,10 +58,12 @@ class ReachableLiquidity(msgspec.Struct, frozen=True, kw_only=True):
     has_buy: bool | None
     """True if a buy meets liquidity. None: not determined."""
     has_sale: bool | None
-    """True if a sale meets liquidity, before anybody buys. None: not determined."""
+    """True if a sale meets liquidity, before any buy. None: not determined."""
     absorbed_raw: RawAmount | None
-    """Smallest units of quote that the pool would take of the amount offered by a buyer, a little
-    more than the minimum's worth. None: not determined."""
+    """Quote that the pool would take of a buyer's offer, in smallest units. None: not determined.
+
+    The offer is slightly above the minimum.
+    """
     is_doubtful: bool = False
     """True if there is no liquidity at the price, and the distance of the next is not determined:
     the pool's bitmap is too long for one transaction."""
@@ -129,8 +130,11 @@ def write_simulation(
 def read_result(
     written: ReachSimulation, result: SimulationResult | NotSimulated
 ) -> ReachableLiquidity:
-    """Return what a buy and a sale reach. A hook may do a trade by itself, or prevent one: where
-    one acts, absence of liquidity is accepted only for both directions at once."""
+    """Return the liquidity that a buy and a sale reach.
+
+    A hook may make a trade itself, or prevent one: where one acts, a lack of liquidity is accepted
+    only for both directions together.
+    """
     if isinstance(result, NotSimulated):
         return ReachableLiquidity(has_buy=None, has_sale=None, absorbed_raw=None)
     buy, sale = (_read(result, call) for call in (written.buy, written.sale))
@@ -149,8 +153,8 @@ def read_result(
 def settle(
     trades: Mapping[str, TradeResult], reached: Mapping[str, ReachableLiquidity]
 ) -> dict[str, TradeResult]:
-    """Return the trades, with failures for want of liquidity marked as not simulated. By
-    Candidate.key."""
+    """Return the trades by Candidate.key, with failures without liquidity marked as not
+    simulated."""
     return {
         key: _settled(trade, reached[key]) if key in reached else trade
         for key, trade in trades.items()
@@ -160,8 +164,8 @@ def settle(
 def _settled(trade: TradeResult, reached: ReachableLiquidity) -> TradeResult:
     buy, sell = trade.buy, trade.sell
     if not isinstance(buy, Passed):
-        # Once somebody could buy, the payment is there for the sale. Some routers let a sale of
-        # nothing for nothing pass.
+        # After a buy, its payment is available to the sale. Some routers let a sale of nothing for
+        # nothing pass.
         if reached.has_sale is False:
             sell = NotSimulated(missing="LIQUIDITY", reason="no liquidity is reached by selling")
         if reached.has_buy is False:

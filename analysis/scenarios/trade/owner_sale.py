@@ -1,8 +1,8 @@
-"""Owner's sale: simulated where buyers' sales are refused, to tell a trap from a broken pool.
+"""Owner's sale: simulated where buyers' sales are refused, to distinguish a trap from a broken
+pool.
 
-The owner is given by state override what a wallet usually sends, approves, and sells in the next
-block and later, as in `sale`. Kept in the evidence only: no finding depends on it. Sends no
-request.
+The owner is funded by state override with a usual amount, approves, and sells in the next block and
+later, as in `sale`. Kept in the evidence only: no finding depends on it. Sends no request.
 """
 
 from typing import Final
@@ -39,8 +39,7 @@ class OwnerSale(msgspec.Struct, frozen=True, kw_only=True):
 def write_simulation(
     setup: TradeSetup, owner: Address, *, supply_raw: RawAmount
 ) -> OwnerSale | None:
-    """Return the simulation. None: the token's balance slot is not known, so nothing can be
-    given to the owner."""
+    """Return the simulation. None: the owner cannot be funded without the token's balance slot."""
     token, slot_index = setup.candidate.token, setup.token_slot_index
     if slot_index is None:
         return None
@@ -51,7 +50,7 @@ def write_simulation(
         write_sale(builder[at], setup, owner, Order(label=label, amount=amount), approval=approval)
         for at, label in ((2, "at sale"), (3, "later"))
     )
-    # Twice, so that something is left for the late sale.
+    # Twice the amount, for the late sale.
     given = {token: balance_override(owner, RawAmount(2 * amount), index=slot_index)}
     simulation = build_simulation(setup, builder.blocks(), others=(owner,), given=given)
     return OwnerSale(simulation=simulation, setup=setup, at_sale=at_sale, later=later)

@@ -1,8 +1,8 @@
 """Partial sales: simulates the sale of a large holding in eight parts.
 
-Used where the sale of all of it may revert for its size. The largest buyer sells an eighth at a
-time, at first minutes, then an hour and a day apart. So neither a limit on one sale nor a waiting
-time between two is taken for a trap, and a first part that sells is no proof that the rest does.
+Used where a sale of the whole may revert for its size. The largest buyer sells an eighth at a time,
+first minutes, then an hour and a day apart. So a limit on one sale, or a waiting time between two,
+does not count as a trap, and the sale of a first part does not prove that of the rest.
 Sends no request.
 """
 
@@ -32,7 +32,7 @@ WAITS_S: Final = (0, 0, 300, 300, 600, 3_600, 3_600, 86_400, 86_400)
 """Seconds to wait before the approval, and before each part."""
 
 _MOST_REFUSED: Final = 2
-"""Number of parts that may revert, as those that follow soonest after another: a waiting time."""
+"""Most parts that may revert, because of a waiting time between sales."""
 
 
 class PartialSales(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class PartialSales(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> tuple[CallHandle, ...]:
-        """Return the calls whose results the evidence includes: none, the outcome says it all."""
+        """Calls whose results the evidence includes: none, the outcome suffices."""
         return ()
 
 
@@ -55,15 +55,15 @@ def write_simulation(
     """Return the simulation. `blocks`: number and time of the buy, the approval, and each part.
     None: nothing to sell."""
     buyer = bought.largest
-    if buyer is None or buyer.held is None or buyer.held[0] < PARTS:
+    if buyer is None or buyer.balances_raw is None or buyer.balances_raw[0] < PARTS:
         return None
-    setup, held = setup.with_coin(is_wanted=buyer.in_coin), buyer.held[0]
+    setup, bought_raw = setup.with_coin(is_wanted=buyer.in_coin), buyer.balances_raw[0]
     trader = setup.buyer(buyer.amount_in)
     builder = SimulationBuilder(blocks)
     write_buy(builder[0], setup, trader, buyer.amount_in, gas=buyer.gas)
-    write_approval(builder[1], setup, trader, "parts", held)
+    write_approval(builder[1], setup, trader, "parts", bought_raw)
     orders = (
-        Order(label=f"part {number}", amount=RawAmount(held // PARTS))
+        Order(label=f"part {number}", amount=RawAmount(bought_raw // PARTS))
         for number in range(1, PARTS + 1)
     )
     parts = tuple(

@@ -1,7 +1,7 @@
 """Sale through Permit2 and the universal router: simulated where the venue's router may be blocked.
 
-Wallets sell so, and a token may let only that route transfer into its pool. The buyer buys as
-usual, approves in the next block, and sells as in `sale`. A sale that passes so counts as a sale,
+Wallets use this route, and a token may let only it transfer into its pool. The buyer buys as usual,
+approves in the next block, and sells as in `sale`. A sale that passes this way counts as a sale,
 whatever the outcome through the venue's own router. Sends no request.
 """
 
@@ -45,7 +45,7 @@ class Permit2Sale(msgspec.Struct, frozen=True, kw_only=True):
 def write_simulation(setup: TradeSetup, route: TradeRoute, bought: Bought) -> Permit2Sale | None:
     """Return the simulation. `route`: through Permit2. None: there is nothing to sell."""
     buyer = bought.largest
-    if buyer is None or buyer.held is None or not any(buyer.held):
+    if buyer is None or buyer.balances_raw is None or not any(buyer.balances_raw):
         return None
     trader = setup.buyer(buyer.amount_in)
     by_permit2 = msgspec.structs.replace(setup, route=route)
@@ -55,7 +55,7 @@ def write_simulation(setup: TradeSetup, route: TradeRoute, bought: Bought) -> Pe
         builder[1].add(SimCall(label=f"approval {at}", sender=trader, to=to, data=data))
     at_sale, later = (
         write_sale(builder[at], by_permit2, trader, Order(label=label, amount=amount))
-        for at, label, amount in zip((2, 3), ("at sale", "later"), buyer.held, strict=True)
+        for at, label, amount in zip((2, 3), ("at sale", "later"), buyer.balances_raw, strict=True)
     )
     simulation = build_simulation(setup, builder.blocks(), payers={trader: buyer.amount_in})
     code = {route.router: route.code} if route.code else {}

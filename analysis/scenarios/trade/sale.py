@@ -1,9 +1,9 @@
-"""Sale check: simulates sales of what was bought in a pool, and measures their tax.
+"""Sale check: simulates sales of bought tokens in a pool, and measures their tax.
 
-Fresh codeless accounts buy as in `buy`, approve in a block of its own, and in later blocks sell
-what they got. Tax is the difference between what left the seller and what the pool reports as
-received, and between what the pool sent and what arrived; slippage and pool fees are not tax.
-Source: the specification, "Pools".
+Fresh codeless accounts buy as in `buy`, approve in a separate block, and sell in later blocks. Tax
+is the difference between the amount that left the seller and the one that the pool reports as
+received, and between the amount that the pool sent and the received one; slippage and pool fees are
+not tax. Source: the specification, "Pools".
 
 `write_sales` repeats each buy that passed and sells. The answer is the worst outcome: the highest
 tax of the sizes that passed, and no sale where some buyers cannot sell.
@@ -58,7 +58,7 @@ class Sale(msgspec.Struct, frozen=True, kw_only=True):
     setup: TradeSetup
     """With the means of payment."""
     attempts: tuple[tuple[SaleSteps, ...], tuple[SaleSteps, ...]]
-    """In the block of the sale, and in that of the late sale."""
+    """Attempts in the block of the sale, and in that of the late sale."""
     size: int
     """Index of the size among those that passed, largest first; 0 for a funded seller."""
 
@@ -89,9 +89,11 @@ def write_sales(setup: TradeSetup, bought: Bought, *, supply_raw: RawAmount) -> 
     """
     if bought.passed:
         return tuple(
-            _write_bought_sale(setup.with_coin(is_wanted=each.in_coin), each, each.held, size=size)
+            _write_bought_sale(
+                setup.with_coin(is_wanted=each.in_coin), each, each.balances_raw, size=size
+            )
             for size, each in enumerate(bought.passed)
-            if each.held is not None and any(each.held)
+            if each.balances_raw is not None and any(each.balances_raw)
         )
     slot_index = setup.token_slot_index
     if not isinstance(bought.outcome, Refused) or slot_index is None:
@@ -101,10 +103,12 @@ def write_sales(setup: TradeSetup, bought: Bought, *, supply_raw: RawAmount) -> 
 
 
 def _write_bought_sale(
-    setup: TradeSetup, bought: BuyTry, held: tuple[RawAmount, RawAmount], *, size: int
+    setup: TradeSetup, bought: BuyTry, balances: tuple[RawAmount, RawAmount], *, size: int
 ) -> Sale:
-    """Return a simulation that buys as before, from the same account, approves in the next block,
-    and sells in the two blocks after that."""
+    """Return a simulation of the same buy with a sale.
+
+    The account approves in the next block, and sells in the two blocks after that.
+    """
     is_estimated = bought.approval_gas_used is not None
     gas = estimated_gas(bought.gas_used) if is_estimated else None
     seller = setup.buyer(bought.amount_in)
@@ -114,8 +118,8 @@ def _write_bought_sale(
         builder,
         setup,
         seller,
-        _orders(held, gas=gas),
-        allowed=held[0],
+        _orders(balances, gas=gas),
+        allowed=balances[0],
         gas=estimated_gas(bought.approval_gas_used),
     )
     simulation = build_simulation(setup, builder.blocks(), payers={seller: bought.amount_in})
@@ -144,7 +148,7 @@ def _write_approved_sales(
     allowed: int,
     gas: int | None = None,
 ) -> tuple[tuple[SaleSteps, ...], tuple[SaleSteps, ...]]:
-    """Write the approval in a block of its own, as wallets do it, and then the sales.
+    """Write the approval in a separate block, as wallets do, and then the sales.
 
     The first approval is of `allowed`, that of the late sale is unlimited: both are common. `gas`:
     limit of the approvals; None: CALL_GAS.
@@ -173,8 +177,8 @@ def read_sales(
     *,
     sells_in_parts: bool | None,
 ) -> Sold:
-    """Return the result over all sizes. `sells_in_parts`: True if the largest buyer could sell all
-    of it in parts; None: not tried."""
+    """Return the result over all sizes. `sells_in_parts`: True if the largest buyer could sell its
+    whole purchase in parts; None: not tried."""
     if not sales:
         return Sold(outcome=_nothing_to_sell(bought))
     outcomes = [
@@ -216,7 +220,7 @@ def combine_sizes(
 
 
 def _nothing_to_sell(bought: Bought) -> Outcome:
-    if any(each.held is not None for each in bought.passed):
+    if any(each.balances_raw is not None for each in bought.passed):
         return Refused(reason="what was bought is gone in the next block")
     if bought.passed:
         return NotSimulated(missing="HOLDER", reason="balanceOf does not tell what was bought")
@@ -230,8 +234,7 @@ def read_attempts(
     result: SimulationResult | NotSimulated,
     attempts: Sequence[Sequence[SaleSteps]],
 ) -> Outcome:
-    """Return the outcome of the first attempt that passed, those of the next block before the late
-    ones."""
+    """Return the outcome of the first attempt that passed, those of the next block first."""
     if isinstance(result, NotSimulated):
         return result
     outcomes = [
@@ -251,26 +254,28 @@ def read_attempts(
 
 
 def _counts(result: SimulationResult, attempt: SaleSteps, whole: SaleSteps) -> bool:
-    """True unless the attempt is to sell half and the seller still holds all: that half sells says
-    nothing about the rest."""
+    """False for an attempt to sell half while the seller still holds all: it does not show that the
+    rest sells."""
     if attempt.order.share != "half":
         return True
-    held = result.word(attempt.before)
-    return held is not None and held < whole.order.amount
+    balance = result.word(attempt.before)
+    return balance is not None and balance < whole.order.amount
 
 
 def write_sending(setup: TradeSetup, bought: Bought) -> TransferSimulation | None:
-    """Return a simulation in which the buyer transfers half after the longest wait, and should
-    that fail for its size, a hundredth of it: where each whole token costs gas, half of a large
-    purchase may need more than a block has. None: nothing was bought."""
+    """Return a simulation in which the buyer transfers half after the longest wait.
+
+    If that fails for its size, a hundredth of it is tried: where each whole token costs gas, half
+    of a large purchase may need more than a block has. None: nothing was bought.
+    """
     buyer = bought.largest
-    if buyer is None or buyer.held is None or not buyer.held[1]:
+    if buyer is None or buyer.balances_raw is None or not buyer.balances_raw[1]:
         return None
     setup, token = setup.with_coin(is_wanted=buyer.in_coin), setup.candidate.token
     wallet = Wallet(
         address=setup.buyer(buyer.amount_in),
-        balance_raw=buyer.held[1],
-        amount_raw=RawAmount(max(1, buyer.held[1] // 2)),
+        balance_raw=buyer.balances_raw[1],
+        amount_raw=RawAmount(max(1, buyer.balances_raw[1] // 2)),
         slot_index=None,
     )
     sender = wallet.address
@@ -294,11 +299,13 @@ def write_sending(setup: TradeSetup, bought: Bought) -> TransferSimulation | Non
 
 
 def _orders(
-    held: tuple[RawAmount, RawAmount], *, gas: int | None = None
+    balances: tuple[RawAmount, RawAmount], *, gas: int | None = None
 ) -> tuple[tuple[Order, ...], tuple[Order, ...]]:
-    """Return the attempts of both blocks: all of it, with a wallet's gas and then with more, nearly
-    all of it, as some wallets may not be emptied, and half of it, in case the approval has taken a
-    part."""
+    """Return the attempts of both blocks.
+
+    The whole balance, with a wallet's gas and then with more; nearly all of it, as some wallets may
+    not be emptied; and half of it, in case the approval has taken a part.
+    """
     at_sale, later = (
         (
             Order(label=label, amount=amount, gas=gas),
@@ -311,7 +318,7 @@ def _orders(
             Order(label=f"half {label}", amount=RawAmount(max(1, amount // 2)), share="half"),
         )
         for label, amount in zip(
-            ("at sale", "later"), (RawAmount(max(1, each)) for each in held), strict=True
+            ("at sale", "later"), (RawAmount(max(1, each)) for each in balances), strict=True
         )
     )
     return at_sale, later

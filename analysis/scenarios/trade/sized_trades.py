@@ -1,7 +1,7 @@
-"""Sized trades: buys of several sizes, and sales of what they brought, at several moments.
+"""Sized trades: buys of several sizes, and sales of their tokens, at several moments.
 
-Each buy and each sale is a simulation of its own from the pinned state, by a fresh account, so no
-trade changes what the next one meets. Buys come at each moment; sales are by accounts that bought
+Each buy and each sale is a separate simulation from the pinned state, by a fresh account, so no
+trade affects another. Buys come at each moment; sales are by accounts that bought
 in the next block, and come at each moment after that. Sends no request.
 """
 
@@ -49,13 +49,13 @@ class SizedTrade(msgspec.Struct, frozen=True, kw_only=True):
 
     side: TradeDirection
     size_usd: float
-    """Of the buy, about, at the price of what the pool is paid in. A sale is of what that buy
-    brought."""
+    """Approximate size of the buy, at the price of the quote token. A sale is of that buy's
+    tokens."""
     amount_raw: RawAmount | None
-    """Smallest units paid in, of a buy of the quote token, of a sale of the token. None: it was not
+    """Paid smallest units: of the quote token in a buy, of the token in a sale. None: it was not
     run."""
     wait_s: int
-    """Of WAITS_S."""
+    """Wait, one of WAITS_S."""
     block: SimulatedBlock | None
     """Block of the trade. None: it was not run."""
     outcome: Outcome
@@ -72,19 +72,19 @@ class SizedTradeSimulation(msgspec.Struct, frozen=True, kw_only=True):
     wait_s: int
     block: SimulatedBlock
     buy: BuySteps
-    held: CallHandle | None
-    """What the buyer holds a block later. None: a sale follows."""
+    balance: CallHandle | None
+    """The buyer's balance a block later. None: a sale follows."""
     sale: SaleSteps | None
     """None: a buy only."""
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """What the blocks of the simulations are computed from."""
+    """Inputs of the block schedule."""
 
     block_time_s: float
     now_s: int
     is_bounded: bool = True
-    """As of `blocks_after`."""
+    """See `blocks_after`."""
 
 
 def write_sized_buy(
@@ -98,15 +98,15 @@ def write_sized_buy(
     buyer = setup.buyer(amount_in)
     builder = SimulationBuilder([(first.number, first.time_s), (second.number, second.time_s)])
     buy = write_buy(builder[0], setup, buyer, amount_in)
-    held = builder[1].add(balance_call(setup.candidate.token, buyer, "balance a block later"))
+    balance = builder[1].add(balance_call(setup.candidate.token, buyer, "balance a block later"))
     return SizedTradeSimulation(
         simulation=build_simulation(setup, builder.blocks(), payers={buyer: amount_in}),
         setup=setup,
         size_usd=size_usd,
         wait_s=wait_s,
         block=first,
-        buy=msgspec.structs.replace(buy, at_sale=held),
-        held=held,
+        buy=msgspec.structs.replace(buy, at_sale=balance),
+        balance=balance,
         sale=None,
     )
 
@@ -117,18 +117,21 @@ def write_sized_sale(
     *,
     size_usd: float,
     amount_in: RawAmount,
-    held: RawAmount,
+    amount_raw: RawAmount,
     wait_s: int,
 ) -> SizedTradeSimulation:
-    """Return a buy in the next block as `write_sized_buy` has it, an approval in the one after, and
-    at the moment the sale of all that was `held`."""
+    """Return a sale at one moment of the tokens of a buy in the next block.
+
+    The buy is that of `write_sized_buy`, and the approval is in the block after it. `amount_raw`:
+    tokens to sell.
+    """
     blocks = _blocks(setup, timing, (0, wait_s))
     setup = setup.with_coin()
     seller = setup.buyer(amount_in)
     builder = SimulationBuilder((block.number, block.time_s) for block in blocks)
     buy = write_buy(builder[0], setup, seller, amount_in)
     approval = write_approval(builder[1], setup, seller, "at sale", UNLIMITED)
-    order = Order(label="at sale", amount=held)
+    order = Order(label="at sale", amount=amount_raw)
     sale = write_sale(builder[2], setup, seller, order, approval=approval)
     return SizedTradeSimulation(
         simulation=build_simulation(setup, builder.blocks(), payers={seller: amount_in}),
@@ -137,7 +140,7 @@ def write_sized_sale(
         wait_s=wait_s,
         block=blocks[-1],
         buy=buy,
-        held=None,
+        balance=None,
         sale=sale,
     )
 
@@ -145,7 +148,7 @@ def write_sized_sale(
 def read_sized_trade(
     written: SizedTradeSimulation, result: SimulationResult | NotSimulated
 ) -> SizedTrade:
-    """Return what came of the sale, or of the buy where none follows."""
+    """Return the outcome of the sale, or of the buy where none follows."""
     sale, buy = written.sale, written.buy
     trade = SizedTrade(
         side="buy" if sale is None else "sell",
@@ -160,8 +163,8 @@ def read_sized_trade(
     setup = written.setup
     if sale is None:
         outcome, swapped = read_buy(setup, result, buy), buy.buy
-        held = read_held(written, result)
-        is_clear = held is None or exceeds_rounding(held)
+        balance = read_balance(written, result)
+        is_clear = balance is None or exceeds_rounding(balance)
     else:
         outcome, swapped = read_sale(setup, result, sale), sale.sell
         is_clear = exceeds_rounding(sale.order.amount)
@@ -175,14 +178,14 @@ def read_sized_trade(
     )
 
 
-def read_held(
+def read_balance(
     written: SizedTradeSimulation, result: SimulationResult | NotSimulated
 ) -> RawAmount | None:
-    """Return what a buyer holds a block later. None: not visible, or not simulated."""
+    """Return the buyer's balance a block later. None: not visible, or not simulated."""
     if isinstance(result, NotSimulated):
         return None
-    held = result.word(written.held)
-    return None if held is None else RawAmount(held)
+    balance = result.word(written.balance)
+    return None if balance is None else RawAmount(balance)
 
 
 def _blocks(

@@ -1,4 +1,4 @@
-"""Calls of an ERC-20 token that the simulations have in common."""
+"""Calls of an ERC-20 token that the simulations share."""
 
 from analysis.simulation.simulate_v1 import CALL_GAS, READ_GAS, SimCall
 from core.evm.abi import call_data

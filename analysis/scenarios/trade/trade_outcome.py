@@ -30,7 +30,7 @@ HEAVY_TAX_PCT: Final = 50.0
 """Percent from which a tax is a trap."""
 
 _LEAST_AMOUNT_RAW: Final = 1_000
-"""Smallest units. Of fewer, rounding takes shares that look like a tax, or all."""
+"""Smallest units. Below it, rounding takes shares that look like a tax, or all."""
 
 _FEE_OR_TAX: Final = 0.5
 """Share of the input from which a pool's fee counts as tax."""
@@ -83,20 +83,19 @@ def read_sale(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> 
 
 
 def _with_approval(result: SimulationResult, steps: SaleSteps, tax: float) -> float:
-    """Return the tax, increased by the share of tokens that the approval before the first attempt
-    took."""
+    """Return the tax, increased by the loss of tokens in the approval before the first attempt."""
     first = steps.first or steps
-    held = None if first.approval is None else result.word(first.approval.before)
+    before = None if first.approval is None else result.word(first.approval.before)
     left = result.word(first.before)
-    if held is None or left is None or left >= held:
+    if before is None or left is None or left >= before:
         return tax
-    return round(100 - (100 - tax) * left / held, 4)
+    return round(100 - (100 - tax) * left / before, 4)
 
 
 def _sale_tax(
     setup: TradeSetup, result: SimulationResult, steps: SaleSteps, moved: Moved
 ) -> float | None:
-    asked, got = steps.order.amount, int(moved.sent)
+    ordered, got = steps.order.amount, int(moved.sent)
     if setup.route.is_hooked:
         got = _got(setup, result, steps)
         if not got:
@@ -104,11 +103,11 @@ def _sale_tax(
     before, after = result.word(steps.before), result.word(steps.after)
     if before is None or after is None:
         return None
-    base = max(before - after, asked) if setup.route.takes_all else before - after
+    base = max(before - after, ordered) if setup.route.takes_all else before - after
     # No amounts: a hook made the whole trade itself, so the pool has nothing to compare with.
     if base <= 0 or not (moved.received or moved.sent):
         return None
-    loss = _quote_loss(setup, result, steps, share=moved.received / asked)
+    loss = _quote_loss(setup, result, steps, share=moved.received / ordered)
     if loss is not None:
         return loss
     arrived = _arrived(setup, result, steps, moved)
@@ -133,8 +132,7 @@ def _got(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> int:
 
 
 def proceeds(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> int | None:
-    """Return what a sale that passed brought the seller, in quote units, never below 0. None: not
-    visible."""
+    """Return the seller's proceeds in quote units, never below 0. None: not visible."""
     if setup.is_native:
         return _router_amounts(result[steps.sell])[1]
     got = _quote_got(setup, result, steps)
@@ -149,8 +147,8 @@ def _router_amounts(swap: SimResult) -> tuple[int, int]:
 def _taken(*losses: tuple[int, int], fee_share: float) -> float:
     """Return the percent lost before the pool and after it, compounded.
 
-    Each loss is the amount sent and the amount that arrived. A pool's fee is no tax, whoever sets
-    it; but one that takes half or more counts as one.
+    Each loss is the amount sent and the amount that arrived. A pool's fee is no tax, unless it
+    takes half or more.
     """
     left = 1.0 if fee_share < _FEE_OR_TAX else 1 - fee_share
     for set_out, arrived in losses:

@@ -12,7 +12,7 @@ from analysis.simulation.simulate_v1 import SimBlock, SimLog, Simulation
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 _CAREFUL_GAS = RawAmount(500_000)
-"""Gas that careful wallets add to what an estimate gives."""
+"""Gas that careful wallets add to an estimate."""
 
 
 class TradeSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,12 +110,12 @@ def _quote_funds(
 
 
 def wallet_gas(setup: TradeSetup) -> int:
-    """Return about the gas that careful wallets send: a token may behave better if given more."""
+    """Return roughly the gas that careful wallets send: a token may behave better with more."""
     return setup.disguise.about(
         RawAmount(setup.route.gas + _CAREFUL_GAS), f"{setup.candidate.key}:gas"
     )
 
 
 def little_gas(setup: TradeSetup) -> int:
-    """Return about the gas that wallets send that estimate the trade."""
+    """Return roughly the gas of wallets that estimate the trade."""
     return setup.disguise.about(setup.route.gas, f"{setup.candidate.key}:little gas")

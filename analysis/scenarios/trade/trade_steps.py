@@ -1,5 +1,4 @@
-"""Trade steps: the calls of one buy, approval or sale, and the handles that their results are read
-by.
+"""Trade steps: calls of one buy, approval or sale, and the handles of their results.
 
 Writers append calls to a block and return the handles; `trade_outcome` reads the results.
 """
@@ -50,7 +49,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     gas: int | None = None
     """None: plenty, as many wallets send."""
     share: Literal["all", "nearly all", "three quarters", "half", "tenth"] = "all"
-    """How much of what is for sale is tried to be sold."""
+    """Share of the amount for sale."""
 
 
 class SaleSteps(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +68,7 @@ class SaleSteps(msgspec.Struct, frozen=True, kw_only=True):
     approval: ApprovalSteps | None
     """The approval whose loss of tokens counts as tax of this sale. None: none counts."""
     pool_before: CallHandle | None
-    """The pool's token balance, as `pool_after`. None: the pool's event tells what arrived."""
+    """The pool's token balance, as `pool_after`. None: the pool's event has the received amount."""
     pool_after: CallHandle | None
     first: "SaleSteps | None"
     """The first attempt, which this one repeats with more gas or less of the token; its approval
@@ -84,8 +83,7 @@ def write_buy(
     *,
     gas: int | None = None,
 ) -> BuySteps:
-    """Write a payment, a buy, and the reads beside them. `gas` None: plenty, as many wallets
-    send."""
+    """Write a payment, a buy, and their reads. `gas` None: plenty, as many wallets send."""
     token, swap = setup.candidate.token, _buy(setup, trader, amount_in)
     router_check = (
         _write_quote(calls, setup, swap, "router knows pool") if setup.route.must_quote else None

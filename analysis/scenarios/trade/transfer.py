@@ -40,7 +40,7 @@ _TRIED_SHARES = (("", 1), ("smaller ", 100), ("smallest ", 10**6))
 """Label prefix and divisor of the amount, for each attempt."""
 
 _KEPT_PARTS = 4
-"""The wallet holds this many times what it sends: some tokens revert when a wallet is emptied."""
+"""Factor between balance and sent amount: some tokens revert when a wallet is emptied."""
 
 
 class Wallet(msgspec.Struct, frozen=True, kw_only=True):

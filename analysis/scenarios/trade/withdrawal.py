@@ -1,7 +1,6 @@
-"""Withdrawal: simulates that a holder takes their liquidity out of a pool.
+"""Withdrawal: simulates that a holder withdraws its liquidity from a pool.
 
-The amounts are balances of the receiver before and after, never what a contract says. Sends no
-request.
+The amounts are changes of the receiver's balances, never return values. Sends no request.
 """
 
 from collections.abc import Mapping
@@ -38,11 +37,11 @@ class Withdrawal(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[SimCall, ...]
     """Two reads, the withdrawal, and two reads."""
     code: Mapping[Address, str]
-    """Put at addresses of ours."""
+    """Code overrides."""
 
 
 class Withdrawn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a withdrawal brought the receiver."""
+    """Result of a withdrawal for its receiver."""
 
     outcome: Passed | Refused | NotSimulated
     token_raw: RawAmount | None = None
@@ -53,8 +52,11 @@ class Withdrawn(msgspec.Struct, frozen=True, kw_only=True):
 def write_withdrawal(
     pool: Candidate, holder: Address | None, holding: LiquidityHolding, disguise: Disguise
 ) -> Withdrawal | None:
-    """Return the withdrawal of a holding by `holder`, who need not have it yet. `holder` None: LP
-    tokens in the pair itself, which anybody can redeem. None: how it is done is not known."""
+    """Return the withdrawal of a holding by `holder`, which may receive it first.
+
+    `holder` None: LP tokens in the pair itself, which anybody can redeem. None: the calls are not
+    known.
+    """
     actor = holder or disguise.account(f"{pool.key}:redeems")
     reader = disguise.account(f"{pool.key}:coins")
     # Coins go to an account that pays no gas, so that what arrives can be read.
@@ -84,7 +86,7 @@ def write_withdrawal(
 def read_withdrawal(
     written: Withdrawal, result: SimulationResult | NotSimulated, *, block: int = 0
 ) -> Withdrawn:
-    """Return what came of it. `block`: index of the block that begins with its calls."""
+    """Return the result. `block`: index of the block that begins with its calls."""
     if isinstance(result, NotSimulated):
         return Withdrawn(outcome=result)
     answers = [result[CallHandle(block, at)] for at in range(len(written.calls))]

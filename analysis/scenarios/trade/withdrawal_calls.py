@@ -1,5 +1,4 @@
-"""Withdrawal calls: by what a holder takes liquidity out of a pool, or gives it to somebody else,
-in each of the forms in which it is held. Pure: sends no request.
+"""Calls that withdraw or transfer liquidity, for each of its forms. Pure.
 
 LP tokens are sent to the pair and redeemed, which is what routers do; positions are decreased to
 nothing and collected through the position manager; shares of bins are burnt through the pair, or
@@ -21,10 +20,10 @@ from core.evm.abi import call_data, encode_values
 from core.evm.primitives import Address
 
 _MOST_POSITIONS: Final = 10
-"""Positions of one holder that are withdrawn, each by calls of its own."""
+"""Most positions of one holder that are withdrawn, each by separate calls."""
 
 _MOST_BINS: Final = 100
-"""Bins of one holder whose shares are burnt, all in one call."""
+"""Most bins of one holder whose shares are burnt, in one call."""
 
 _MOST_COLLECTED: Final = 2**128 - 1
 _DECREASE, _TAKE_PAIR = 0x01, 0x11
@@ -53,8 +52,10 @@ def withdrawal_calls(
     *,
     is_anybody: bool,
 ) -> tuple[SimCall, ...]:
-    """Return the calls by which `actor` withdraws. `is_anybody`: LP tokens in the pair itself,
-    which whoever comes first can redeem. Empty: how it is done is not known."""
+    """Return the calls by which `actor` withdraws. Empty: not known.
+
+    `is_anybody`: LP tokens in the pair itself, which anybody can redeem.
+    """
     parts, manager = withdrawn_parts(pool, holding), pool.dex.position_manager
     form = venue_of(pool.dex).liquidity_form(pool.dex)
     if not parts:
@@ -82,8 +83,10 @@ def withdrawal_calls(
 def handing_over(
     pool: Candidate, holding: LiquidityHolding, receiver: Address
 ) -> tuple[SimCall, ...]:
-    """Return the calls by which a holder gives what a withdrawal takes to somebody else. Empty: it
-    is no token of a position manager."""
+    """Return the calls that transfer the withdrawn parts to another account.
+
+    Empty: they are no tokens of a position manager.
+    """
     holder, manager = holding.holder, pool.dex.position_manager
     parts = withdrawn_parts(pool, holding)
     if manager is None or not parts:
@@ -116,8 +119,8 @@ def _bins_and_amounts(parts: Sequence[Part]) -> tuple[list[int | None], list[int
 def _redeem(
     pool: Candidate, actor: Address, parts: Sequence[Part], receiver: Address
 ) -> tuple[SimCall, SimCall]:
-    held = sum(part.amount for part in parts)
-    sent = call_data("transfer(address,uint256)", pool.pool, held)
+    amount = sum(part.amount for part in parts)
+    sent = call_data("transfer(address,uint256)", pool.pool, amount)
     burnt = call_data("burn(address)", receiver)
     return (
         _act(actor, pool.pool, "send LP tokens", sent),
