@@ -18,7 +18,7 @@ import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from analysis.quotes.exit_quote import ExitAsk, quote_exit
+from analysis.quotes.exit_quote import RequestedSize, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.liquidity_inquiry import find_liquidity
 from analysis.quotes.trade_check import check_trade
@@ -121,7 +121,7 @@ async def _measure_exit(name: str, chain: Chain, client: RpcClient, token: ZooTo
     report = await scan_token(make_context(chain, client), token.address)
 
     async def quote(context: ChainContext) -> object:
-        return await quote_exit(context, token.address, report, ExitAsk(usd=2_500.0))
+        return await quote_exit(context, token.address, report, RequestedSize(usd=2_500.0))
 
     await measure(name, chain, client, quote)
 

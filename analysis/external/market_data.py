@@ -111,12 +111,12 @@ class MarketData:
 async def _by_parts(
     pool_ids: Sequence[Hash32],
     size: int,
-    ask: Callable[[Sequence[Hash32]], Awaitable[dict[Hash32, T]]],
+    fetch: Callable[[Sequence[Hash32]], Awaitable[dict[Hash32, T]]],
 ) -> dict[Hash32, T]:
     """Query in chunks. After a failure the rest is skipped, as it would likely fail too."""
     found: dict[Hash32, T] = {}
     for start in range(0, len(pool_ids), size):
-        answer = await _or_none(ask(pool_ids[start : start + size]))
+        answer = await _or_none(fetch(pool_ids[start : start + size]))
         if answer is None:
             break
         found |= answer

@@ -79,7 +79,7 @@ class BinBalances:
         self._tokens, self._token_id = tokens, token_id
         self._reads: list[tuple[Address, tuple[int, ...], ReadBatch, Handle[Reply]]] = []
 
-    def ask(self, batch: ReadBatch, holder: Address, bins: Iterable[int]) -> None:
+    def request(self, batch: ReadBatch, holder: Address, bins: Iterable[int]) -> None:
         """Add the read of a holder's shares of these bins."""
         numbers = tuple(bins)
         ids = [self._token_id(one) for one in numbers]

@@ -19,9 +19,9 @@ from analysis.liquidity.bin_tokens import (
 )
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
-    AskRound,
     Part,
     PoolHoldings,
+    ReadRound,
 )
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle
@@ -49,12 +49,12 @@ class BookBins:
         self._bins: dict[int, tuple[ReadBatch, Handle[Reply], Handle[int | None]]] = {}
         self._gap = ""
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the two rounds."""
-        return self._ask_history, self._ask_balances
+        return self._request_history, self._request_balances
 
-    def _ask_history(self, batch: ReadBatch) -> None:
-        self._history = self._span.ask(
+    def _request_history(self, batch: ReadBatch) -> None:
+        self._history = self._span.request(
             batch,
             [TRANSFER_BATCH],
             returns=decode_logs,
@@ -62,7 +62,7 @@ class BookBins:
         token_x = batch.call(self._pool.pool, "getTokenX()", returns=decode_address)
         self._token_x = batch, token_x
 
-    def _ask_balances(self, batch: ReadBatch) -> None:
+    def _request_balances(self, batch: ReadBatch) -> None:
         if not self._history.is_whole:
             self._gap = HISTORY_REFUSED
         left = _shares_by_events(self._history.read())
@@ -81,7 +81,7 @@ class BookBins:
             supply = batch.call(pair, "totalSupply(uint256)", at, returns=decode_uint)
             self._bins[at] = batch, reserves, supply
         for holder in holders[:MOST_HOLDERS]:
-            self._balances.ask(batch, holder, [at for at in bins if (holder, at) in left])
+            self._balances.request(batch, holder, [at for at in bins if (holder, at) in left])
 
     def named(self) -> Sequence[Address]:
         """Return the accounts whose balances are read."""

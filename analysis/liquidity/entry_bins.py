@@ -27,9 +27,9 @@ from analysis.liquidity.bin_tokens import (
 )
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
-    AskRound,
     Part,
     PoolHoldings,
+    ReadRound,
     log_query,
 )
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
@@ -90,12 +90,17 @@ class EntryBins:
         self._named: dict[Address, set[int]] = {}
         self._gap = ""
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the four rounds."""
-        return self._ask_mints, self._ask_bins, self._ask_balances, self._ask_receivers
+        return (
+            self._request_mints,
+            self._request_bins,
+            self._request_balances,
+            self._request_receivers,
+        )
 
-    def _ask_mints(self, batch: ReadBatch) -> None:
-        self._history = self._span.ask(
+    def _request_mints(self, batch: ReadBatch) -> None:
+        self._history = self._span.request(
             batch,
             [_MINT, self._pool.key],
             returns=decode_mined_logs,
@@ -103,7 +108,7 @@ class EntryBins:
         key = batch.call(self._pool.dex.factory, "poolIdToPoolKey(bytes32)", self._id)
         self._key = batch, key
 
-    def _ask_bins(self, batch: ReadBatch) -> None:
+    def _request_bins(self, batch: ReadBatch) -> None:
         """Add the reserves of the largest bins, and the shares of other contracts.
 
         Also adds the position manager's events in the blocks of its mints. Raises UpstreamError.
@@ -151,7 +156,7 @@ class EntryBins:
             ],
         )
 
-    def _ask_balances(self, batch: ReadBatch) -> None:
+    def _request_balances(self, batch: ReadBatch) -> None:
         """Add the balances of the first holders, and their transfers. Raises UpstreamError."""
         before, handles = self._minted
         minted = [before[handle] for handle in handles]
@@ -159,18 +164,18 @@ class EntryBins:
             self._gap = "the node does not give the events of the position manager"
         logs = [log for each in minted for log in each or ()]
         self._named = self._receivers(logs, minted=True)
-        self._ask_named(batch, self._named)
+        self._request_named(batch, self._named)
         if not self._named:
             return
         senders = [address_word(holder) for holder in self._named]
-        self._passed = self._span.ask(
+        self._passed = self._span.request(
             batch,
             [TRANSFER_BATCH, None, senders],
             address=self._manager,
             returns=decode_logs,
         )
 
-    def _ask_receivers(self, batch: ReadBatch) -> None:
+    def _request_receivers(self, batch: ReadBatch) -> None:
         """Add the balances of receivers of transferred shares. Raises UpstreamError."""
         if self._passed is None:
             return
@@ -178,7 +183,7 @@ class EntryBins:
             self._gap = "the node does not give all transfers of shares"
         received = self._receivers(self._passed.read(), minted=False)
         fresh = {holder: bins - self._named.get(holder, set()) for holder, bins in received.items()}
-        self._ask_named(batch, {holder: bins for holder, bins in fresh.items() if bins})
+        self._request_named(batch, {holder: bins for holder, bins in fresh.items() if bins})
 
     def named(self) -> Sequence[Address]:
         """Return the accounts whose balances are read."""
@@ -211,11 +216,11 @@ class EntryBins:
             pool_key=b"" if isinstance(reply, NoAnswer) else reply[: _KEY_WORDS * WORD],
         )
 
-    def _ask_named(self, batch: ReadBatch, named: Mapping[Address, set[int]]) -> None:
+    def _request_named(self, batch: ReadBatch, named: Mapping[Address, set[int]]) -> None:
         if len(named) > MOST_HOLDERS:
             self._gap = "small holders are not read"
         for holder in list(named)[:MOST_HOLDERS]:
-            self._balances.ask(batch, holder, sorted(named[holder]))
+            self._balances.request(batch, holder, sorted(named[holder]))
 
     def _receivers(self, logs: Sequence[Log], *, minted: bool) -> dict[Address, set[int]]:
         """Return receivers of this pool's shares, in log order, with their bins.

@@ -14,9 +14,9 @@ import msgspec
 
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
-    AskRound,
     Part,
     PoolHoldings,
+    ReadRound,
     gather,
 )
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
@@ -54,18 +54,18 @@ class EntryPositions:
         """Liquidity of each position, by the events that were found."""
         self._tokens: dict[_Key, _Token] = {}
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the two rounds."""
-        return self._ask_history, self._ask_owners
+        return self._request_history, self._request_owners
 
-    def _ask_history(self, batch: ReadBatch) -> None:
-        self._history = self._span.ask(
+    def _request_history(self, batch: ReadBatch) -> None:
+        self._history = self._span.request(
             batch,
             [MODIFY_LIQUIDITY, self._pool.key],
             returns=decode_logs,
         )
 
-    def _ask_owners(self, batch: ReadBatch) -> None:
+    def _request_owners(self, batch: ReadBatch) -> None:
         """Add the owners of the largest positions of the position manager. Raises UpstreamError."""
         self._positions = _sum_changes(self._history.read())
         largest = sorted(self._positions, key=self._weight, reverse=True)

@@ -12,7 +12,7 @@ from analysis.liquidity.book_bins import BookBins
 from analysis.liquidity.entry_bins import EntryBins
 from analysis.liquidity.entry_positions import EntryPositions
 from analysis.liquidity.holder_reads import LiquidityHolderReads
-from analysis.liquidity.holdings import AskRound, HoldingReads, PoolHoldings
+from analysis.liquidity.holdings import HoldingReads, PoolHoldings, ReadRound
 from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, classify_shares
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
@@ -78,9 +78,9 @@ async def find_ownership(
         _reader(chain, span, state, parties) for span, (_, state) in zip(spans, pools, strict=True)
     ]
     holder_reads = [LiquidityHolderReads(chain) for _ in readers]
-    await _ask(
+    await _send(
         [
-            [_with_codes(ask, reader, its) for ask in reader.rounds()]
+            [_with_codes(add_reads, reader, its) for add_reads in reader.rounds()]
             for reader, its in zip(readers, holder_reads, strict=True)
             if reader is not None
         ],
@@ -92,9 +92,9 @@ async def find_ownership(
     more = [
         rounds
         for span, found, its in zip(spans, holdings, holder_reads, strict=True)
-        for rounds in its.ask_more(span, found)
+        for rounds in its.request_more(span, found)
     ]
-    await _ask(more, block, node, capabilities)
+    await _send(more, block, node, capabilities)
     return [
         _owned(chain, pool, found, parties, its, now_s=block.time_s)
         for (pool, _), found, its in zip(pools, holdings, holder_reads, strict=True)
@@ -113,28 +113,28 @@ async def _indexed(
         return {}
 
 
-def _with_codes(ask: AskRound, reader: HoldingReads, its: LiquidityHolderReads) -> AskRound:
+def _with_codes(add_reads: ReadRound, reader: HoldingReads, its: LiquidityHolderReads) -> ReadRound:
     """Return the round with the code of the accounts that it names."""
 
     def both(batch: ReadBatch) -> None:
-        ask(batch)
-        its.ask_codes(batch, reader.named())
+        add_reads(batch)
+        its.request_codes(batch, reader.named())
 
     return both
 
 
-async def _ask(
-    rounds: Sequence[Sequence[AskRound]],
+async def _send(
+    rounds: Sequence[Sequence[ReadRound]],
     block: BlockRef,
     node: Node,
     capabilities: NodeCapabilities,
 ) -> None:
     """Send the rounds of several readers in parallel, the rounds of each in turn."""
-    for asks in zip_longest(*rounds):
+    for additions in zip_longest(*rounds):
         batch = ReadBatch(block.hash)
-        for ask in asks:
-            if ask is not None:
-                ask(batch)
+        for add_reads in additions:
+            if add_reads is not None:
+                add_reads(batch)
         await batch.send(node, capabilities)
 
 

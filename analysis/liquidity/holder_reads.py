@@ -6,7 +6,7 @@ Code is requested as soon as a holder is named, so that it takes no extra round 
 from collections.abc import Sequence
 from typing import Final
 
-from analysis.liquidity.holdings import AskRound, LiquidityHolding, PoolHoldings
+from analysis.liquidity.holdings import LiquidityHolding, PoolHoldings, ReadRound
 from analysis.liquidity.locks import Lock, LockReads
 from analysis.liquidity.pool_history import PoolSpan
 from analysis.liquidity.position_locks import PermanentLocks, UncxPositionLocks
@@ -36,13 +36,13 @@ class LiquidityHolderReads:
         self._unread: frozenset[Address] = frozenset()
         self._locks: dict[Address, LockReads] = {}
 
-    def ask_codes(self, batch: ReadBatch, named: Sequence[Address | AnswerAddress]) -> None:
+    def request_codes(self, batch: ReadBatch, named: Sequence[Address | AnswerAddress]) -> None:
         """Add the code of the named holders, once for each."""
         for holder in named:
             if len(self._codes) < MOST_CODES and holder not in (*self._codes, *BURN_ADDRESSES):
                 self._codes[holder] = batch, batch.code(holder, first_bytes=DELEGATION_BYTES)
 
-    def ask_more(self, span: PoolSpan, found: PoolHoldings) -> Sequence[Sequence[AskRound]]:
+    def request_more(self, span: PoolSpan, found: PoolHoldings) -> Sequence[Sequence[ReadRound]]:
         """Return further rounds: code of holders not named before, and locks of known lockers."""
         for holding in found.holdings:
             reads = lock_reads(self._records.get(holding.holder), span, holding)
@@ -50,11 +50,11 @@ class LiquidityHolderReads:
                 self._locks[holding.holder] = reads
         holders = [holding.holder for holding in found.holdings]
         of_locks = [reads.rounds() for reads in self._locks.values()]
-        return [lambda batch: self._ask_rest(batch, holders)], *of_locks
+        return [lambda batch: self._request_rest(batch, holders)], *of_locks
 
-    def _ask_rest(self, batch: ReadBatch, holders: Sequence[Address]) -> None:
+    def _request_rest(self, batch: ReadBatch, holders: Sequence[Address]) -> None:
         known = set(self._by_holder())
-        self.ask_codes(batch, [holder for holder in holders if holder not in known])
+        self.request_codes(batch, [holder for holder in holders if holder not in known])
         # Unread holders count as contracts, so that their share is not reported as withdrawable.
         self._unread = frozenset(holders) - known - self._codes.keys() - BURN_ADDRESSES
 

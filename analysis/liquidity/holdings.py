@@ -52,7 +52,7 @@ class PoolHoldings(msgspec.Struct, frozen=True, kw_only=True):
     """Why liquidity may be missing from the holdings. Empty: nothing is missing."""
 
 
-AskRound = Callable[[ReadBatch], None]
+ReadRound = Callable[[ReadBatch], None]
 """Function that adds the reads of one round. Raises UpstreamError for answers of an earlier one."""
 
 
@@ -60,7 +60,7 @@ class HoldingReads(Protocol):
     """Reads of one pool's holdings, in rounds. A round may depend on the answers of earlier
     ones."""
 
-    def rounds(self) -> Sequence[AskRound]:
+    def rounds(self) -> Sequence[ReadRound]:
         """Return the rounds: the pool's history, then the balances of its holders."""
         ...
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from analysis.liquidity.holdings import AskRound
+from analysis.liquidity.holdings import ReadRound
 from core.evm.primitives import Address
 
 NEVER_S: Final = 2**40
@@ -29,7 +29,7 @@ class Lock(msgspec.Struct, frozen=True, kw_only=True):
 class LockReads(Protocol):
     """Reads of the locks of one pool in one locker."""
 
-    def rounds(self) -> Sequence[AskRound]:
+    def rounds(self) -> Sequence[ReadRound]:
         """Return the rounds."""
         ...
 

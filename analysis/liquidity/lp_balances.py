@@ -10,9 +10,9 @@ from typing import Final
 
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
-    AskRound,
     Part,
     PoolHoldings,
+    ReadRound,
     gather,
 )
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
@@ -42,13 +42,13 @@ class LpBalances:
         self._named: list[Address] = []
         self._unread = 0
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the two rounds."""
-        return self._ask_history, self._ask_holders
+        return self._request_history, self._request_holders
 
-    def _ask_history(self, batch: ReadBatch) -> None:
+    def _request_history(self, batch: ReadBatch) -> None:
         """Add the query for transfers, the supply, and the balances of the known."""
-        self._history = self._span.ask(
+        self._history = self._span.request(
             batch,
             [_TRANSFER],
             returns=decode_logs,
@@ -57,9 +57,9 @@ class LpBalances:
             batch,
             batch.call(self._pool.pool, "totalSupply()", returns=decode_uint),
         )
-        self._ask_balances(batch, self._known)
+        self._request_balances(batch, self._known)
 
-    def _ask_holders(self, batch: ReadBatch) -> None:
+    def _request_holders(self, batch: ReadBatch) -> None:
         """Add the balances of the largest holders by transfers. Raises UpstreamError."""
         left = _balances_by_events(self._history.read(), self._pool.pool)
         self._named = sorted(
@@ -68,7 +68,7 @@ class LpBalances:
         )
         unknown = [holder for holder in self._named if holder not in self._balances]
         self._unread = max(0, len(unknown) - MOST_HOLDERS)
-        self._ask_balances(batch, unknown[:MOST_HOLDERS])
+        self._request_balances(batch, unknown[:MOST_HOLDERS])
 
     def named(self) -> Sequence[Address]:
         """Return the holders by transfers, largest first."""
@@ -95,7 +95,7 @@ class LpBalances:
             gap=gap,
         )
 
-    def _ask_balances(self, batch: ReadBatch, holders: Sequence[Address]) -> None:
+    def _request_balances(self, batch: ReadBatch, holders: Sequence[Address]) -> None:
         for holder in holders:
             read = batch.call(self._pool.pool, "balanceOf(address)", holder, returns=decode_uint)
             self._balances[holder] = batch, read

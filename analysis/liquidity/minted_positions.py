@@ -14,9 +14,9 @@ import msgspec
 
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
-    AskRound,
     Part,
     PoolHoldings,
+    ReadRound,
     gather,
     log_query,
 )
@@ -81,18 +81,18 @@ class MintedPositions:
         self._tokens: dict[int, _Token] = {}
         self._gap = ""
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the three rounds."""
-        return self._ask_history, self._ask_positions, self._ask_owners
+        return self._request_history, self._request_positions, self._request_owners
 
-    def _ask_history(self, batch: ReadBatch) -> None:
-        self._history = self._span.ask(
+    def _request_history(self, batch: ReadBatch) -> None:
+        self._history = self._span.request(
             batch,
             [_MINT],
             returns=decode_mined_logs,
         )
 
-    def _ask_positions(self, batch: ReadBatch) -> None:
+    def _request_positions(self, batch: ReadBatch) -> None:
         """Add the manager's events in the blocks of its mints, and the positions of other
         contracts. Raises UpstreamError."""
         if not self._history.is_whole:
@@ -121,7 +121,7 @@ class MintedPositions:
                 self._pool.pool, "positions(bytes32)", _position_key(*key), returns=decode_uint
             )
 
-    def _ask_owners(self, batch: ReadBatch) -> None:
+    def _request_owners(self, batch: ReadBatch) -> None:
         """Add the liquidity and the owner of each token. Raises UpstreamError."""
         before, handles = self._increases
         increases = [before[handle] for handle in handles]

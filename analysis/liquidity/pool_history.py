@@ -61,7 +61,7 @@ class PoolSpan(msgspec.Struct, frozen=True, kw_only=True):
     indexed: PoolEvents | None = None
     """The pool's events, up to that block or a little below. None: not indexed."""
 
-    def ask(
+    def request(
         self,
         batch: ReadBatch,
         topics: Sequence[object],
@@ -74,7 +74,7 @@ class PoolSpan(msgspec.Struct, frozen=True, kw_only=True):
         `returns`: decoder, whose None means that the node refused.
         """
         if address is None and self.indexed is not None:
-            return self._ask_rest(batch, topics, self.indexed, returns)
+            return self._request_rest(batch, topics, self.indexed, returns)
         created, last = self.from_block, self.to_block
         first = (self.pool.dex.from_block or 0) if created is None else created
         ends = [last]
@@ -86,7 +86,7 @@ class PoolSpan(msgspec.Struct, frozen=True, kw_only=True):
         )
         return PoolHistory(batch, [batch.request(query, returns=returns) for query in queries])
 
-    def _ask_rest(
+    def _request_rest(
         self,
         batch: ReadBatch,
         topics: Sequence[object],

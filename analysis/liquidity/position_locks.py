@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.liquidity.holdings import AskRound, LiquidityHolding, Part, log_query
+from analysis.liquidity.holdings import LiquidityHolding, Part, ReadRound, log_query
 from analysis.liquidity.locks import NEVER_S, Lock
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle, RequestHandle
@@ -51,7 +51,7 @@ class PermanentLocks:
     def __init__(self, holding: LiquidityHolding) -> None:
         self._holding = holding
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return none: nothing has to be read."""
         return ()
 
@@ -78,14 +78,14 @@ class UncxPositionLocks:
         self._locked: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._records: tuple[ReadBatch, list[_Record]]
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the three rounds."""
-        return self._ask_arrivals, self._ask_events, self._ask_records
+        return self._request_arrivals, self._request_events, self._request_records
 
-    def _ask_arrivals(self, batch: ReadBatch) -> None:
+    def _request_arrivals(self, batch: ReadBatch) -> None:
         receiver = address_word(self._locker)
         self._received = [
-            self._span.ask(
+            self._span.request(
                 batch,
                 [_TRANSFER, None, receiver, f"0x{part.token_id:064x}"],
                 address=self._manager,
@@ -94,7 +94,7 @@ class UncxPositionLocks:
             for part in self._parts
         ]
 
-    def _ask_events(self, batch: ReadBatch) -> None:
+    def _request_events(self, batch: ReadBatch) -> None:
         """Add the locker's events in the blocks in which it last received a position. Raises
         UpstreamError."""
         blocks = {int(logs[-1].block_number, 16) for one in self._received if (logs := one.read())}
@@ -107,7 +107,7 @@ class UncxPositionLocks:
         ]
         self._locked = batch, events
 
-    def _ask_records(self, batch: ReadBatch) -> None:
+    def _request_records(self, batch: ReadBatch) -> None:
         """Add the records of the locks. Raises UpstreamError."""
         before, events = self._locked
         numbers = dict(

@@ -9,7 +9,7 @@ from typing import Final
 
 from eth_abi.exceptions import DecodingError
 
-from analysis.liquidity.holdings import AskRound
+from analysis.liquidity.holdings import ReadRound
 from analysis.liquidity.locks import NEVER_S, Lock
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
 from analysis.reads.chain_reads import Handle
@@ -48,11 +48,11 @@ class UncxTokenLocks:
         self._locker, self._token = locker, token
         self._replies: tuple[ReadBatch, list[Handle[Reply]]]
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the one round."""
-        return (self._ask_locks,)
+        return (self._request_locks,)
 
-    def _ask_locks(self, batch: ReadBatch) -> None:
+    def _request_locks(self, batch: ReadBatch) -> None:
         call = "tokenLocks(address,uint256)"
         replies = [batch.call(self._locker, call, self._token, at) for at in range(MOST_LOCKS)]
         self._replies = batch, replies
@@ -71,11 +71,11 @@ class PinkLockTokenLocks:
         self._locker, self._token = locker, token
         self._reply: tuple[ReadBatch, Handle[Reply]]
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the one round."""
-        return (self._ask_locks,)
+        return (self._request_locks,)
 
-    def _ask_locks(self, batch: ReadBatch) -> None:
+    def _request_locks(self, batch: ReadBatch) -> None:
         # The last index is included, and cut to the last there is.
         call = "getLocksForToken(address,uint256,uint256)"
         self._reply = batch, batch.call(self._locker, call, self._token, 0, MOST_LOCKS - 1)
@@ -106,21 +106,21 @@ class TeamFinanceTokenLocks:
         self._events: PoolHistory[Log]
         self._replies: tuple[ReadBatch, list[Handle[Reply]]]
 
-    def rounds(self) -> tuple[AskRound, ...]:
+    def rounds(self) -> tuple[ReadRound, ...]:
         """Return the two rounds."""
-        return self._ask_events, self._ask_locks
+        return self._request_events, self._request_locks
 
-    def _ask_events(self, batch: ReadBatch) -> None:
+    def _request_events(self, batch: ReadBatch) -> None:
         # Deposit has other arguments in each version. All of them index the token first, and begin
         # with the lock's number, as the other events that index a token do.
-        self._events = self._span.ask(
+        self._events = self._span.request(
             batch,
             [None, address_word(self._token)],
             address=self._locker,
             returns=decode_logs,
         )
 
-    def _ask_locks(self, batch: ReadBatch) -> None:
+    def _request_locks(self, batch: ReadBatch) -> None:
         """Add the newest of the locks that events name. Raises UpstreamError."""
         logs = (log for log in self._events.read() if log.address == self._locker)
         words = (log.data[2 : 2 + 2 * WORD] for log in logs)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from analysis.market.liquidity_value import Price
 from analysis.market.pool_discovery import find_lookups
-from analysis.market.pool_reads import ask_pool
+from analysis.market.pool_reads import request_pool
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import NoAnswer
@@ -91,8 +91,8 @@ class NativePools:
         self._batch = batch
         self._chain = chain
         lookups = find_lookups(chain.dexes, chain.wrapped_native.address, stables)
-        found = [(lookup, AnswerAddress(lookup.ask(batch))) for lookup in lookups]
-        self._pools = [(lookup, pool, ask_pool(batch, lookup, pool)) for lookup, pool in found]
+        found = [(lookup, AnswerAddress(lookup.request(batch))) for lookup in lookups]
+        self._pools = [(lookup, pool, request_pool(batch, lookup, pool)) for lookup, pool in found]
 
     def read(self) -> float | None:
         """Return USD of one native coin. None: no pool has a price. Raises UpstreamError."""

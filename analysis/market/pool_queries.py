@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.market.pool_discovery import candidates_of, find_lookups
-from analysis.market.pool_reads import ask_pool
+from analysis.market.pool_reads import request_pool
 from analysis.market.venues.pool import UNKNOWN, Candidate, PoolState, placed
 from analysis.market.venues.state.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
 from analysis.market.venues.venue import (
@@ -57,7 +57,7 @@ class PoolReads:
         self._unasked = [dex for dex in dexes if dex.factory not in known.covered_factories]
         indexed = candidates_of(known.pools, token=token, dexes=dexes)
         lookups = find_lookups(self._unasked, token, quotes)
-        self._found = [(lookup, lookup.ask(batch)) for lookup in lookups]
+        self._found = [(lookup, lookup.request(batch)) for lookup in lookups]
         self._indexed = [pool for pool in indexed if venue_of(pool.dex).entries is None]
         by_id = [(pool, venue_of(pool.dex).entries) for pool in indexed]
         self._entries = [pool for pool, how in by_id if how and how.is_readable(pool.dex)]
@@ -81,7 +81,7 @@ class PoolReads:
             *(dex.vault or dex.factory for dex, _ in self._managers),
         ]
 
-    def ask_states(self, *, to_block: int | None) -> None:
+    def request_states(self, *, to_block: int | None) -> None:
         """Add the reads of what the pools hold, including pools that the factories have yet to
         return.
 
@@ -89,20 +89,20 @@ class PoolReads:
         trusted reads. `to_block` None: the batch's block is not known yet.
         """
         batch = self._batch
-        self._indexed_reads = [ask_pool(batch, pool, pool.pool) for pool in self._indexed]
+        self._indexed_reads = [request_pool(batch, pool, pool.pool) for pool in self._indexed]
         self._found_reads = [
-            ask_pool(batch, lookup, AnswerAddress(address)) for lookup, address in self._found
+            request_pool(batch, lookup, AnswerAddress(address)) for lookup, address in self._found
         ]
         for dex, how in self._managers:
             pools = self._pools_by_id(dex, how)
             if len(pools) > MOST_SUMMED:
                 swept = within_bound(pools)
                 self._is_bounded |= len(swept) < len(pools)
-                self._sweeps.append(how.ask_floors(batch, dex, swept))
+                self._sweeps.append(how.request_floors(batch, dex, swept))
             elif pools:
-                self._states.append(how.ask_states(batch, dex, pools, to_block=to_block))
+                self._states.append(how.request_states(batch, dex, pools, to_block=to_block))
             if dex in self._unasked:
-                created = how.ask_created(batch, dex, self._token, to_block=to_block)
+                created = how.request_created(batch, dex, self._token, to_block=to_block)
                 self._creations.append(created)
 
     def _pools_by_id(self, dex: Dex, how: PoolEntries) -> Sequence[Candidate]:

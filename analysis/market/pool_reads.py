@@ -9,13 +9,13 @@ from analysis.reads.read_batch import ReadBatch
 from core.evm.primitives import Address
 
 
-def ask_pool(
+def request_pool(
     batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
 ) -> PoolReading:
     """Add the reads. `pair`: exchange and tokens of the pool, whose address may not be known
     yet."""
-    ask = venue_of(pair.dex).ask_pool
-    if ask is None:
+    add_reads = venue_of(pair.dex).request_pool
+    if add_reads is None:
         message = f"pools of {pair.dex.kind} are entries of one contract"
         raise TypeError(message)
-    return ask(batch, pair, pool)
+    return add_reads(batch, pair, pool)

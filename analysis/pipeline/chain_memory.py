@@ -120,7 +120,7 @@ class ChainMemory:
 
     # --- fees and block fields ----------------------------------------------------------------
 
-    def ask_tips(self, batch: ReadBatch) -> RequestHandle[tuple[int, int]] | None:
+    def request_tips(self, batch: ReadBatch) -> RequestHandle[tuple[int, int]] | None:
         """Add the request for recent fees. None: the last ones are recent enough."""
         if self._recent_tips.recall() is not None:
             return None

@@ -101,7 +101,7 @@ async def run_first_round(
     of_token = _TokenReads(batch, context, token, known, to_block=height)
     await market.add_states(to_block=height)
     of_token.add_holders(batch, known, pools=market.places)
-    tips = memory.ask_tips(batch)
+    tips = memory.request_tips(batch)
     await batch.send(context.node, context.capabilities)
 
     header = batch.header
@@ -221,7 +221,7 @@ class _MarketReads:
     async def add_states(self, *, to_block: int | None) -> None:
         """Add the reads of the pools' states."""
         await in_thread_if_large(
-            lambda: self._pools.ask_states(to_block=to_block), pools=len(self._known.pools)
+            lambda: self._pools.request_states(to_block=to_block), pools=len(self._known.pools)
         )
 
     @property
@@ -251,7 +251,7 @@ class _MarketReads:
         batch = ReadBatch(block.hash)
         rest = IndexedFacts(covered_factories=self._known.covered_factories)
         pools = PoolReads(batch, dexes, self._token, self._quotes, rest)
-        pools.ask_states(to_block=block.number)
+        pools.request_states(to_block=block.number)
         await batch.send(self._context.node, self._context.capabilities)
         more = pools.read()
         states = {pool.key: (pool, state) for pool, state in (*more.states, *found.states)}

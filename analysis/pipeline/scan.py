@@ -33,7 +33,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(name="plan", run=TokenScan.plan, needs=("pools", "code")),
     Stage(name="buys", run=TokenScan.simulate_buys, needs=_PLANNED, reads_node=True),
     Stage(name="sources", run=TokenScan.find_sources, needs=_PLANNED),
-    Stage(name="prices", run=TokenScan.ask_prices, needs=_PLANNED),
+    Stage(name="prices", run=TokenScan.request_prices, needs=_PLANNED),
     Stage(name="conditions", run=TokenScan.read_conditions, needs=_PLANNED, reads_node=True),
     Stage(name="hooks", run=TokenScan.read_hooks, needs=_PLANNED, reads_node=True),
     Stage(name="owner slots", run=TokenScan.read_owner_slots, needs=_PLANNED, reads_node=True),

@@ -58,7 +58,7 @@ async def run_second_round(
     """Read what pools still lack, rank them, and choose wallets. Raises UpstreamError."""
     created = await _sweep_created(context, first_round)
     batch = ReadBatch(first_round.pin.hash)
-    positions = _ask_positions(batch, created.unread, to_block=first_round.pin.number)
+    positions = _request_positions(batch, created.unread, to_block=first_round.pin.number)
     prices = native_price.anchor_prices(context.chain, first_round.native_usd)
     anchors = {*native_price.anchor_prices(context.chain, 1.0)}
     others = list(
@@ -99,7 +99,7 @@ async def run_second_round(
     return await in_thread_if_large(read, pools=len(first_round.states) + len(created.swept))
 
 
-def _ask_positions(
+def _request_positions(
     batch: ReadBatch, pools: Sequence[Candidate], *, to_block: int
 ) -> list[EntriesReading]:
     """Add the reads of the pools' states, those of one contract together."""
@@ -107,7 +107,7 @@ def _ask_positions(
     for pool in pools:
         by_manager.setdefault(pool.dex.factory, []).append(pool)
     return [
-        how.ask_states(batch, entries[0].dex, entries, to_block=to_block)
+        how.request_states(batch, entries[0].dex, entries, to_block=to_block)
         for entries in by_manager.values()
         if (how := venue_of(entries[0].dex).entries) is not None
     ]
@@ -130,7 +130,7 @@ async def _sweep_created(context: ChainContext, first_round: FirstRound) -> _Cre
             continue
         swept = within_bound(pools)
         is_bounded |= len(swept) < len(pools)
-        sweeps.append(how.ask_floors(batch, pools[0].dex, swept))
+        sweeps.append(how.request_floors(batch, pools[0].dex, swept))
     if not sweeps:
         return _Created(unread=tuple(unread))
     await batch.send(context.node, context.capabilities)

@@ -155,7 +155,7 @@ class TokenScan:
             refresh=self.redecompile,
         )
 
-    async def ask_prices(self) -> None:
+    async def request_prices(self) -> None:
         """Query market-data services for values that the chain's own pools lack."""
         decimals = self.first_round.admitted.metadata.decimals
         self.appraisal = await appraise(self.context, self.state, decimals=decimals)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
+from analysis.quotes.exit_quote import ExitQuote, RequestedSize, quote_exit
 from analysis.quotes.hook_inquiry import HookFindings, find_hooks
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, find_liquidity
 from analysis.quotes.trade_check import TradeCheck, check_trade
@@ -46,12 +46,12 @@ class ChainQuotes:
         self._signing_key = signing_key
         self._slots = {slug: asyncio.Semaphore(concurrency) for slug in contexts}
         self._waiting = dict.fromkeys(contexts, 0)
-        self._quotes = SingleFlight[tuple[str, Address, Hash32, ExitAsk], ExitQuote]()
+        self._quotes = SingleFlight[tuple[str, Address, Hash32, RequestedSize], ExitQuote]()
         self._inquiries = SingleFlight[tuple[str, Address, Hash32], LiquidityFindings]()
         self._hooks = SingleFlight[tuple[str, Address, Hash32], HookFindings]()
         self._packs = SingleFlight[tuple[str, Address], PackFile]()
 
-    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk) -> ExitQuote:
+    async def quote_exit(self, chain: str, report: Report, size: RequestedSize) -> ExitQuote:
         """Return the exit quote; see `exit_quote`. Equal concurrent requests share one run.
 
         Raises TokenRefusedError, UpstreamError.
@@ -60,9 +60,9 @@ class ChainQuotes:
 
         async def run() -> ExitQuote:
             async with self._bounded(chain):
-                return await quote_exit(self._contexts[chain], token.address, report, ask)
+                return await quote_exit(self._contexts[chain], token.address, report, size)
 
-        return await self._quotes.run((chain, token.address, token.block_hash, ask), run)
+        return await self._quotes.run((chain, token.address, token.block_hash, size), run)
 
     async def find_liquidity(self, chain: str, report: Report) -> LiquidityFindings:
         """Return the liquidity holders; see `find_liquidity`. Equal concurrent requests share one

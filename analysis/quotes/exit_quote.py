@@ -57,7 +57,7 @@ _NO_SELLER: Final = NotSimulated(
 )
 
 
-class ExitAsk(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedSize(msgspec.Struct, frozen=True, kw_only=True):
     """Size chosen by the caller. At most one is set."""
 
     usd: float | None = None
@@ -124,7 +124,7 @@ class _Market(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def quote_exit(
-    context: ChainContext, token: Address, report: Report, ask: ExitAsk
+    context: ChainContext, token: Address, report: Report, size: RequestedSize
 ) -> ExitQuote:
     """Return the quote. `report`: the token's, for the sales of buyers.
 
@@ -163,7 +163,7 @@ async def quote_exit(
         pools={pool.candidate.key: pool for pool in picked},
         setups=tuple(each for each in setups if each.candidate.key not in reasons),
     )
-    return await _Quoting(market, rows, ask, reasons).quote(state.pools)
+    return await _Quoting(market, rows, size, reasons).quote(state.pools)
 
 
 def untested(
@@ -203,12 +203,12 @@ class _Quoting:
         self,
         market: _Market,
         rows: Mapping[str, PoolResultRow],
-        ask: ExitAsk,
+        size: RequestedSize,
         reasons: dict[str, Unsold],
     ) -> None:
         self._market = market
         self._rows = rows
-        self._ask = ask
+        self._size = size
         self._reasons = reasons
         """Why pools are left out, by Candidate.key."""
         self._simulated = 0
@@ -255,10 +255,10 @@ class _Quoting:
         sizes: list[tuple[float | None, int]] = [
             (usd, _units(usd, spot_usd, unit)) for usd in SIZES_USD
         ]
-        if self._ask.usd is not None:
-            sizes.append((self._ask.usd, _units(self._ask.usd, spot_usd, unit)))
-        if self._ask.amount_raw is not None:
-            amount = self._ask.amount_raw
+        if self._size.usd is not None:
+            sizes.append((self._size.usd, _units(self._size.usd, spot_usd, unit)))
+        if self._size.amount_raw is not None:
+            amount = self._size.amount_raw
             sizes.append((None if spot_usd is None else amount / unit * spot_usd, amount))
         return sizes
 

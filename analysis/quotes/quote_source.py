@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.trade_check import TradeCheck
@@ -15,7 +15,7 @@ from core.report.report import Report
 class Quotes(Protocol):
     """Quotes and checks, simulated on request."""
 
-    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
+    async def quote_exit(self, chain: str, report: Report, size: RequestedSize, /) -> ExitQuote:
         """Return the exit quote of the report's token. Raises TokenRefusedError, UpstreamError."""
         ...
 

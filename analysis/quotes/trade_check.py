@@ -75,7 +75,7 @@ class SenderReads(msgspec.Struct, frozen=True, kw_only=True):
         sender, paid = trade.sender, call.pays_with
         balance = RpcRequest("eth_getBalance", (sender, {"blockHash": newest.hash}))
         coins = batch.request(balance, returns=read_word)
-        tips = context.memory.ask_tips(batch)
+        tips = context.memory.request_tips(batch)
         router = batch.code(call.to, first_bytes=1)
         account = batch.code(sender, first_bytes=DELEGATION_BYTES)
         balance_read = allowed = granted = probe = None

@@ -7,7 +7,7 @@ import msgspec
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody, Parameter
 
-from analysis.quotes.exit_quote import ExitAsk
+from analysis.quotes.exit_quote import RequestedSize
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import PackFile
 from analysis.token.admission import admit_address
@@ -75,7 +75,7 @@ async def quote_exit(
         raise _invalid("query", "usd", f"Expected more than 0, at most {_MOST_USD:g}.")
     snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
     report = snapshot.report
-    ask = ExitAsk(usd=usd, amount_raw=_raw_amount(amount, decimals=report.token.decimals))
+    ask = RequestedSize(usd=usd, amount_raw=_raw_amount(amount, decimals=report.token.decimals))
     quote = await call.deps.quotes.quote_exit(call.chain, report, ask)
     return exit_answer(quote, call.answers.chain(call.chain), report.token)
 

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, closing
 import psycopg
 import pytest
 
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError
 from assay.service.fleet.fleet_quotes import FleetQuotes
@@ -31,7 +31,7 @@ from tests.harness.api.scripted_quotes import (
 from tests.harness.parts.empty_databases import EmptyDatabases
 
 CHAINS = {"ethereum": 1, "bsc": 56}
-ASK = ExitAsk(usd=5.0)
+ASK = RequestedSize(usd=5.0)
 TRADE = UnsignedTrade(token=TOKEN, side="sell", amount_raw=RawAmount(5), sender=OWNER, router="any")
 
 
@@ -44,7 +44,7 @@ class SlowQuotes(ScriptedQuotes):
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
+    async def quote_exit(self, chain: str, report: Report, ask: RequestedSize, /) -> ExitQuote:
         self.begun.set()
         await self.gate.wait()
         return await super().quote_exit(chain, report, ask)
@@ -226,7 +226,7 @@ async def test_one_process_works_on_no_more_than_it_may(fleet: Fleet) -> None:
     first, api = fleet.analysing(at_once=1), fleet.api()
     first.quotes.gate.clear()
     tasks = [
-        asyncio.create_task(api.quote_exit("ethereum", make_report(), ExitAsk(usd=usd)))
+        asyncio.create_task(api.quote_exit("ethereum", make_report(), RequestedSize(usd=usd)))
         for usd in (5.0, 6.0)
     ]
     await first.quotes.begun.wait()

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError, PackFile
 from assay.service.fleet.inquiry_encoding import (
@@ -34,7 +34,7 @@ TRADE = UnsignedTrade(
     token=TOKEN, side="buy", amount_raw=LARGEST, sender=OWNER, router="Uniswap V2"
 )
 QUESTIONS = (
-    ExitQuestion(report=REPORT, ask=ExitAsk(amount_raw=LARGEST)),
+    ExitQuestion(report=REPORT, ask=RequestedSize(amount_raw=LARGEST)),
     LiquidityQuestion(report=REPORT),
     HooksQuestion(report=REPORT),
     PackQuestion(token=TOKEN),
@@ -42,7 +42,7 @@ QUESTIONS = (
     TradeQuestion(report=REPORT, ask=TRADE),
 )
 ANSWERS = (
-    make_quote(ExitAsk(usd=5.0)),
+    make_quote(RequestedSize(usd=5.0)),
     make_liquidity(),
     make_hooks(),
     make_check(TRADE),

@@ -29,7 +29,7 @@ def test_every_family_has_one_venue() -> None:
 
 
 def test_a_pool_is_read_as_a_contract_or_as_an_entry() -> None:
-    assert all((venue.ask_pool is None) != (venue.entries is None) for venue in VENUES)
+    assert all((venue.request_pool is None) != (venue.entries is None) for venue in VENUES)
 
 
 def test_only_a_familys_own_module_names_it() -> None:

@@ -62,7 +62,7 @@ async def ask(
 ) -> tuple[list[int], bool]:
     """The blocks of the events that were found, and whether all blocks were searched."""
     batch = ReadBatch(block(20).ref.hash)
-    found = pool_span.ask(batch, list(topics), address=other, returns=decode_mined_logs)
+    found = pool_span.request(batch, list(topics), address=other, returns=decode_mined_logs)
     await batch.send(node, NodeCapabilities(lambda: 0.0))
     logs: tuple[MinedLog, ...] = found.read()
     return [int(log.block_number, 16) for log in logs], found.is_whole

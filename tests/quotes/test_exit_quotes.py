@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.market.proceeds_curve import ProceedsCurve, best_split
 from analysis.pipeline.chain_context import ChainContext
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote, quote_exit
+from analysis.quotes.exit_quote import ExitQuote, RequestedSize, quote_exit
 from analysis.quotes.exit_reading import ExitLine
 from assay.demo.layout import Pool, Sides, VenueKey, ZooToken, native_worth
 from assay.demo.seeding import fetch_addresses, seed
@@ -25,10 +25,10 @@ def traps(chain: Chain) -> Chain:
 
 
 async def quoted(
-    context: ChainContext, token: ZooToken, ask: ExitAsk | None = None
+    context: ChainContext, token: ZooToken, ask: RequestedSize | None = None
 ) -> tuple[ExitQuote, Report]:
     report = await judge(context, token.address)
-    return await quote_exit(context, token.address, report, ask or ExitAsk()), report
+    return await quote_exit(context, token.address, report, ask or RequestedSize()), report
 
 
 def really(chain: Chain, token: ZooToken, line: ExitLine, pools: dict[str, Pool]) -> list[int]:
@@ -52,7 +52,7 @@ async def test_a_quote_is_what_a_real_sale_brings(
     chain: Chain, context: ChainContext, venue: VenueKey
 ) -> None:
     token = place(chain, venue=venue)
-    quote, _ = await quoted(context, token, ExitAsk(amount_raw=RawAmount(7 * 10**20)))
+    quote, _ = await quoted(context, token, RequestedSize(amount_raw=RawAmount(7 * 10**20)))
     assert quote.left_out == ()
     assert quote.spot_usd == pytest.approx(1.0)
     for line in quote.lines:
@@ -116,7 +116,7 @@ async def test_without_a_report_of_trades_nothing_is_quoted(
     token = place(chain)
     report = await judge(context, token.address)
     bare = msgspec.structs.replace(report, pools=None)
-    quote = await quote_exit(context, token.address, bare, ExitAsk())
+    quote = await quote_exit(context, token.address, bare, RequestedSize())
     assert (quote.pools, quote.spot_usd, quote.half_depth) == ((), None, None)
     assert not any(line.is_refused for line in quote.lines)
     assert {line.proceeds_usd for line in quote.lines} == {None}
@@ -143,7 +143,7 @@ async def test_a_split_brings_more_than_one_pool_and_what_was_said(
 ) -> None:
     token = place(chain)
     other = second_pool(chain, token, usd=150_000)
-    quote, _ = await quoted(context, token, ExitAsk(usd=50_000.0))
+    quote, _ = await quoted(context, token, RequestedSize(usd=50_000.0))
     pools: dict[str, Pool] = {pool.address: pool for pool in (token.pool, other)}
     assert set(quote.pools) == set(pools)
     line = quote.lines[-1]
@@ -165,7 +165,7 @@ async def test_a_token_that_permits_one_sale_is_sold_in_one_pool(
 ) -> None:
     token = place(traps, "OneSaleToken")
     second_pool(traps, token, usd=150_000)
-    quote, _ = await quoted(context, token, ExitAsk(usd=50_000.0))
+    quote, _ = await quoted(context, token, RequestedSize(usd=50_000.0))
     assert len(quote.pools) == 2
     assert {len(line.parts) for line in quote.lines} == {1}
     (real,) = really(traps, token, quote.lines[-1], {quote.pools[0]: token.pool})

@@ -8,7 +8,7 @@ import pytest
 from mcp.types import BlobResourceContents
 
 from analysis.pipeline.analyser import KnownReport
-from analysis.quotes.exit_quote import ExitAsk
+from analysis.quotes.exit_quote import RequestedSize
 from analysis.quotes.unsigned_trade import TradeRefusedError
 from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
@@ -39,7 +39,7 @@ async def test_a_quote_says_what_sells_and_why_the_rest_does_not(world: World, g
     assert refused["reason"] == "sale too large"
     assert {refused[key] for key in ("proceeds_usd", "net_usd", "tax_pct", "gas_used")} == {None}
     assert (body["sizes"][0]["amount"], body["sizes"][0]["gas_coin"]) == ("100", "0.00019")
-    assert world.quotes.requests == [("ethereum", TOKEN, ExitAsk(usd=250.0))]
+    assert world.quotes.requests == [("ethereum", TOKEN, RequestedSize(usd=250.0))]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ async def test_an_amount_is_in_whole_tokens(
 ) -> None:
     world.analysis.outcome = make_report(decimals=18)
     assert (await get(f"{EXIT}?amount={amount_text}")).status_code == 200
-    assert world.quotes.requests[0][2] == ExitAsk(amount_raw=raw)  # type: ignore[arg-type]  # an int is one
+    assert world.quotes.requests[0][2] == RequestedSize(amount_raw=raw)  # type: ignore[arg-type]  # an int is one
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
     address_word: int = 0
     """Index of the returned word that holds the pool's address."""
 
-    def ask(self, batch: ReadBatch) -> Handle[Address | None]:
+    def request(self, batch: ReadBatch) -> Handle[Address | None]:
         """Add the read of the pool's address."""
         sides = (self.quote, self.token) if self.quote_first else (self.token, self.quote)
         arguments = (*sides, *self.key)

@@ -36,7 +36,7 @@ class PoolReading(Protocol):
         ...
 
 
-class AskPool(Protocol):
+class AddPoolReads(Protocol):
     """Adds the reads of one pool's state to a batch."""
 
     def __call__(
@@ -46,7 +46,7 @@ class AskPool(Protocol):
         ...
 
 
-class AskRoute(Protocol):
+class BuildRoute(Protocol):
     """Builder of trade routes through our own router."""
 
     def __call__(
@@ -65,7 +65,7 @@ class AskRoute(Protocol):
         ...
 
 
-class AskReach(Protocol):
+class BuildReach(Protocol):
     """Builder of calls that measure what a pool would take and give."""
 
     def __call__(self, candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
@@ -87,7 +87,7 @@ class EntriesReading(Protocol):
         ...
 
 
-class AskEntries(Protocol):
+class AddEntryReads(Protocol):
     """Adds the reads of pools' states to a batch."""
 
     def __call__(
@@ -119,7 +119,7 @@ class CreatedReading(Protocol):
         ...
 
 
-class AskCreated(Protocol):
+class AddCreationReads(Protocol):
     """Adds the queries for creation events to a batch."""
 
     def __call__(
@@ -136,9 +136,9 @@ class PoolEntries(msgspec.Struct, frozen=True, kw_only=True):
     """False: pools of this exchange are known by the index only, and their states are not."""
     standard_pools: Callable[[Dex, Address, Sequence[Address]], tuple[Candidate, ...]]
     """Pools that a token may have against quotes and the native coin, by their usual keys."""
-    ask_created: AskCreated
-    ask_states: AskEntries
-    ask_floors: Callable[[ReadBatch, Dex, Sequence[Candidate]], FloorReading]
+    request_created: AddCreationReads
+    request_states: AddEntryReads
+    request_floors: Callable[[ReadBatch, Dex, Sequence[Candidate]], FloorReading]
 
 
 def _no_lookups(_dex: Dex, _token: Address, _quote: Address) -> Sequence[Lookup]:
@@ -174,14 +174,14 @@ def _no_form(_dex: Dex) -> None:
 class Venue(msgspec.Struct, frozen=True, kw_only=True):
     """One pool family: look-ups at the factory, state, fee tiers, routes of trades.
 
-    A pool is a separate contract, or an entry of one that holds all: then `ask_pool` is None, and
-    `entries` is not.
+    A pool is a separate contract, or an entry of one that holds all: then `request_pool` is None,
+    and `entries` is not.
     """
 
     kind: DexKind
     lookups: Callable[[Dex, Address, Address], Sequence[Lookup]] = _no_lookups
     """Queries of the factory for pools of a token and a quote token. Empty: it has no getter."""
-    ask_pool: AskPool | None = None
+    request_pool: AddPoolReads | None = None
     entries: PoolEntries | None = None
     liquidity_form: Callable[[Dex], LiquidityForm | None] = _no_form
     """None: the holders of liquidity are not read."""
@@ -192,5 +192,5 @@ class Venue(msgspec.Struct, frozen=True, kw_only=True):
     router: RouterTrades | None = None
     """None: pools are traded through our own router, at the address of the exchange's where that
     is known, as pools let every contract trade and hooks distinguish callers."""
-    route: AskRoute
-    reach: AskReach = _no_reach
+    route: BuildRoute
+    reach: BuildReach = _no_reach

@@ -238,7 +238,7 @@ class _Writer:
             sender,
             setup.trader(_FRIEND),
             amount,
-            asker=sender,
+            reader=sender,
         )
         self._shown.append(steps.transfer)
 

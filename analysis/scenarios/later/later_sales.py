@@ -213,7 +213,7 @@ class _Writer:
             sender,
             self._setup.trader(f"friend {moment}"),
             sent,
-            asker=sender,
+            reader=sender,
         )
 
     def _write_newcomer(self, at: int, moment: str) -> Newcomer:

@@ -180,7 +180,7 @@ def _case(
     attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watched
 ) -> AttackSimulation:
     bystander = _bystander(attack) if "bystander" in watched else None
-    asker = attack.account("asker")
+    reader = attack.account("asker")
     builder, now, late = _blocks(attack, attempts)
     steps = tuple(
         _write_attempt(
@@ -188,14 +188,14 @@ def _case(
             attempt,
             (now.named(f"{at} "), late.named(f"{at} ")),
             _reads(attack, attempt, bystander, watched),
-            asker=asker,
+            reader=reader,
         )
         for at, attempt in enumerate(attempts)
     )
     givers = () if attack.giver is None else (attack.giver,)
     senders = (act.sender for attempt in attempts for act in attempt.acts)
     # In a fixed order: a set's would make the request differ from run to run.
-    people = dict.fromkeys((asker, *senders, *givers))
+    people = dict.fromkeys((reader, *senders, *givers))
     simulation = Simulation(
         pin=attack.pin,
         disguise=attack.disguise,
@@ -235,7 +235,7 @@ def _write_attempt(
     blocks: tuple[CallWriter, CallWriter],
     reads: Mapping[Quantity, tuple[Address, str]],
     *,
-    asker: Address,
+    reader: Address,
 ) -> AttemptSteps:
     """Write one attempt, with the `reads` before and after it. `blocks`: of the attempts, and of
     late acts."""
@@ -244,12 +244,12 @@ def _write_attempt(
     # read in the late block.
     reading = late if any(act.is_late for act in attempt.acts) else now
     gift = _write_gift(now, attack, attempt.wallet)
-    before = _write_reads(reading, asker, reads, "before")
+    before = _write_reads(reading, reader, reads, "before")
     acts = {
         step: _write_act(late if act.is_late else now, attack, act, step)
         for step, act in sorted(enumerate(attempt.acts), key=lambda each: each[1].is_late)
     }
-    after = _write_reads(reading, asker, reads, "after")
+    after = _write_reads(reading, reader, reads, "after")
     return AttemptSteps(
         gift=gift,
         before=before,
@@ -316,11 +316,11 @@ def _reads(
 
 
 def _write_reads(
-    calls: CallWriter, asker: Address, reads: Mapping[Quantity, tuple[Address, str]], when: str
+    calls: CallWriter, reader: Address, reads: Mapping[Quantity, tuple[Address, str]], when: str
 ) -> dict[Quantity, CallHandle]:
     return {
         name: calls.add(
-            SimCall(label=f"{name} {when}", sender=asker, to=to, data=data, gas=READ_GAS)
+            SimCall(label=f"{name} {when}", sender=reader, to=to, data=data, gas=READ_GAS)
         )
         for name, (to, data) in reads.items()
     }

@@ -173,7 +173,7 @@ def _write_reads(
     return CallReads(
         coins=calls.add(coins),
         balances=tuple(
-            calls.add(balance_call(contract, owner, f"balance of {contract}", asker=reader))
+            calls.add(balance_call(contract, owner, f"balance of {contract}", reader=reader))
             for contract in watched.contracts
         ),
         allowances=tuple(

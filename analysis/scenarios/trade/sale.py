@@ -290,7 +290,7 @@ def write_sending(setup: TradeSetup, bought: Bought) -> TransferSimulation | Non
             sender,
             setup.trader("friend"),
             RawAmount(max(1, wallet.amount_raw // share)),
-            asker=sender,
+            reader=sender,
         )
         for prefix, share in (("", 1), ("smaller ", 100))
     )

@@ -8,11 +8,11 @@ UNLIMITED = 2**256 - 1
 
 
 def balance_call(
-    token: Address, owner: Address, label: str, *, asker: Address | None = None
+    token: Address, owner: Address, label: str, *, reader: Address | None = None
 ) -> SimCall:
-    """Return a balance read. `asker` None: the owner itself, which then needs coins for gas."""
+    """Return a balance read. `reader` None: the owner itself, which then needs coins for gas."""
     data = call_data("balanceOf(address)", owner)
-    return SimCall(label=label, sender=asker or owner, to=token, data=data, gas=READ_GAS)
+    return SimCall(label=label, sender=reader or owner, to=token, data=data, gas=READ_GAS)
 
 
 def approve_call(

@@ -191,7 +191,7 @@ def _write_pool_balance(
     if not setup.route.books_orders:
         return None
     token, holder = setup.candidate.token, setup.candidate.holder
-    return calls.add(balance_call(token, holder, label, asker=trader))
+    return calls.add(balance_call(token, holder, label, reader=trader))
 
 
 def _write_quote(calls: CallWriter, setup: TradeSetup, swap: Swap, label: str) -> CallHandle | None:

@@ -176,7 +176,7 @@ def write_simulation(
             wallet.address,
             recipient,
             RawAmount(max(1, wallet.amount_raw // share)),
-            asker=recipient,
+            reader=recipient,
         )
         for prefix, share in _TRIED_SHARES
     )
@@ -202,14 +202,15 @@ def write_transfer(
     recipient: Address,
     amount: RawAmount,
     *,
-    asker: Address,
+    reader: Address,
 ) -> TransferSteps:
-    """Write a transfer. `asker`: the account that reads the balances, which needs coins for gas."""
+    """Write a transfer. `reader`: the account that reads the balances, which needs coins for
+    gas."""
 
     def write_balances(when: str) -> tuple[CallHandle, CallHandle]:
         return (
-            calls.add(balance_call(token, sender, f"sender {when}", asker=asker)),
-            calls.add(balance_call(token, recipient, f"recipient {when}", asker=asker)),
+            calls.add(balance_call(token, sender, f"sender {when}", reader=reader)),
+            calls.add(balance_call(token, recipient, f"recipient {when}", reader=reader)),
         )
 
     before = write_balances("before")

@@ -67,10 +67,10 @@ def write_withdrawal(
         return None
 
     def reads(when: str) -> tuple[SimCall, SimCall]:
-        token = balance_call(pool.token, receiver, f"token {when} withdrawal", asker=actor)
+        token = balance_call(pool.token, receiver, f"token {when} withdrawal", reader=actor)
         if not is_coin:
             label = f"quote {when} withdrawal"
-            return token, balance_call(pool.quote, receiver, label, asker=actor)
+            return token, balance_call(pool.quote, receiver, label, reader=actor)
         data = "0x" + encode_values(["address"], [receiver]).removeprefix("0x")
         label = f"coins {when} withdrawal"
         return token, SimCall(label=label, sender=actor, to=reader, data=data, gas=READ_GAS)

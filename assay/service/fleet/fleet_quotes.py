@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final, TypeVar
 
 from analysis.quotes.chain_quotes import WITHIN_S
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote
+from analysis.quotes.exit_quote import ExitQuote, RequestedSize
 from analysis.quotes.hook_inquiry import HookFindings
 from analysis.quotes.liquidity_inquiry import LiquidityFindings
 from analysis.quotes.quote_source import Quotes
@@ -68,7 +68,7 @@ class FleetQuotes:
         self._running = SingleFlight[tuple[str, bytes], bytes]()
         self._clean_at_s = 0.0
 
-    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
+    async def quote_exit(self, chain: str, report: Report, ask: RequestedSize, /) -> ExitQuote:
         """Return what leaving brings. Raises TokenRefusedError, UpstreamError, InternalError."""
         if chain in self._own:
             return await self._here.quote_exit(chain, report, ask)

@@ -4,7 +4,7 @@ from typing import Final, TypeVar, get_args
 
 import msgspec
 
-from analysis.quotes.exit_quote import ExitAsk
+from analysis.quotes.exit_quote import RequestedSize
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from analysis.replay.evidence_pack import EvidencePackError
 from assay.service.fleet.run_outcome import FailedElsewhereError
@@ -19,7 +19,7 @@ class ExitQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="exit"):
     """What leaving brings."""
 
     report: Report
-    ask: ExitAsk
+    ask: RequestedSize
 
 
 class LiquidityQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="liquidity"):

@@ -8,7 +8,7 @@ from analysis.liquidity.liquidity_shares import (
     LockedShare,
     Withdrawer,
 )
-from analysis.quotes.exit_quote import ExitAsk, ExitQuote, LeftOutPool
+from analysis.quotes.exit_quote import ExitQuote, LeftOutPool, RequestedSize
 from analysis.quotes.exit_reading import ExitLine, ExitPart
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, HookGrants, PoolHook
 from analysis.quotes.hook_trades import MeasuredTrades
@@ -44,7 +44,7 @@ _BLOCK = BlockRef(
 )
 
 
-def make_quote(ask: ExitAsk) -> ExitQuote:
+def make_quote(ask: RequestedSize) -> ExitQuote:
     """One size that sells, one that does not, and the caller's own."""
     sold = ExitLine(
         amount_raw=RawAmount(100 * 10**18),
@@ -74,7 +74,7 @@ def make_quote(ask: ExitAsk) -> ExitQuote:
     refused = ExitLine(
         amount_raw=RawAmount(10**23), value_usd=1e5, reason="sale too large", is_refused=True
     )
-    own = (sold,) if ask != ExitAsk() else ()
+    own = (sold,) if ask != RequestedSize() else ()
     return ExitQuote(
         block=_BLOCK,
         decimals=18,
@@ -276,7 +276,7 @@ class ScriptedQuotes:
         self.requests: list[Any] = []
         self.failure: Exception | None = None
 
-    async def quote_exit(self, chain: str, report: Report, ask: ExitAsk, /) -> ExitQuote:
+    async def quote_exit(self, chain: str, report: Report, ask: RequestedSize, /) -> ExitQuote:
         self.requests.append((chain, report.token.address, ask))
         if self.failure is not None:
             raise self.failure

@@ -65,8 +65,10 @@ def _read_moved(
     return None if found is None else found[0]
 
 
-def _ask(batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress) -> VaultReads:
+def _request(
+    batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
+) -> VaultReads:
     return VaultReads(batch, pair, pool, probe="VaultReader", id_bytes=WORD)
 
 
-VENUE = Venue(kind="BalancerV2", ask_pool=_ask, route=_route)
+VENUE = Venue(kind="BalancerV2", request_pool=_request, route=_route)

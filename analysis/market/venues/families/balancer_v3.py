@@ -19,7 +19,9 @@ from core.evm.primitives import Address
 _ID_BYTES = 20
 
 
-def _ask(batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress) -> VaultReads:
+def _request(
+    batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
+) -> VaultReads:
     return VaultReads(batch, pair, pool, probe="VaultPoolReader", id_bytes=_ID_BYTES)
 
 
@@ -29,4 +31,4 @@ def _route(
     return probe_router.unlocked_way(router, wrapped=wrapped, permit2=permit2)
 
 
-VENUE = Venue(kind="BalancerV3", ask_pool=_ask, route=_route)
+VENUE = Venue(kind="BalancerV3", request_pool=_request, route=_route)

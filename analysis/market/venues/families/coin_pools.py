@@ -45,7 +45,7 @@ def coin_pool_venue(*, kind: DexKind, index: IndexType, gas: RawAmount) -> Venue
             event.form.topic0 for family in FAMILIES if family.kind == kind for event in family.swap
         ),
     )
-    return Venue(kind=kind, lookups=_lookups, ask_pool=pools.ask, route=pools.route)
+    return Venue(kind=kind, lookups=_lookups, request_pool=pools.request, route=pools.route)
 
 
 class CoinReads:
@@ -116,7 +116,7 @@ class _Pools(msgspec.Struct, frozen=True, kw_only=True):
     swaps: frozenset[Hash32]
     """Topic 0 of the events of exchanges."""
 
-    def ask(
+    def request(
         self, batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
     ) -> CoinReads:
         return CoinReads(batch, pair, pool, quote_function=self._function("get_dy", "uint256"))

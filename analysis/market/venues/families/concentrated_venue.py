@@ -154,7 +154,7 @@ def concentrated_venue(
     return Venue(
         kind=kind,
         lookups=pools.lookups,
-        ask_pool=pools.ask,
+        request_pool=pools.request,
         liquidity_form=lambda _: "minted_positions",
         tier_key=pools.tier_key,
         tier_list=tier_list,
@@ -209,7 +209,7 @@ class _Pools(msgspec.Struct, frozen=True, kw_only=True):
             for spacing in tiers_of(dex, key)
         ]
 
-    def ask(
+    def request(
         self, batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
     ) -> BalanceReads:
         return BalanceReads(batch, pair, pool, price_getter=self.of(pair.dex).price_getter)

@@ -73,4 +73,4 @@ def _route(
 
 
 # Without `router`: pools let every contract trade.
-VENUE = Venue(kind="DodoV2", lookups=_lookups, ask_pool=MarketMakerReads, route=_route)
+VENUE = Venue(kind="DodoV2", lookups=_lookups, request_pool=MarketMakerReads, route=_route)

@@ -83,7 +83,7 @@ VENUE = Venue(
     kind="LiquidityBook",
     liquidity_form=lambda _: "book_bins",
     lookups=_lookups,
-    ask_pool=BookReads,
+    request_pool=BookReads,
     route=_route,
     reach=_reach,
 )

@@ -60,7 +60,7 @@ def pair_venue(
     return Venue(
         kind=kind,
         lookups=lookups,
-        ask_pool=ReserveReads,
+        request_pool=ReserveReads,
         liquidity_form=lambda _: "lp_tokens",
         router=RouterTrades(
             every_form=every_form,

@@ -53,14 +53,14 @@ def _standard_pools(dex: Dex, token: Address, quotes: Sequence[Address]) -> tupl
     )
 
 
-def _ask_states(
+def _request_states(
     batch: ReadBatch, dex: Dex, pools: Sequence[Candidate], *, to_block: int | None
 ) -> EntriesReading:
     reads = BinStateReads if layout_of(dex).has_bins else V4StateReads
     return reads(batch, dex, pools, to_block=to_block)
 
 
-def _ask_floors(batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> FloorReading:
+def _request_floors(batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> FloorReading:
     reads = BinFloorReads if layout_of(dex).has_bins else SweepReads
     return reads(batch, dex, pools)
 
@@ -110,9 +110,9 @@ VENUE = Venue(
     entries=PoolEntries(
         is_readable=_is_readable,
         standard_pools=_standard_pools,
-        ask_created=CreationReads,
-        ask_states=_ask_states,
-        ask_floors=_ask_floors,
+        request_created=CreationReads,
+        request_states=_request_states,
+        request_floors=_request_floors,
     ),
     route=_route,
     reach=_reach,

@@ -40,7 +40,7 @@ class BinStateReads:
     ) -> None:
         """`to_block` is not used: a call is of the batch's block."""
         self._batch = batch
-        self._pools = [(pool, _ask(batch, dex, [pool])) for pool in pools]
+        self._pools = [(pool, _request(batch, dex, [pool])) for pool in pools]
 
     def read(self) -> list[tuple[Candidate, PoolState | None]]:
         """Decode the state of each pool; a lower bound where its bins are too many for one call.
@@ -62,7 +62,7 @@ class BinFloorReads:
 
     def __init__(self, batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> None:
         self._batch = batch
-        self._parts = [(part, _ask(batch, dex, part)) for part in _parts(pools)]
+        self._parts = [(part, _request(batch, dex, part)) for part in _parts(pools)]
 
     def read(self) -> list[tuple[Candidate, PoolState | None]]:
         """Decode a lower bound of each pool's reserves. None: there is no such pool, or the node
@@ -76,7 +76,7 @@ class BinFloorReads:
         return found
 
 
-def _ask(batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> Handle[bytes]:
+def _request(batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> Handle[bytes]:
     read: CallRead = call_of(
         _READER,
         "read(address,bytes32[])",
