@@ -16,7 +16,6 @@ from analysis.pipeline.condition_reads import (
     read_token_conditions,
     state_words,
 )
-from analysis.pipeline.condition_simulations import write_condition_checks
 from analysis.pipeline.external_valuation import ExternalValuation, appraise, appraised
 from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
@@ -28,7 +27,11 @@ from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
 from analysis.reads.indexed_facts import IndexedFacts
-from analysis.scenarios.conditions.condition_check import CodeConditions
+from analysis.scenarios.conditions import condition_check
+from analysis.scenarios.conditions.condition_check import (
+    CodeConditions,
+    ConditionSimulations,
+)
 from analysis.scenarios.theft.theft_checks import TheftFindings, read_stored, simulate_thefts
 from analysis.scenarios.trade import owner_sale, transfer
 from analysis.scenarios.trade.transfer import Wallet
@@ -410,3 +413,42 @@ async def simulate_owner_sale(
             shown=written.shown,
         ),
     )
+
+
+def write_condition_checks(
+    context: ChainContext,
+    first_round: FirstRound,
+    pools: Sequence[ValuedPool],
+    buys: Buys,
+    token_conditions: CodeConditions,
+    hooks: Mapping[Address, CodeConditions],
+) -> list[ConditionSimulations | None]:
+    """Return condition simulations by pool: the token's in the deepest one, a hook's in its own."""
+    if not can_simulate(context):
+        return [None] * len(buys.bought)
+    reserves = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
+    known = {
+        *(
+            place
+            for dex in context.chain.dexes
+            for place in (dex.factory, dex.router, dex.vault)
+            if place
+        ),
+        *(anchor.address for anchor in context.chain.anchors),
+        *(pool.candidate.pool for pool in pools),
+    }
+    found = []
+    for at, (setup, bought) in enumerate(buys.bought):
+        hook = hooks.get(setup.candidate.hooks) if setup.candidate.hooks else None
+        codes = [*([] if at else [token_conditions]), *([hook] if hook else [])]
+        check = condition_check.write_simulations(
+            setup,
+            bought,
+            codes,
+            supply_raw=first_round.admitted.metadata.supply_raw,
+            pool_balance_raw=reserves[setup.candidate.key],
+            known=known,
+            block_time_s=context.chain.block_time_s,
+        )
+        found.append(check)
+    return found
