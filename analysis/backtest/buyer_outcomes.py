@@ -10,9 +10,9 @@ from analysis.backtest.pool_trades import PoolTrade
 from core.evm.primitives import Address, HexBytes
 
 BuyerOutcome = Literal["untried", "sold", "refused", "short"]
-"""untried: no attempt to sell was seen. sold: every sale seen brought what it should. refused: a
+"""untried: no attempt to sell was seen. sold: every sale brought its full value. refused: a
 sale failed for no reason of the trade's own, and none has passed since. short: the purchase
-delivered, or a sale brought, less than LEAST_SHARE of what the pool's price gave."""
+delivered, or a sale brought, less than LEAST_SHARE of the value at the pool's price."""
 
 LaunchOutcome = Literal["trapped", "sold", "untried", "open"]
 """trapped: a buyer was refused or came short. sold: a buyer sold, and none was trapped. untried: no
@@ -51,7 +51,7 @@ class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
     trades: tuple[PoolTrade, ...]
     """In order of the chain."""
     read: tuple[ReadSale, ...] = ()
-    """In order of the chain; those whose transactions were read."""
+    """Sales whose transactions were read, in chain order."""
 
 
 class BuyerCounts(msgspec.Struct, frozen=True, kw_only=True):

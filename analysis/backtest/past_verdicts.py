@@ -1,4 +1,4 @@
-"""Analysis of a token as of a past block: the block is pinned, and so is the clock."""
+"""Analysis of a token at a past block, with block and clock pinned."""
 
 import msgspec
 

@@ -275,7 +275,7 @@ class ConditionSolver:
                             yield from self._later_clock(clock, (kind, slot), written, mark, base)
 
     def _stored_now(self) -> Iterator[Changed]:
-        """Yield what the variables that hold a clock may be: as stored, and all as of the buy."""
+        """Yield values of the variables that hold a clock: as stored, and all as of the buy."""
         yield {}
         named = {step.word for step in self._steps if step.operation == "slot"}
         now: dict[tuple[Input, Hash32 | None], int] = {}

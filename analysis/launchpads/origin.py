@@ -89,7 +89,7 @@ def begin(
 ) -> OriginQuestions:
     """Choose the reads of the first batch.
 
-    `covered` are the subjects of platforms whose every event up to our tip is in the index. Where
+    `covered`: subjects of platforms whose events up to our tip are all in the index. Where
     an indexed event settles it, only the registries of platforms that announced the token are read.
     `can_walk`: the node supports code overrides, without which no list is searched.
     """

@@ -127,7 +127,7 @@ class MintedPositions:
         increases = [before[handle] for handle in handles]
         if None in increases:
             self._gap = "the node does not give the events of the position manager"
-        # Others mint in these blocks too: what is not of this pool is left out when it is read.
+        # Tokens of other pools that are minted in these blocks are left out when read.
         found = dict.fromkeys(
             int(log.topics[1], 16)
             for logs in increases

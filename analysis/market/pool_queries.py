@@ -1,4 +1,4 @@
-"""Read batch of a token's pools: where they are and what they hold, in one round trip.
+"""Read batch of a token's pools: addresses and reserves, in one round trip.
 
 Factories are queried where the index has no coverage yet, and the states of the pools that they
 return are read in the same batch. A contract that holds all its pools as entries keeps no list:

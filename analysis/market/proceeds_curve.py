@@ -18,7 +18,7 @@ _FARTHEST: Final = 4
 
 
 class ProceedsCurve(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured sales in one pool: amounts sold, ascending, and what each of them paid."""
+    """Measured sales in one pool: sold amounts, ascending, and their proceeds."""
 
     amounts: tuple[int, ...]
     """Smallest units of the token, above 0."""

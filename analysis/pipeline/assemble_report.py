@@ -49,7 +49,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     owner_slots_vacant: bool | None
     """None: not read, or not all."""
     implementation: Address | None
-    """The contract whose code was analysed, for a proxy."""
+    """Address of the analysed code, for a proxy."""
     static: StaticFindings
     clock: ContractClock | None
     """None: no code compares it, or the chain did not answer."""
@@ -176,7 +176,7 @@ _SEEN_TAX_PCT = 0.1
 
 def _with_seen_tax(facts: Facts, *, is_settled: bool) -> StaticFindings:
     """Set `has_tax_functionality` if a simulation showed a tax that static analysis missed; None if
-    the node could not run what would have shown it. A tax taken by a V4 hook is not the token's."""
+    the node could not run the simulations. A tax taken by a V4 hook is not the token's."""
     if facts.static.has_tax_functionality is not False:
         return facts.static
     hooked = {pool.candidate.key for pool in facts.pools if pool.candidate.hooks is not None}

@@ -147,7 +147,7 @@ class ChainMemory:
         )
 
     def prober(self, token: Address) -> Address:
-        """Return an unused account whose balance slots are looked for in the token's analysis."""
+        """Return an unused account for the search of balance slots in the token's analysis."""
         drawn = sha256(f"{self._secret}:prober of {token}".encode()).digest()
         return Address("0x" + drawn[-20:].hex())
 
@@ -165,7 +165,7 @@ class ChainMemory:
             self._keeps_base_fee.remember(kept)
 
     def with_base_fee(self, disguise: Disguise) -> Disguise:
-        """Return the disguise with what was learnt of the base fee since it was made."""
+        """Return the disguise with the base fee that was learnt since."""
         return msgspec.structs.replace(
             disguise, is_validated=self._keeps_base_fee.recall() is False
         )

@@ -81,48 +81,52 @@ async def quote_prices(
 
 
 def appraised(
-    state: MarketState, said: ExternalValuation, anchors: Mapping[Address, Price], *, decimals: int
+    state: MarketState,
+    valuation: ExternalValuation,
+    anchors: Mapping[Address, Price],
+    *,
+    decimals: int,
 ) -> tuple[ValuedPool, ...]:
     """Return the pools with their external values, deepest first. `decimals` are the token's.
 
     The token's own price counts only where the other side has none.
     """
-    if not said.figures and not said.prices and not said.own:
+    if not valuation.figures and not valuation.prices and not valuation.own:
         return state.pools
-    pools = [_told(pool, said.figures, anchors) for pool in state.pools]
-    rest = [pair for pair in state.unpriced if pair[0].quote not in said.prices]
+    pools = [_with_figures(pool, valuation.figures, anchors) for pool in state.pools]
+    rest = [pair for pair in state.unpriced if pair[0].quote not in valuation.prices]
     return by_depth(
         (
             *pools,
-            *rank_pools(state.unpriced, said.prices, decimals=decimals),
-            *rank_pools(rest, said.own, decimals=decimals),
+            *rank_pools(state.unpriced, valuation.prices, decimals=decimals),
+            *rank_pools(rest, valuation.own, decimals=decimals),
         )
     )
 
 
-def _told(
+def _with_figures(
     pool: ValuedPool, figures: Mapping[Hash32, PoolFigures], prices: Mapping[Address, Price]
 ) -> ValuedPool:
     candidate = pool.candidate
-    said = figures.get(candidate.pool_id) if candidate.pool_id is not None else None
-    value = None if said is None else value_figures(pool.candidate, pool.state, said, prices)
+    own = figures.get(candidate.pool_id) if candidate.pool_id is not None else None
+    value = None if own is None else value_figures(pool.candidate, pool.state, own, prices)
     return pool if value is None else msgspec.structs.replace(pool, value=value)
 
 
 def value_figures(
-    candidate: Candidate, state: PoolState, said: PoolFigures, prices: Mapping[Address, Price]
+    candidate: Candidate, state: PoolState, figures: PoolFigures, prices: Mapping[Address, Price]
 ) -> PoolValue | None:
     """Return the pool's value by external figures. None: no credible one.
 
     A total that is not split into sides counts only where the positions were not added up.
     """
-    amounts = {said.base: said.base_amount, said.quote: said.quote_amount}
+    amounts = {figures.base: figures.base_amount, figures.quote: figures.quote_amount}
     other = next((side for side in amounts if side and side != candidate.token), "")
     side_amount, price = amounts.get(other), prices.get(candidate.quote)
     # The native coin is listed under its own address or its wrapper's: both have one price.
     if side_amount is not None and price is not None and prices.get(Address(other)) == price:
         side_usd = side_amount * price.usd
         return PoolValue(liquidity_usd=2 * side_usd, quote_side_usd=side_usd)
-    if said.base or said.liquidity_usd is None or not state.is_floor:
+    if figures.base or figures.liquidity_usd is None or not state.is_floor:
         return None
-    return PoolValue(liquidity_usd=said.liquidity_usd, quote_side_usd=said.liquidity_usd / 2)
+    return PoolValue(liquidity_usd=figures.liquidity_usd, quote_side_usd=figures.liquidity_usd / 2)

@@ -205,7 +205,7 @@ class _ResultReader:
         key: str,
         version: int,
     ) -> _Found | None:
-        """Return what was found, and keep its evidence. None: not written, or not run."""
+        """Return the findings, and keep their evidence. None: not written, or not run."""
         if written is None:
             return None
         result = next(self._results)

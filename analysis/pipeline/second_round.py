@@ -45,7 +45,7 @@ class _Created(msgspec.Struct, frozen=True, kw_only=True):
     """Entries of one contract known only from their creation events."""
 
     unread: tuple[Candidate, ...]
-    """Pools whose positions are still to be added up."""
+    """Pools whose positions are not added up yet."""
     swept: tuple[tuple[Candidate, PoolState | None], ...] = ()
     """All pools of managers that have too many to add up."""
     is_bounded: bool = False

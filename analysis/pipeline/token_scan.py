@@ -164,7 +164,7 @@ class TokenScan:
         self.appraisal = await appraise(self.context, self.state, decimals=decimals)
 
     async def read_conditions(self) -> None:
-        """Read what the conditions of trades in the token's code depend on."""
+        """Read the storage that trade conditions in the token's code depend on."""
         self.conditions = await read_token_conditions(
             self.context, self.token, self.code, block=self.first_round.pin.hash
         )

@@ -101,7 +101,7 @@ async def simulate_buys(
         )
     for setup, buys, results in zip(written.setups, written.buys, bought_results, strict=True):
         settled = buy.read_buys(buys, results)
-        # Later simulations use what the probe learnt of the base fee; the buys could not yet.
+        # Later simulations use the probed base fee, which the buys could not yet.
         disguise = context.memory.with_base_fee(setup.disguise)
         bought.append((msgspec.structs.replace(setup, disguise=disguise), settled))
         simulations = [each.simulation for each in buys]

@@ -1,1 +1,1 @@
-"""Quotes on demand: what leaving brings at a size, and what one trade does before it is signed."""
+"""Simulations on request: exit quotes, liquidity, hooks, and checks of unsigned trades."""

@@ -1,4 +1,4 @@
-"""Trade check: what one call would do to its sender, before it is signed.
+"""Trade check: effects of one unsigned call on its sender.
 
 One round trip of reads, one of the simulation, and one more where events name contracts that were
 not read yet. A call that is made here for a known exchange needs the token's pools first.
@@ -252,8 +252,8 @@ class _Check:
         return None if permit2 is None else permit2.address
 
     def _watched(self) -> WatchedReads:
-        """Return what every check reads: the token, what is paid with, and the anchors; and the
-        allowances of both to the router and Permit2."""
+        """Return the reads of every check: balances of the token, the paying token and the anchors,
+        and their allowances to the router and Permit2."""
         call, chain = self._call, self._context.chain
         paid = (
             [self._trade.token] if call.pays_with is None else [self._trade.token, call.pays_with]

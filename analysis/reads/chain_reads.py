@@ -55,7 +55,7 @@ class CallRead(msgspec.Struct, frozen=True, kw_only=True):
     """A call from the zero address, of which nothing remains."""
 
     to: Address | AnswerAddress | None
-    """None: `data` is creation code, and the answer is what it returns."""
+    """None: `data` is creation code, and the answer is its result."""
     data: bytes
     argument: AddressArgument | None = None
     """Replaces a word of `data`."""

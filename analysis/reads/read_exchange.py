@@ -43,7 +43,7 @@ class ReadPack(msgspec.Struct, kw_only=True):
     at: Address
     """Address of the code of Reader: the contract whose slots it reads, or an unused one."""
     overrides: dict[Address, dict[str, object]] = {}
-    """State that the reads are made on, besides that code."""
+    """State overrides of the reads, besides that code."""
     steps: list[PackStep] = []
     indices: list[int] = []
 

@@ -50,7 +50,7 @@ def sign_pack(pack: EvidencePack, key: Secret) -> EvidencePack:
 
 
 def find_signer(pack: EvidencePack) -> Address | None:
-    """Return who signed the pack as it is. None: nobody.
+    """Return the signer of the pack in its present form. None: not signed.
 
     Raises EvidencePackError for a signature of another content, or by another than it names.
     """

@@ -14,7 +14,7 @@ from analysis.reads.block_reader import BlockReader
 from analysis.reads.storage_words import read_words
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, ComputationStep
-from analysis.token.contract_clock import Reading
+from analysis.token.contract_clock import ClockReading
 from core.evm.primitives import Address, Hash32, RawAmount, to_hash32
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow
@@ -35,7 +35,7 @@ class CapInput(msgspec.Struct, frozen=True, kw_only=True):
     words: Mapping[Hash32, int]
     """Storage by slot, as far as it was read."""
     supply_raw: RawAmount
-    clock: Reading | None
+    clock: ClockReading | None
 
 
 def with_caps(static: StaticFindings, caps: CapInput) -> StaticFindings:
@@ -147,7 +147,7 @@ def _results(
     steps: tuple[ComputationStep, ...],
     words: Mapping[Hash32, int],
     amount: int,
-    clock: Reading | None,
+    clock: ClockReading | None,
 ) -> list[Values]:
     results: list[Values] = []
     for step in steps:

@@ -15,7 +15,7 @@ _CODE = bytes.fromhex("436000524260205260406000f3")
 so that nothing has to be deployed and the node needs no state overrides."""
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
     """Both values, from one call."""
 
     block_number: int
@@ -48,7 +48,7 @@ class ContractClock(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def clock_at(reading: Reading, *, block_interval_s: float) -> ContractClock:
+def clock_at(reading: ClockReading, *, block_interval_s: float) -> ContractClock:
     """Return the clock at the reading; its block is taken to begin then."""
     return ContractClock(
         time_s=reading.time_s,
@@ -65,7 +65,7 @@ class ClockRead:
         self._batch = batch
         self._words = batch.add(CallRead(to=None, data=_CODE), returns=_decode)
 
-    def read(self) -> Reading | None:
+    def read(self) -> ClockReading | None:
         """Decode the answer. None: the node failed the call, or returned other than two words.
 
         Raises UpstreamError for an answer that no call can have.
@@ -73,7 +73,9 @@ class ClockRead:
         return self._batch.get(self._words)
 
 
-def _decode(reply: Reply) -> Reading | None:
+def _decode(reply: Reply) -> ClockReading | None:
     if not isinstance(reply, bytes) or len(reply) != 2 * WORD:
         return None
-    return Reading(block_number=int.from_bytes(reply[:WORD]), time_s=int.from_bytes(reply[WORD:]))
+    return ClockReading(
+        block_number=int.from_bytes(reply[:WORD]), time_s=int.from_bytes(reply[WORD:])
+    )

@@ -8,7 +8,7 @@ import msgspec
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.storage_words import SlotReads
 from analysis.static.token_model.clock_limits import ClockLimit
-from analysis.token.contract_clock import ClockRead, Reading
+from analysis.token.contract_clock import ClockRead, ClockReading
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32
 from core.report.report import ClockLimitRow
@@ -23,7 +23,7 @@ _MOST_SLOTS: Final = 64
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """Clock and clock limits at one block."""
 
-    reading: Reading | None
+    reading: ClockReading | None
     """None: not read, because there is no limit, or the chain did not answer in time."""
     limits: tuple[ClockLimitRow, ...]
     """Distinct limits, with stored values as far as they were read."""

@@ -222,14 +222,14 @@ def _or(one: _Value, other: _Value) -> _Value:
 
 
 def with_front(findings: StaticFindings, front: StaticFindings) -> StaticFindings:
-    """Add what the front checks before it delegates: the clock."""
+    """Add the front's check before it delegates: the clock."""
     if front.timebomb is True:
         return msgspec.structs.replace(findings, timebomb=True)
     return findings
 
 
 def behind_front(hints: SimulationHints, front: SimulationHints) -> SimulationHints:
-    """Add what the front itself may do to the storage of the code behind it, and its parties."""
+    """Add the front's writes to the storage of the code behind it, and its parties."""
     if not front.front_writes:
         return hints
     return msgspec.structs.replace(

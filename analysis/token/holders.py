@@ -56,11 +56,11 @@ class HolderReads:
         self._known = known
         creators = creators_named(known)
         indexed = (owner for owner, _ in known.holders)
-        everybody = dict.fromkeys((*creators, token, *indexed, *places))
+        possible = dict.fromkeys((*creators, token, *indexed, *places))
         left_out = {*BURN_ADDRESSES, *already_read}
         self._balances = {
             one: batch.call(token, "balanceOf(address)", one, returns=decode_uint)
-            for one in everybody
+            for one in possible
             if one not in left_out
         }
         self._codes = {one: batch.code(one, first_bytes=DELEGATION_BYTES) for one in creators}

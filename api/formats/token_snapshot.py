@@ -3,7 +3,7 @@
 import msgspec
 
 from analysis.market.token_price import TokenPrice
-from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from analysis.token.contract_clock import ClockReading, ContractClock, clock_at
 from config.chains import Chain
 from core.report.report import Report
 
@@ -71,6 +71,6 @@ def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock 
     token = report.token
     if token.clock_block is None or token.clock_time_s is None:
         return None
-    reading = Reading(block_number=token.clock_block, time_s=token.clock_time_s)
+    reading = ClockReading(block_number=token.clock_block, time_s=token.clock_time_s)
     clock = clock_at(reading, block_interval_s=chain.clock_block_time_s)
     return clock.moved_on(max(0, int(now_s) - token.scanned_at_s))

@@ -10,7 +10,7 @@ from analysis.static.token_model.cap_rules import (
     TransferBranch,
 )
 from analysis.token.cap_evaluation import CapInput, with_caps
-from analysis.token.contract_clock import Reading
+from analysis.token.contract_clock import ClockReading
 from core.evm.primitives import Hash32, RawAmount
 from core.report.fields.static_findings import StaticFindings
 
@@ -21,7 +21,7 @@ CAPPED = StaticFindings(has_trading_cap_functionality=True)
 
 
 def in_force(
-    *steps: ComputationStep, stored_value: int | None = None, clock: Reading | None = None
+    *steps: ComputationStep, stored_value: int | None = None, clock: ClockReading | None = None
 ) -> bool | None:
     """Of a token that refuses when the last step is not zero."""
     refusing = TransferBranch(condition=len(steps) - 1, if_true=(REFUSED,), if_false=())
@@ -98,7 +98,7 @@ def test_the_clock_decides_where_it_was_read() -> None:
         ComputationStep("slot", (), SLOT),
         ComputationStep("LT", (0, 1)),
     )
-    clock = Reading(block_number=100, time_s=5)
+    clock = ClockReading(block_number=100, time_s=5)
     assert in_force(*steps, stored_value=101, clock=clock) is True
     assert in_force(*steps, stored_value=100, clock=clock) is False
     assert in_force(*steps, stored_value=100) is True

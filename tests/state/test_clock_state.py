@@ -10,7 +10,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token import deadline_state, owner_slots, ownership
-from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clock_at
+from analysis.token.contract_clock import ClockRead, ClockReading, ContractClock, clock_at
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from core.errors import UpstreamError
@@ -33,7 +33,7 @@ TOKEN = Address("0x" + "11" * 20)
 CONTRACT, WALLET = Address("0x" + "aa" * 20), Address("0x" + "bb" * 20)
 DEAD = Address("0x" + "00" * 18 + "dead")
 BOTH = sent((20_000_000).to_bytes(32) + (1_790_000_000).to_bytes(32))
-READING = Reading(block_number=20_000_000, time_s=1_790_000_000)
+READING = ClockReading(block_number=20_000_000, time_s=1_790_000_000)
 
 
 def at_block(node: ScriptedNode) -> BlockReader:
@@ -66,7 +66,7 @@ def row(at: int | None, value: int | None) -> ClockLimitRow:
         (LOST_BLOCK, None),
     ],
 )
-def test_the_clock_is_two_words(answer: RpcAnswer, reading: Reading | None) -> None:
+def test_the_clock_is_two_words(answer: RpcAnswer, reading: ClockReading | None) -> None:
     batch = ReadBatch(BLOCK)
     clock = ClockRead(batch)
     answer_in_turn(batch, [answer])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from analysis.token.contract_clock import ClockReading, ContractClock, clock_at
 from analysis.token.timebomb_status import (
     HARMLESS,
     PRECEDENCE,
@@ -23,7 +23,7 @@ from core.report.report import ClockLimitRow
 
 NOW_S = 1_790_000_000
 BLOCK = 20_000_000
-CLOCK = clock_at(Reading(block_number=BLOCK, time_s=NOW_S), block_interval_s=12.0)
+CLOCK = clock_at(ClockReading(block_number=BLOCK, time_s=NOW_S), block_interval_s=12.0)
 YEAR_BLOCKS = YEAR_S // 12
 SLOT = Hash32("0x" + "0" * 63 + "5")
 
@@ -100,7 +100,7 @@ def test_code_that_names_its_clock_is_not_placed_on_the_other(
 
 
 def test_the_blocks_of_a_fast_chain_may_reach_into_the_unix_times() -> None:
-    fast = clock_at(Reading(block_number=900_000_000, time_s=NOW_S), block_interval_s=0.25)
+    fast = clock_at(ClockReading(block_number=900_000_000, time_s=NOW_S), block_interval_s=0.25)
     assert place(1_100_000_001, fast) == "timestamp"
     assert place(1_100_000_001, fast, compared_with="block") == "block"
 

@@ -14,7 +14,7 @@ from analysis.pipeline.scan import scan
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.clock_limits import ClockLimit
-from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clock_at
+from analysis.token.contract_clock import ClockRead, ClockReading, ContractClock, clock_at
 from analysis.token.deadline_state import read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from api.formats.native.native import render_native
@@ -89,7 +89,7 @@ def course(report: Report, facts: ChainFacts, waits_s: Sequence[int]) -> list[An
     return [(features.timebomb, features.timebomb_status) for features in answers]
 
 
-async def clock_of(client: RpcClient, block: BlockRef) -> Reading | None:
+async def clock_of(client: RpcClient, block: BlockRef) -> ClockReading | None:
     batch = ReadBatch(block.hash)
     clock = ClockRead(batch)
     await batch.send(client)
@@ -100,7 +100,7 @@ async def test_the_clock_is_what_contracts_read(chain: Chain, node_client: RpcCl
     for _ in range(3):
         chain.node.increase_time(1_000)
         head = await node_client.fetch_head()
-        assert await clock_of(node_client, head) == Reading(
+        assert await clock_of(node_client, head) == ClockReading(
             block_number=head.number, time_s=head.time_s
         )
 
@@ -108,7 +108,7 @@ async def test_the_clock_is_what_contracts_read(chain: Chain, node_client: RpcCl
 async def test_a_former_block_has_its_own_clock(chain: Chain, node_client: RpcClient) -> None:
     former = await node_client.fetch_head()
     chain.node.increase_time(1_000)
-    assert await clock_of(node_client, former) == Reading(
+    assert await clock_of(node_client, former) == ClockReading(
         block_number=former.number, time_s=former.time_s
     )
 
@@ -121,7 +121,7 @@ async def test_a_stored_deadline_is_read_at_the_pinned_block(
     pin = await node_client.fetch_head()
     chain.send(token.owner, token.address, "setDeadline(uint256)", until_s + 5)
     state = await read_clock_state(BlockReader(node_client, block=pin.hash), token.address, [limit])
-    assert state.reading == Reading(block_number=pin.number, time_s=pin.time_s)
+    assert state.reading == ClockReading(block_number=pin.number, time_s=pin.time_s)
     assert [row.value for row in state.limits] == [until_s]
     head = await node_client.fetch_head()
     state = await read_clock_state(
@@ -235,7 +235,7 @@ async def test_the_followed_head_places_what_the_report_left_open(
     chain.node.set_time(until_s)
     head = await context.node.fetch_head()
     newest: ContractClock = clock_at(
-        Reading(block_number=head.number, time_s=head.time_s), block_interval_s=12.0
+        ClockReading(block_number=head.number, time_s=head.time_s), block_interval_s=12.0
     )
     features = render_native(report, clock=newest, liquid_above_usd=LIQUID_USD)
     assert (features.timebomb_status, features.timebomb_deadlines[0].passed) == ("unknown", True)

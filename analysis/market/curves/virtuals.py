@@ -1,7 +1,7 @@
 """Bonding curves of Virtuals: the platform's own constant-product pair per token, quoted in
 VIRTUAL.
 
-The second reserve opens with VIRTUAL that nobody paid in, so the pair's actual balance is read
+The second reserve opens with VIRTUAL that no buyer paid in, so the pair's actual balance is read
 instead. Source: Virtuals Bonding.tokenInfo (its list of cores is left out by the getter) and FPair.
 """
 

@@ -81,7 +81,7 @@ class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
     """The calls by which one pool is traded."""
 
     router: Address
-    """Contract that is called and approved for what is sold."""
+    """Contract that is called, and approved for the sold token."""
     swap_data: Callable[[Swap], str]
     """Calldata for the router that pays and receives tokens, or the native coin in a pool of it."""
     coin_buy_data: Callable[[Swap], str] | None = None

@@ -66,7 +66,7 @@ class BuildRoute(Protocol):
 
 
 class BuildReach(Protocol):
-    """Builder of calls that measure what a pool would take and give."""
+    """Builder of calls that measure the amounts that a pool would take and give."""
 
     def __call__(self, candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
         """`free`: an unused address for our router. `mark`: a secret that authenticates the answer.

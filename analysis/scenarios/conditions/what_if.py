@@ -98,7 +98,7 @@ class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_harmful(self) -> bool:
         """True if the sale reverts, the buy brings nothing, or either loses half or more. A buy
-        that reverts costs nobody anything."""
+        that reverts costs no trader anything."""
         if self.buy == Refused(reason=BROUGHT_NOTHING):
             return True
         is_taxed = isinstance(self.buy, Passed) and _is_hit(self.buy)

@@ -184,7 +184,7 @@ class _Writer:
 
     def _program(self) -> Iterator[tuple[_Sale, ...]]:
         """Yield the sales of each block, from the first after the hour to the last."""
-        everybody = [
+        sellers = [
             _Sale(seller_name=member.name, amount=self._balances[member])
             for member in (CrowdMember("seller", moment) for moment in MOMENTS)
             if member in self._balances
@@ -197,7 +197,7 @@ class _Writer:
         whale = _Sale(seller_name=_WHALE, amount=self._sold_by_whale(), is_counted=False)
         quarter = RawAmount(sent // 4)
         second = [*last_part, *([_Sale(seller_name=_FRIEND, amount=quarter)] if quarter else [])]
-        order = [*everybody[:2], *first_part, *everybody[2:3], whale, *everybody[3:]]
+        order = [*sellers[:2], *first_part, *sellers[2:3], whale, *sellers[3:]]
         for at in range(8):
             yield tuple(order[at : at + 1])
         yield tuple(second)

@@ -38,10 +38,10 @@ class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):
     giver: Address | None
     """A pool that funds wallets by transfers where no slot is known. None: no pool."""
     prologue: VictimPurchase | None = None
-    """Purchase of a victim that buys for real and is then the only holder. None: nobody buys."""
+    """Purchase of a victim, which is then the only holder. None: no purchase."""
 
     def blocks(self) -> tuple[tuple[int, int], ...]:
-        """Return number and time of the purchase, of the theft, and of what is done hours later."""
+        """Return number and time of the purchase, of the theft, and of late acts hours later."""
         number, time_s = self.block
         step_s = max(1, time_s - self.pin.time_s)
         return (

@@ -394,7 +394,7 @@ def _has_moved(wallet: tuple[int, int], bystander: tuple[int, int] | None) -> bo
 
 
 def _is_set_up(attempt: TheftAttempt, results: Sequence[SimResult], before: int) -> bool:
-    """True if the wallet holds what it was given, and every act with `must_pass` succeeded."""
+    """True if the wallet is funded as planned, and every act with `must_pass` succeeded."""
     wallet = attempt.wallet
     is_funded = before == wallet.balance_raw if wallet.slot_index is not None else before > 0
     return is_funded and all(

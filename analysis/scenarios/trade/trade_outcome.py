@@ -172,7 +172,7 @@ def _quote_loss(
 
     A token can ruin the price within its own transfer, by selling fresh tokens into the pool first:
     no amount is lost before or after the pool, yet the proceeds are near zero. None: the seller got
-    at least half of what the pool would have paid for the `share` of the order that it received.
+    at least half of the quote for the `share` of the order that the pool received.
     """
     expected = None if steps.expected is None else result[steps.expected]
     if expected is None or not expected.ok:

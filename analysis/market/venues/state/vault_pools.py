@@ -1,5 +1,4 @@
-"""Pools in Balancer's vaults, of two and more tokens: the read of what a vault holds of two tokens
-for one pool, and amounts from the vault's Swap events.
+"""Pools in Balancer's vaults, of two and more tokens: reserves of two tokens, and swap amounts.
 
 No getter lists the pools of two tokens, so only the index knows them. Source:
 probes/VaultReader.sol and probes/VaultPoolReader.sol.

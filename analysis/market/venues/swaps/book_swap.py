@@ -15,7 +15,7 @@ from core.evm.primitives import Address, RawAmount
 _SWAP = topic_of("Swap(address,address,uint24,bytes32,bytes32,uint24,bytes32,bytes32)")
 _WORDS = 6
 _IN, _OUT, _KEPT = 1, 2, 5
-"""Words of amounts paid in and out, and of what the protocol kept of the payment."""
+"""Words of the amounts paid in and out, and of the protocol's share of the payment."""
 _HALF_BITS = 128
 
 
