@@ -35,16 +35,15 @@ DELIVERY_LEASE: Final = "delivery"
 
 
 def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: AnalysisParts) -> None:
-    """Begin with the role, until the stop."""
+    """Start the tasks of the role, until the stop."""
     parts.metrics.read_from(
         QueueCollector(parts.store, parts.followed, now_s=time.time),
         JobCollector(parts.store, parts.metrics.jobs, now_s=time.time),
         DeliveryCollector(parts.store, now_s=time.time),
     )
-    work = analysis.work
     place = JobPlace(
         store=parts.store,
-        share=RoundShare() if work is None else RoundShare(busy=work.busy),
+        share=RoundShare(busy=analysis.others.busy),
         chains=parts.chains,
         served=analysis.chain_ids,
         jobs=parts.settings.jobs,
@@ -52,11 +51,7 @@ def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: Anal
         now_s=time.time,
     )
     group.create_task(_run_rounds(parts, analysis, place))
-    if work is not None and analysis.fleet is not None:
-        parts.metrics.read_from(analysis.fleet.collector(parts.followed))
-        group.create_task(analysis.fleet.keep_working(work, parts.stop))
-    if analysis.inquiry_work is not None:
-        group.create_task(analysis.inquiry_work.run(parts.stop))
+    analysis.others.start_work(group, parts)
     for name, led in (
         (JOBS_LEASE, partial(_run_jobs, parts, place)),
         (REPORTS_LEASE, partial(_work_through, parts)),
@@ -87,7 +82,7 @@ async def _run_jobs(parts: SharedParts, place: JobPlace, store: Store, stop: asy
 
 
 async def _work_through(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
-    """Do what stored reports need once, and then keep others from looking for it again."""
+    """Update stored reports once, and keep the lease afterwards, so that no process repeats it."""
     steps = report_steps(
         store, parts.judge, parts.settings.analysis, [chain.id for chain in parts.followed]
     )

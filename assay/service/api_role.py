@@ -1,4 +1,4 @@
-"""The role `api`: answers requests."""
+"""The role `api`: serves requests."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ def open_api(
     by_slug = {chain.slug: chain for chain in parts.chains}
 
     def native_usd(chain: Chain) -> float | None:
-        """Return what an analysis read last, here or in another process."""
+        """Return the price that an analysis read last, here or in another process."""
         context = analysis.contexts.get(chain.slug)
         own = None if context is None else context.memory.recall_native_usd()
         return parts.native_usd.get(chain.id) if own is None else own
@@ -57,7 +57,7 @@ def open_api(
 
     return create_app(
         ApiDeps(
-            analysis=analysis.asked,
+            analysis=analysis.analysis,
             quotes=analysis.quotes,
             ledger=parts.ledger,
             chains=parts.chains,

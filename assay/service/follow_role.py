@@ -24,17 +24,17 @@ LAKE_LEASE: Final = "lake"
 
 
 def follow_lease(chain_id: int) -> str:
-    """Return the name of the lease of whoever follows a chain."""
+    """Return the name of the lease for following a chain."""
     return f"follow:{chain_id}"
 
 
 def is_followed_here(parts: SharedParts, chain_id: int) -> bool:
-    """Return whether this process follows the chain now: it has its comparisons."""
+    """True if this process follows the chain now."""
     return chain_id in parts.comparisons
 
 
 def begin_following(group: asyncio.TaskGroup, parts: SharedParts) -> None:
-    """Begin with the role, until the stop."""
+    """Start the tasks of the role, until the stop."""
     parts.metrics.read_from(
         FollowerCollector(parts.chains, parts.statuses),
         WatchCollector(parts.chains, parts.statuses, parts.comparisons),
@@ -98,9 +98,9 @@ async def keep_following_chain(
     while not stop.is_set():
         try:
             await follow(chain, client, store, settings, stop=stop, publish=publish)
-        except Exception as error:  # noqa: BLE001 - logged whole; the chain is begun again
-            _LOG.error("following broke off", chain=chain.slug, exc_info=error)
-            publish(FollowStatus(chain_id=chain.id, last_error=f"following broke off: {error!r}"))
+        except Exception as error:  # noqa: BLE001 - logged; the chain is restarted
+            _LOG.error("following failed", chain=chain.slug, exc_info=error)
+            publish(FollowStatus(chain_id=chain.id, last_error=f"following failed: {error!r}"))
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
 
@@ -112,7 +112,7 @@ async def keep_up_chain(
     while not stop.is_set():
         try:
             await keep_up(chain, client, store, settings, stop=stop)
-        except Exception as error:  # noqa: BLE001 - logged whole; it is begun again
-            _LOG.error("upkeep broke off", chain=chain.slug, exc_info=error)
+        except Exception as error:  # noqa: BLE001 - logged; upkeep is restarted
+            _LOG.error("upkeep failed", chain=chain.slug, exc_info=error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)

@@ -1,4 +1,4 @@
-"""What followers have published, as analysis and API ask for it."""
+"""State published by followers, for analysis and API."""
 
 import time
 from collections.abc import Mapping
@@ -10,8 +10,7 @@ from core.evm.primitives import BlockRef
 from indexer.follower_status import FollowStatus
 
 _BLOCKS_OLD = 2
-"""A tip this many blocks behind the head, or reached this many block times ago, is not new any
-more."""
+"""A tip this many blocks or block times behind the head is not new any more."""
 
 _GRACE_S = 1.0
 
@@ -31,7 +30,7 @@ def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | 
 
 
 def is_recent(chain: Chain, block: BlockRef, *, now_s: float) -> bool:
-    """Return whether a block is so new by its own time that it may be the newest there is."""
+    """True if a block's time is so recent that it may be the newest block."""
     return now_s - block.time_s <= _BLOCKS_OLD * chain.block_time_s + _GRACE_S
 
 

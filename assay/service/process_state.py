@@ -1,4 +1,4 @@
-"""Whether this process does what its roles ask of it."""
+"""Readiness of this process, by role."""
 
 import threading
 import time
@@ -18,25 +18,27 @@ _LOOK_WITHIN_S: Final = 2.0
 
 
 class OneLook:
-    """Looks at the store for one at a time. While it is silent each look takes a thread for as long
-    as its statement may, and who asks for readiness goes on asking."""
+    """Checks the store one request at a time.
+
+    While the store is silent, each check blocks a thread, and requests for readiness keep coming.
+    """
 
     def __init__(self, look: Callable[[], StoreState]) -> None:
         self._look = look
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def __call__(self) -> StoreState:
         """Return the state. Blocks."""
-        if not self._turn.acquire(timeout=_LOOK_WITHIN_S):
-            return StoreState(is_ready=False, reason="an earlier look has not ended yet")
+        if not self._lock.acquire(timeout=_LOOK_WITHIN_S):
+            return StoreState(is_ready=False, reason="an earlier check has not ended yet")
         try:
             return self._look()
         finally:
-            self._turn.release()
+            self._lock.release()
 
 
 def process_state(parts: SharedParts) -> StatusDeps:
-    """Return what health, readiness and metrics of this process are made of."""
+    """Build the inputs of health, readiness and metrics."""
     settings = parts.settings
     return StatusDeps(
         read_states=partial(_read_states, parts),
@@ -51,7 +53,7 @@ def process_state(parts: SharedParts) -> StatusDeps:
 
 
 async def _read_states(parts: SharedParts) -> tuple[ChainState, ...]:
-    """Return whether each chain is followed, here or by another process."""
+    """Return the state of each chain, followed here or by another process."""
     now_s = time.time()
     return tuple(_state_of(parts, chain, now_s) for chain in parts.served_chains)
 
@@ -61,5 +63,5 @@ def _state_of(parts: SharedParts, chain: Chain, now_s: float) -> ChainState:
     stands_by = "follow" in parts.roles and chain in parts.followed
     if not stands_by or is_followed_here(parts, chain.id):
         return state
-    # A process that stands by does what it should also while nobody follows the chain.
+    # A standby process is ready even while no process follows the chain.
     return msgspec.structs.replace(state, is_ready=True, reason="")

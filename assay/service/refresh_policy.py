@@ -1,6 +1,6 @@
-"""When a token is analysed again in the background, and what that is worth beside other tokens.
+"""Time and priority of a token's next background analysis.
 
-Money at stake decides: a token whose pools hold nothing is looked at rarely, and after all others.
+The money at stake decides: a token with empty pools is analysed rarely, and after all others.
 """
 
 import math
@@ -12,13 +12,13 @@ from core.report.report import Report
 from sql.tokens.task_queue import NEW_WORTH
 
 _UNSETTLED_WORTH: Final = NEW_WORTH // 2
-"""An answer that lacks parts comes before all complete ones."""
+"""Priority of a report with missing parts: before all complete ones."""
 
 _WORTH_PER_DECADE: Final = 10_000
-"""Worth of ten times the money."""
+"""Added priority of ten times the money."""
 
 _IDLE_FACTOR: Final = 7.0
-"""How much longer a token without liquid pools, or an address that is no token, waits."""
+"""Factor on the wait of a token without liquid pools, or of an address that is no token."""
 
 
 def next_refresh(report: Report, settings: AnalysisSettings) -> NextRefresh:

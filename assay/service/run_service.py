@@ -1,4 +1,4 @@
-"""Composition root: what the roles of one process do, on one store."""
+"""Composition root: runs the roles of one process on one store."""
 
 import asyncio
 import gc
@@ -28,8 +28,8 @@ from config.settings_model import Settings
 from core.process.stop_signals import stop_on_signals
 
 _THREADS: Final = 48
-"""For whoever waits for the store. Of the few that asyncio has by itself, two cores' six, some
-statements without an answer take all, and then requests wait that have nothing to do with them."""
+"""Threads for blocking store calls. asyncio's default (cores + 4) is exhausted by a few hung
+statements, and unrelated requests then queue."""
 
 _LOG = structlog.get_logger("assay")
 
@@ -46,8 +46,8 @@ async def run_service(
     """Run the roles in one process, until SIGINT or SIGTERM.
 
     `announce` is called with the port once the server accepts calls; `prefill` is for a demo. A
-    chain whose nodes serve another chain is left out, with a log message. Raises ConfigError when
-    none is left.
+    chain whose nodes serve another chain is skipped, with a log message. Raises ConfigError if no
+    chain remains.
     """
     check_address(host, port)
     stop, closing = asyncio.Event(), asyncio.Event()
@@ -70,14 +70,9 @@ async def run_service(
                 begin_following(group, parts)
             if "analyse" in roles and analysis is not None:
                 begin_analysing(group, parts, analysis)
-            if analysis is not None and analysis.fleet is not None:
-                group.create_task(analysis.fleet.messages.run(closing))
-                if isinstance(app, CachedAnswerApp):
-                    group.create_task(
-                        analysis.fleet.keep_current(
-                            app.answers, {chain.slug: chain.id for chain in parts.chains}, closing
-                        )
-                    )
+            if analysis is not None:
+                answers = app.answers if isinstance(app, CachedAnswerApp) else None
+                analysis.others.start_messages(group, parts, answers, closing)
             if parts.registry is not None:
                 group.create_task(keep_reading_tips(parts))
                 group.create_task(keep_registry(parts, parts.registry, analysis))
@@ -101,7 +96,7 @@ def _open_app(
 async def _close_after_grace(
     stop: asyncio.Event, closing: asyncio.Event, *, grace_s: float
 ) -> None:
-    """Answer for a while after the stop, for balancers to notice that this process is not ready."""
+    """Answer for a while after the stop, until balancers notice that the process is not ready."""
     await stop.wait()
     await asyncio.sleep(grace_s)
     closing.set()
@@ -110,7 +105,7 @@ async def _close_after_grace(
 def _served_apart(
     metrics: ServiceMetrics, settings: Settings
 ) -> AbstractContextManager[int | None]:
-    """Serve the metrics at an address of their own, where one is set."""
+    """Serve the metrics at a separate address, if one is set."""
     address = settings.metrics.address
     return serving_metrics(metrics, address) if address else nullcontext()
 

@@ -1,4 +1,4 @@
-"""What all roles of one process share: store, nodes, metrics, and what is known of the chains."""
+"""Parts shared by all roles of one process: store, nodes, metrics, state of the chains."""
 
 import asyncio
 import time
@@ -41,7 +41,7 @@ _LOG = structlog.get_logger("assay")
 
 
 class SharedParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What all roles of one process are given."""
+    """Inputs of all roles of one process."""
 
     roles: frozenset[Role]
     settings: Settings
@@ -56,16 +56,16 @@ class SharedParts(msgspec.Struct, frozen=True, kw_only=True):
     metrics: ServiceMetrics
     leadership: Leadership
     stop: asyncio.Event
-    """Set when the process is to end: no work is begun any more."""
+    """Set when the process shall end: no further work is started."""
     statuses: dict[int, FollowStatus]
-    """What is known of the following of each chain, here or by another process; by chain id."""
+    """Status of each followed chain, here or in another process, by chain id."""
     comparisons: dict[int, StateWatch]
-    """Comparisons of watched tokens, of the chains that are followed here; by chain id."""
+    """Comparisons of watched tokens on the chains followed here, by chain id."""
     served: set[str]
-    """Slugs of the chains that requests may be about: those that this process has a node for, and
-    with the role `api` those of the fleet. Changes meanwhile."""
+    """Slugs of the chains that requests may name: those with a node here, and with the role `api`
+    those of the fleet. Updated while the service runs."""
     native_usd: dict[int, float]
-    """US dollars of the native coin of the fleet's chains, by chain id, as far as known."""
+    """Known USD prices of native coins in the fleet, by chain id."""
     registry: "ChainRegistry | None"
     """The chains of the fleet. None: the store is not shared."""
 
@@ -76,14 +76,14 @@ class SharedParts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def served_chains(self) -> list[Chain]:
-        """Return the chains that requests may be about."""
+        """Return the chains that requests may name."""
         return [chain for chain in self.chains if chain.slug in self.served]
 
 
 async def open_parts(
     stack: AsyncExitStack, settings: Settings, roles: frozenset[Role], stop: asyncio.Event
 ) -> SharedParts:
-    """Open what all roles share, until the stack is closed. Raises ConfigError, StoreError."""
+    """Open the shared parts, until the stack is closed. Raises ConfigError, StoreError."""
     chains = load_chains(settings.overlay)
     limits = job_limits(settings.jobs, chains)
     store = stack.enter_context(closing(Store.open(settings.store)))
@@ -135,7 +135,7 @@ def _leadership_of(
 
 
 def _file_metrics(address: StoreAddress) -> list[Collector]:
-    """Measures files where the store has any: those of a database are its server's business."""
+    """Measure the store's files. A database's files are left to its server."""
     if isinstance(address, PostgresAddress):
         return []
     return [StoreFilesCollector(StoreFiles(prefix=address.path), address.ledger)]

@@ -46,13 +46,13 @@ not read again for the few pools that are younger."""
 
 
 class ReportStore:
-    """`FactsIndex`, `StoredResults` and `ReportStorage` over the store. Every call runs in a
-    thread of its own."""
+    """`FactsIndex`, `StoredResults` and `ReportStorage` over the store. Each call runs in a
+    thread."""
 
     def __init__(
         self, store: Store, settings: AnalysisSettings, judge: Judge = lambda _: None
     ) -> None:
-        """`judge` says what the summary says of a report, which is stored beside it."""
+        """`judge`: computes the verdict that is stored with a report."""
         self._store = store
         self._settings = settings
         self._judge = judge

@@ -108,11 +108,11 @@ async def test_messages_reach_all_processes_also_after_the_server_was_away() -> 
     with running_valkey() as server:
         processes = [FleetMessages(Secret(server.url)) for _ in heard]
         for messages, notes in zip(processes, heard, strict=True):
-            messages.hear("ended", partial(_note, notes))
+            messages.subscribe("ended", partial(_note, notes))
         tasks = [asyncio.create_task(messages.run(stop)) for messages in processes]
         await _until_heard(processes[0], heard)
         server.kill()
-        processes[0].tell("ended", 1, TOKEN)  # lost
+        processes[0].send("ended", 1, TOKEN)  # lost
         await asyncio.sleep(0.2)
         server.start()
         for notes in heard:
@@ -130,11 +130,11 @@ def _note(notes: list[tuple[int, str]], chain_id: int, token: Address) -> None:
 async def _until_heard(sender: FleetMessages, heard: list[list[tuple[int, str]]]) -> None:
     async with asyncio.timeout(20):
         while not all(heard):
-            sender.tell("ended", 1, TOKEN)
+            sender.send("ended", 1, TOKEN)
             await asyncio.sleep(0.1)
 
 
 async def test_without_a_server_for_messages_none_are_sent() -> None:
     messages = FleetMessages(None)
-    messages.tell("asked", 1, TOKEN)
+    messages.send("asked", 1, TOKEN)
     await messages.run(asyncio.Event())

@@ -1,7 +1,7 @@
-"""Background job that analyses watched tokens anew as soon as something was seen of them.
+"""Background job that analyses watched tokens again as soon as a change is observed.
 
-They come before all other background work, and are analysed even when the hour's budget is used
-up; what they cost is counted against it.
+It comes before all other background work. Its analyses run even when the hour's budget is used up,
+and count against it.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ _LOG = structlog.get_logger(__name__)
 
 _EVERY_S = 0.25
 _AGAIN_S = 2
-"""Seconds after which a token is analysed again that is still due: its report was of an older block
-than what was seen, or there was none."""
+"""Seconds after which a token that is still due is analysed again: its report was of an older block
+than the change, or there was none."""
 
 
 class NoticedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One analysis that something seen on the chain has led to."""
+    """One analysis caused by an observed change."""
 
     chain: str
     """Slug."""
     seconds: float
-    """From the time of the block in which it was seen first to the report that accounts for it."""
+    """From the time of the first block with the change to the report that includes it."""
 
 
 class ChangedTokenJob:
-    """Analyses changed tokens, as many at the same time as the analyser takes, on every chain."""
+    """Analyses changed tokens of every chain, as many concurrently as the analyser accepts."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class ChangedTokenJob:
         now_s: Callable[[], float],
         observe: Callable[[NoticedChange], None] = lambda _: None,
     ) -> None:
-        """`chains`: slug to chain id. `budgets`: by slug. `observe`: told of each change that a
-        report accounts for."""
+        """`chains`: ids by slug. `budgets`: by slug. `observe`: called with each change that a
+        report includes."""
         self._analyser = analyser
         self._store = store
         self._chains = chains
@@ -70,8 +70,8 @@ class ChangedTokenJob:
         )
 
     async def go(self, slug: str) -> None:
-        """Begin the analyses of one chain that are due, without waiting for their ends: a slow one
-        must not hold up the others."""
+        """Start the due analyses of one chain, without waiting for them: a slow one must not delay
+        the others."""
         running = self._running[slug]
         free = self._at_once - len(running)
         if free <= 0:
@@ -87,14 +87,14 @@ class ChangedTokenJob:
                 running[token_id] = asyncio.create_task(self._analyse(slug, task))
 
     async def wait(self) -> None:
-        """Wait for the analyses under way."""
+        """Wait for the running analyses."""
         tasks = [task for running in self._running.values() for task in running.values()]
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _take_due(self, chain_id: int, at_most: int) -> list[Task]:
         now_s = int(self._now_s())
         if not has_due(self._store, "changed", chain_id=chain_id, now_s=now_s):
-            return []  # without the lock of those who write
+            return []  # without the write lock
         return take_tasks(
             self._store,
             "changed",
@@ -118,14 +118,14 @@ class ChangedTokenJob:
                 before = await self._analyser.recall(slug, task.token.address)
                 report = await self._analyser.refresh(slug, task.token.address)
                 above = before.report.token.block_number if before.report else -1
-                await self._tell(slug, task, above=above, up_to=report.token.block_number)
+                await self._observe_change(slug, task, above=above, up_to=report.token.block_number)
             except AssayError:
                 pass
         self._budgets[slug].spend(
             AnalysisCost(requests=meter.requests, cpu_s=time.process_time() - started_s)
         )
 
-    async def _tell(self, slug: str, task: Task, *, above: int, up_to: int) -> None:
+    async def _observe_change(self, slug: str, task: Task, *, above: int, up_to: int) -> None:
         first_s, next_s = await asyncio.gather(
             *(
                 asyncio.to_thread(

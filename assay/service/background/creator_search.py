@@ -36,15 +36,15 @@ from sql.tokens.task_queue import take_tasks
 _LOG = structlog.get_logger(__name__)
 
 PAUSE_S: Final = 3_600
-"""Seconds before a task is tried again that was not done: its block is not final, or the node had
-no answer."""
+"""Seconds before an unfinished task is retried: its block is not final, or the node did not
+answer."""
 
 
 class ChainSearch(ABC):
-    """Takes the task that is worth most on every chain, again and again."""
+    """Repeatedly does the most valuable task of every chain."""
 
     subject: ClassVar[Literal["creator", "funder"]]
-    """What is looked up: the kind of its tasks."""
+    """Kind of its tasks."""
 
     def __init__(
         self,
@@ -72,14 +72,14 @@ class ChainSearch(ABC):
             if token is not None:
                 await self._look_up(context, token)
         except (UpstreamError, StoreError) as error:
-            _LOG.info(f"{self.subject} not found out", chain=slug, why=str(error))
+            _LOG.info(f"{self.subject} not found", chain=slug, why=str(error))
 
     @abstractmethod
     async def _look_up(self, context: ChainContext, token: TokenRow) -> None:
         """Do the task of a token. Raises UpstreamError, StoreError."""
 
     def _take_due(self, chain_id: int) -> TokenRow | None:
-        """Take the token that is worth most. None: none is due."""
+        """Take the most valuable due token. None: none is due."""
         now_s = int(self._now_s())
         tasks = take_tasks(
             self._store,
@@ -106,7 +106,7 @@ class Creators(ChainSearch):
         now_s: Callable[[], float],
         judge: Judge = lambda _: None,
     ) -> None:
-        """`judge` says what the summary says of a report that now names the creator."""
+        """`judge`: computes the verdict of a report that now names the creator."""
         super().__init__(contexts=contexts, store=store, settings=settings, now_s=now_s)
         self._judge = judge
 
@@ -164,14 +164,14 @@ async def _balance_of(
     balance = batch.call(one.address, "balanceOf(address)", creator, returns=decode_uint)
     await batch.send(context.node)
     try:
-        held = batch[balance]
+        amount = batch[balance]
     except UpstreamError:
         return None
-    return None if held is None else RawAmount(held)
+    return None if amount is None else RawAmount(amount)
 
 
 _REFUSED_PAUSE_S = 86_400
-"""Seconds before an account is tried again where the node did not answer, mostly for want of old
+"""Seconds before an account is retried after the node did not answer, mostly for lack of old
 states."""
 
 
@@ -211,7 +211,7 @@ class Funders(ChainSearch):
         made = await asyncio.to_thread(
             read_creator, self._store, chain_id=created.chain_id, token=created.address
         )
-        # Whoever sent the creation had coins then; a shorter range is searched faster.
+        # The sender of the creation had coins by then, so a shorter range is enough.
         has_sent = made is not None and made.creator == created.creator
         used_by = min(final, made.block_number) if made is not None and has_sent else final
         found = await find_funding(context.node, created.creator, used_by=used_by)

@@ -10,7 +10,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.pipeline.refresher import Refresher
 from assay.service.background.refresh_budget import AnalysisCost, RefreshBudget
-from assay.service.background.round_share import AskedToken, RoundShare
+from assay.service.background.round_share import RequestedToken, RoundShare
 from assay.service.background.schedule import schedule_by_chain
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
@@ -53,8 +53,10 @@ class DueTokenJob:
         )
 
     async def go(self, slug: str) -> None:
-        """Run one round of one chain: at most as many tokens as may be analysed at the same
-        time beside those that requests wait for, and none once the hour's budget is used up."""
+        """Run one round of one chain, unless the hour's budget is used up.
+
+        Requests of other processes reduce the number of concurrent analyses.
+        """
         budget = self._budgets[slug]
         if not budget.is_left:
             return
@@ -69,31 +71,31 @@ class DueTokenJob:
         except StoreError as error:
             _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
             return
-        asked = self._share.take(slug, at_most=waiting)
-        if not due and not asked:
+        requested = self._share.take(slug, at_most=waiting)
+        if not due and not requested:
             return
         started_s = time.process_time()
         with metered() as meter:
             # The analyser logs errors; a round goes on with the other tokens.
             await asyncio.gather(
                 *(self._analyser.refresh(slug, task.token.address) for task in due),
-                *(self._analyse_asked(slug, one) for one in asked),
+                *(self._analyse_requested(slug, one) for one in requested),
                 return_exceptions=True,
             )
         budget.spend(AnalysisCost(requests=meter.requests, cpu_s=time.process_time() - started_s))
 
-    async def _analyse_asked(self, slug: str, asked: AskedToken) -> None:
-        """Analyse a token that somebody waits for, and tell the outcome."""
+    async def _analyse_requested(self, slug: str, requested: RequestedToken) -> None:
+        """Analyse a token that a caller waits for, and settle its outcome."""
         try:
-            asked.settle(
-                await self._analyser.refresh(slug, asked.address, redecompile=asked.is_anew)
+            requested.settle(
+                await self._analyser.refresh(slug, requested.address, redecompile=requested.is_anew)
             )
-        except Exception as error:  # noqa: BLE001 - told to who waits; the analyser logs it
-            asked.settle(error)
+        except Exception as error:  # noqa: BLE001 - raised for the caller; the analyser logs it
+            requested.settle(error)
 
     def _take_due(self, chain_id: int, at_most: int) -> list[Task]:
-        """Take tokens that are due. One that is still due after its analysis (the node did not
-        answer, the outcome could not be stored) is not tried again for a while."""
+        """Take due tokens. One that is still due after its analysis (the node did not answer, the
+        outcome could not be stored) is not retried for a while."""
         now_s = int(self._now_s())
         return take_tasks(
             self._store,

@@ -33,11 +33,11 @@ _LOG = structlog.get_logger(__name__)
 _LOOK_EVERY_S = 1.0
 
 _MOST_AT_ONCE = 4
-"""Runs under way; more jobs that are due wait for their turn."""
+"""Most concurrent runs; further due jobs wait."""
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """One run that is over."""
+    """One finished run."""
 
     job: str
     """Name."""
@@ -46,9 +46,9 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     going_on: frozenset[int]
-    """Runs that are not over, and not paused."""
+    """Runs that are neither finished nor paused."""
     begun: list[tuple[Job, JobRun]]
-    """Runs that are to be done by this process from now on."""
+    """Runs that this process starts now."""
 
 
 class JobRunner:
@@ -57,7 +57,7 @@ class JobRunner:
     def __init__(
         self, place: JobPlace, *, observe: Callable[[RunEnd], None] = lambda _: None
     ) -> None:
-        """`observe`: told of every run that ends; in any thread."""
+        """`observe`: called with every finished run, in any thread."""
         self._place = place
         self._observe = observe
         self._lock = ExitStack()
@@ -65,7 +65,7 @@ class JobRunner:
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
-        """Look for jobs that are due every second from now on."""
+        """Look for due jobs every second."""
         scheduler.add_job(
             self.look,
             "interval",
@@ -76,7 +76,7 @@ class JobRunner:
         )
 
     async def look(self) -> None:
-        """Begin runs, and end those of jobs that were paused or removed. Errors are logged."""
+        """Start due runs, and stop runs of paused or removed jobs. Errors are logged."""
         try:
             if not self._is_ours and not self._take_over():
                 return
@@ -96,11 +96,11 @@ class JobRunner:
         del self._tasks[run_id]
 
     async def wait(self) -> None:
-        """Wait for the runs under way."""
+        """Wait for the current runs."""
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def aclose(self) -> None:
-        """Stop the runs under way, which go on when jobs are run again."""
+        """Stop the current runs; they resume when jobs are run again."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

@@ -29,18 +29,18 @@ from sql.jobs.job_runs import (
 from sql.tokens.token_lookups import look_up_again
 
 _AT_ONCE = 4
-"""Tokens of one run and chain that wait for their turn at the same time."""
+"""Most concurrent tokens of one run and chain."""
 
 _BYTES_A_TOKEN = 200
-"""Room for one row of a selection, with a few columns beside the two that are read."""
+"""Size of one row of a selection, with a few columns besides the two that are read."""
 
 
 class JobPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where jobs run."""
+    """Store, analyses and settings that jobs use."""
 
     store: Store
     share: RoundShare
-    """Where tokens are analysed."""
+    """Queue of tokens to analyse."""
     chains: tuple[Chain, ...]
     """Every supported chain."""
     served: Mapping[str, int]
@@ -74,7 +74,7 @@ class JobWork:
                 for slug, chain_id in self._place.served.items():
                     group.create_task(self._analyse_chain(slug, chain_id))
         except BaseExceptionGroup as group_error:
-            # One chain's is enough to say why: the store cannot be written for the others either.
+            # The error of one chain is enough: the store cannot be written for the others either.
             raise group_error.exceptions[0] from group_error
         finally:
             self._is_cancelled.set()
@@ -92,7 +92,7 @@ class JobWork:
         return sum((rows or {}).values())
 
     def _select(self) -> None:
-        """Find the tokens and write them down, so that a run that is cut goes on with the same."""
+        """Select the tokens and store them, so that an interrupted run resumes with them."""
         chosen = self._find_tokens()
         served = set(self._place.served.values())
         here = [token for token in dict.fromkeys(chosen) if token.chain_id in served]
@@ -151,7 +151,7 @@ class JobWork:
             return "refused", None
         except AssayError as error:
             return "failed", error
-        except Exception as error:  # noqa: BLE001 - a fault of ours, which the analyser logs
+        except Exception as error:  # noqa: BLE001 - an internal error, which the analyser logs
             return "failed", error
         if is_anew:
             await asyncio.to_thread(

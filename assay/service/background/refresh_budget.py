@@ -1,7 +1,7 @@
 """Budget of the background's analyses: node requests and processor time per chain and hour.
 
-A token bucket for each: what is not used is saved up to an hour's worth, and a debt is paid off
-before anything else is begun.
+A token bucket for each: unused budget accumulates to one hour's worth, and a deficit is made up
+before another analysis begins.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,17 +14,17 @@ _HOUR_S = 3_600.0
 
 
 class AnalysisCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What analyses cost."""
+    """Cost of analyses."""
 
     requests: int
     """Requests sent to nodes."""
     cpu_s: float
-    """Processor time of this process meanwhile, other work included: a busy API slows the
+    """Processor time of this process in that time, other work included: a busy API slows the
     background down."""
 
 
 class RefreshBudget:
-    """What one chain's background analyses may still cost."""
+    """Remaining budget of one chain's background analyses."""
 
     def __init__(
         self, *, requests_per_hour: float, cpu_s_per_hour: float, now_s: Callable[[], float]
@@ -42,7 +42,7 @@ class RefreshBudget:
         return all(left > 0 for left in self._left)
 
     def spend(self, cost: AnalysisCost) -> None:
-        """Take what was used, be it more than there was."""
+        """Deduct a cost; the budget may become negative."""
         self._fill()
         self._left[0] -= cost.requests
         self._left[1] -= cost.cpu_s

@@ -1,7 +1,7 @@
-"""Tokens that somebody waits for without a hurry: they share the rounds of the due tokens.
+"""Low-priority requests: at most half of each background round.
 
-Half of each round is theirs at most, and they cost the same budget: whoever asks for a hundred
-thousand tokens delays neither people's requests nor the other half.
+They count against the same budget, so a request for a hundred thousand tokens delays neither
+interactive requests nor the due tokens.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ from core.evm.primitives import Address
 from core.report.report import Report
 
 
-class AskedToken(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """One token, and who waits for it."""
+class RequestedToken(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """One requested token and its future outcome."""
 
     address: Address
     is_anew: bool
-    """True: nothing that is stored or cached is used."""
+    """True: ignore stored and cached results."""
     outcome: asyncio.Future[Report]
 
     def settle(self, outcome: Report | Exception) -> None:
-        """Tell who waits; nobody may by now."""
+        """Set the outcome, unless the caller has left."""
         if self.outcome.done():
             return
         if isinstance(outcome, Exception):
@@ -33,34 +33,35 @@ class AskedToken(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class RoundShare:
-    """The tokens that wait, by chain; first come, first served."""
+    """Requested tokens by chain; first come, first served."""
 
     def __init__(self, *, busy: Callable[[str], int] = lambda _: 0) -> None:
-        """`busy`: tokens of a chain, by slug, that are analysed beside the rounds because a request
-        of another process waits for them; rounds are smaller by as many."""
+        """`busy`: counts the tokens of a chain that are analysed for requests of other processes;
+        rounds are smaller by that number."""
         self.busy = busy
-        self._asked: defaultdict[str, deque[AskedToken]] = defaultdict(deque)
+        self._requested: defaultdict[str, deque[RequestedToken]] = defaultdict(deque)
 
     async def analyse(self, slug: str, address: Address, *, is_anew: bool) -> Report:
-        """Wait for a new analysis of a token, however long it takes. Raises as the analyser
-        does."""
-        asked = AskedToken(
+        """Wait without limit for a new analysis of a token. Raises as the analyser does."""
+        requested = RequestedToken(
             address=address, is_anew=is_anew, outcome=asyncio.get_running_loop().create_future()
         )
-        self._asked[slug].append(asked)
-        return await asked.outcome
+        self._requested[slug].append(requested)
+        return await requested.outcome
 
     def waiting(self, slug: str) -> int:
-        """Return how many tokens of a chain wait."""
+        """Count the waiting tokens of a chain."""
         self._drop_left(slug)
-        return len(self._asked[slug])
+        return len(self._requested[slug])
 
-    def take(self, slug: str, *, at_most: int) -> list[AskedToken]:
-        """Take tokens of a chain; their outcomes have to be told."""
+    def take(self, slug: str, *, at_most: int) -> list[RequestedToken]:
+        """Take tokens of a chain; the caller has to settle them."""
         self._drop_left(slug)
-        asked = self._asked[slug]
-        return [asked.popleft() for _ in range(min(at_most, len(asked)))]
+        queue = self._requested[slug]
+        return [queue.popleft() for _ in range(min(at_most, len(queue)))]
 
     def _drop_left(self, slug: str) -> None:
-        """Forget tokens that nobody waits for any more."""
-        self._asked[slug] = deque(one for one in self._asked[slug] if not one.outcome.done())
+        """Drop tokens whose callers have left."""
+        self._requested[slug] = deque(
+            one for one in self._requested[slug] if not one.outcome.done()
+        )

@@ -1,5 +1,7 @@
-"""Starts the background: rounds of changed and due tokens, searches for creators and for who funded
-them, and jobs, which share the rounds of due tokens."""
+"""Starts background work: rounds of changed and due tokens, searches for creators, and jobs.
+
+Tokens of jobs share the rounds of due tokens.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -28,9 +30,9 @@ def start_rounds(
     judge: Judge,
     observe_change: Callable[[NoticedChange], None],
 ) -> None:
-    """Schedule what any number of processes may do on one store, until the stack is closed.
+    """Schedule work that any number of processes may do on one store, until the stack is closed.
 
-    `observe_change`: told of each change of a watched token that a report accounts for.
+    `observe_change`: called with each change of a watched token that a report includes.
     """
     budgets = budgets_of(place.served, settings, place.now_s)
     scheduler = AsyncIOScheduler()
@@ -67,8 +69,8 @@ def start_jobs(
 ) -> None:
     """Schedule the jobs, which one process runs at a time, until the stack is closed.
 
-    Their tokens share the rounds of this process. `observe_job`: told of every run that ends; in
-    any thread.
+    Their tokens share the rounds of this process. `observe_job`: called with every finished run,
+    in any thread.
     """
     scheduler = AsyncIOScheduler()
     jobs = JobRunner(place, observe=observe_job)

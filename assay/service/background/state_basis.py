@@ -1,6 +1,6 @@
-"""What later blocks are compared with for one watched token, by its report. Pure.
+"""Baseline of one watched token, from its report, with which later blocks are compared. Pure.
 
-Storage words that the report depends on, what its pools held, and times that its code waits for.
+Storage words that the report depends on, reserves of its pools, and deadlines in its code.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,37 +20,37 @@ from sql.tokens.observations import Observation
 from sql.tokens.watched_tokens import MOST_POOLS, Reserve
 
 LEAST_MOVE: Final = 0.1
-"""Share by which what a pool holds must move to count."""
+"""Relative change of a pool's reserve that counts."""
 
 _WORD: Final = 32
 _FAR_S: Final = 10 * 365 * 86_400
-"""Seconds after which a deadline is none: `type(uint256).max` and the like mean never."""
+"""Deadlines this many seconds ahead are ignored: `type(uint256).max` and the like mean never."""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """One read, and the words that it returned last."""
+    """One read and the words it returned last."""
 
     read: BulkRead
     words: bytes
     pool: Address | None = None
-    """The pool whose quote or liquidity it is. None: it is no pool's."""
+    """Pool whose quote reserve or liquidity is read. None: a storage word."""
     pool_id: Hash32 | None = None
 
 
 class ClockDeadline(msgspec.Struct, frozen=True, kw_only=True):
-    """A value of the contract's clock that the code waits for."""
+    """A value that the code compares with the contract's clock."""
 
     clock: str
     """block or timestamp."""
     value: int
     time_s: float
-    """When that is, in Unix seconds; of a block number by the nominal block time."""
+    """Time of the deadline, Unix seconds; for a block number by the nominal block time."""
     block_number: int | None
-    """The block of this chain at which it is. None: a time decides."""
+    """Block of this chain. None: the deadline is a time."""
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """What blocks after the report of one token are compared with."""
+    """Baseline with which blocks after one token's report are compared."""
 
     token_id: int
     report_block: int
@@ -59,7 +59,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def words_of(state: Sequence[StateWord]) -> tuple[Compared, ...]:
-    """Return the reads of the report's storage words, a few contracts each with many slots."""
+    """Return the reads of the report's storage words, grouped by contract."""
     by_contract: dict[Address, list[StateWord]] = {}
     for one in state:
         by_contract.setdefault(one.contract, []).append(one)
@@ -75,7 +75,7 @@ def words_of(state: Sequence[StateWord]) -> tuple[Compared, ...]:
 
 
 def pool_reads(report: Report, chain: Chain) -> tuple[tuple[Reserve, BulkRead], ...]:
-    """Return the reads of what the deepest pools hold: the word in the reserve is zero."""
+    """Return the reads of the deepest pools' reserves; the words of the reserves are zero."""
     found: list[tuple[Reserve, BulkRead]] = []
     managers = {dex.factory: dex for dex in chain.dexes}
     for row in (report.pools or ())[:MOST_POOLS]:
@@ -93,8 +93,8 @@ def pool_reads(report: Report, chain: Chain) -> tuple[tuple[Reserve, BulkRead], 
 def compared_pools(
     report: Report, chain: Chain, reserves: Sequence[Reserve]
 ) -> tuple[Compared, ...]:
-    """Return the reads of pools with what was held at the report's block, where that is known."""
-    held = {(each.pool, each.pool_id, each.quote): each.word for each in reserves}
+    """Return the reads of pools with their known reserves at the report's block."""
+    words = {(each.pool, each.pool_id, each.quote): each.word for each in reserves}
     return tuple(
         Compared(
             read=read,
@@ -103,13 +103,12 @@ def compared_pools(
             pool_id=reserve.pool_id,
         )
         for reserve, read in pool_reads(report, chain)
-        if (word := held.get((reserve.pool, reserve.pool_id, reserve.quote))) is not None
+        if (word := words.get((reserve.pool, reserve.pool_id, reserve.quote))) is not None
     )
 
 
 def deadlines_of(report: Report, chain: Chain) -> tuple[ClockDeadline, ...]:
-    """Return the values that the code compares the clock with and that are still to come, the
-    earliest first."""
+    """Return the future values that the code compares the clock with, earliest first."""
     head = report.token
     time_s = head.clock_time_s or head.block_time_s
     number = head.clock_block or head.block_number
@@ -134,7 +133,7 @@ def _deadline(limit: ClockLimitRow, chain: Chain, time_s: int, number: int) -> C
 
 
 def has_come(deadline: ClockDeadline, block: BlockRef) -> bool:
-    """True if a contract that is called in this block sees the deadline's value, or a later one."""
+    """True if a contract called in this block sees the deadline's value or a later one."""
     if deadline.block_number is not None:
         return block.number >= deadline.block_number
     return block.time_s >= deadline.time_s
@@ -143,7 +142,7 @@ def has_come(deadline: ClockDeadline, block: BlockRef) -> bool:
 def differences(
     before: Compared, words: bytes
 ) -> Iterator[tuple[ObservationKind, str, str | None]]:
-    """Yield kind, what and detail of what differs between two answers to one read."""
+    """Yield kind, name and detail of each difference between two answers to one read."""
     if before.words == words:
         return
     if before.pool is not None:
@@ -163,15 +162,15 @@ def differences(
 
 
 def moved_to(before: Compared, words: bytes) -> Compared:
-    """Return what later answers are compared with. What a pool holds stays, until it has moved
-    enough to be told: many small moves make a large one."""
+    """Return the baseline of later answers. A pool's reserve is kept until its change counts:
+    many small changes make a large one."""
     if before.pool is not None and not any(differences(before, words)):
         return before
     return msgspec.structs.replace(before, words=words)
 
 
 def after_observations(basis: Basis, observed: Sequence[Observation]) -> Basis:
-    """Return the basis once what was observed since the report is told, newest first as stored."""
+    """Apply stored observations since the report, newest first, to the basis."""
     known: Mapping[tuple[str, str], str | None] = {
         (one.kind, one.what): one.detail for one in reversed(observed)
     }
@@ -181,7 +180,7 @@ def after_observations(basis: Basis, observed: Sequence[Observation]) -> Basis:
 
 
 def name_of(deadline: ClockDeadline) -> str:
-    """Return what identifies a deadline among the observations of a token."""
+    """Return the name of a deadline among the observations of a token."""
     return f"{deadline.clock} {deadline.value}"
 
 

@@ -1,7 +1,7 @@
 """Comparison of watched tokens' state with their reports, at new blocks of one chain.
 
-A change needs no event and no call of the token to be seen here: whatever wrote a storage word that
-the report depends on, moved what a pool holds, or let a deadline pass.
+A change is seen without an event or a call of the token: any write to a storage word that the
+report depends on, any move of a pool's reserve, and any deadline that passes.
 """
 
 import asyncio
@@ -56,34 +56,34 @@ from sql.tokens.watched_tokens import (
 _LOG = structlog.get_logger(__name__)
 
 _READ_AT_ONCE: Final = 64
-"""Reports whose blocks are read at the same time, when there are new ones."""
+"""Most reports loaded concurrently, when there are new ones."""
 _WORD: Final = 32
 _EVER: Final = 2**62
 _MOST_OBSERVED: Final = 1_000
-"""Observations since a report that are looked through: a report follows long before."""
+"""Most observations read since a report: the next report follows long before."""
 
 _Differences = Iterable[tuple[ObservationKind, str, str | None]]
 
 
-class _Held(msgspec.Struct):
+class _Watched(msgspec.Struct):
     """One watched token in memory."""
 
     scanned_at_s: int
     basis: Basis
-    """By the report alone."""
+    """From the report alone."""
     now: Basis
-    """After what was observed."""
+    """With later observations applied."""
 
 
 class StateTotals(msgspec.Struct):
-    """What the comparison has done, for metrics."""
+    """Counts of the comparison, for metrics."""
 
     looks: int = 0
     words_read: int = 0
     unanswered: int = 0
     """Reads that no node answered."""
     observations: Counter[str] = msgspec.field(default_factory=Counter)
-    """By kind."""
+    """Counts by kind."""
 
 
 class StateWatch:
@@ -92,22 +92,22 @@ class StateWatch:
     def __init__(
         self, chain: Chain, node: Node, store: Store, *, pace: ObservationPace, most_words: int
     ) -> None:
-        """`most_words`: read in one look; where there are more, tokens take turns. 0: none."""
+        """`most_words`: read at one block; tokens alternate if there are more. 0: none."""
         self._chain = chain
         self._node = node
         self._store = store
         self._pace = pace
         self._most_words = most_words
         self._revision: int | None = None
-        self._held: dict[int, _Held] = {}
-        self._asked: set[int] = set()
+        self._watched: dict[int, _Watched] = {}
+        self._requested: set[int] = set()
         self._turn = 0
         self._last: BlockRef | None = None
         self.totals = StateTotals()
 
     async def look(self, block: BlockRef) -> None:
-        """Compare at this block, which the follower has stored. Errors are logged: the next look
-        compares with the same."""
+        """Compare at this block, which the follower has stored. Errors are logged; the next call
+        compares with the same baseline."""
         try:
             await self._look(block)
         except (UpstreamError, StoreError) as error:
@@ -116,52 +116,52 @@ class StateWatch:
     async def _look(self, block: BlockRef) -> None:
         await self._refresh()
         if self._last is not None and block.parent_hash != self._last.hash:
-            # Blocks were left out, or taken back: what was observed in them may be, too.
+            # Blocks were skipped or reverted, and their observations perhaps as well.
             await asyncio.to_thread(self._recall)
         pace, self._last = self._pace.between(self._last, block), block
-        if not self._held:
+        if not self._watched:
             return
         chosen = self._choose()
-        reads = [(held, each) for held in chosen for each in held.now.compared]
+        reads = [(watched, each) for watched in chosen for each in watched.now.compared]
         answers = await fetch_bulk(self._node, [each.read for _, each in reads], block=block.hash)
         self.totals.looks += 1
         self.totals.words_read += sum(len(answer or b"") // _WORD for answer in answers)
         self.totals.unanswered += sum(answer is None for answer in answers)
         seen: list[Observation] = []
         compared: dict[int, list[Compared]] = {}
-        for (held, each), answer in zip(reads, answers, strict=True):
-            told = each.words if answer is None else answer
-            seen += self._observations(block, held.now.token_id, differences(each, told))
-            compared.setdefault(held.now.token_id, []).append(moved_to(each, told))
-        for held in self._held.values():
-            seen += self._observations(block, held.now.token_id, _come(held, block))
+        for (watched, each), answer in zip(reads, answers, strict=True):
+            words = each.words if answer is None else answer
+            seen += self._observations(block, watched.now.token_id, differences(each, words))
+            compared.setdefault(watched.now.token_id, []).append(moved_to(each, words))
+        for watched in self._watched.values():
+            seen += self._observations(block, watched.now.token_id, _come(watched, block))
         if seen and not await asyncio.to_thread(self._write, block, seen, pace):
-            return  # the block is gone: the next look compares with what was before
+            return  # the block was reverted: the next call compares with the same baseline
         self._advance(compared, block)
 
     def _advance(self, compared: dict[int, list[Compared]], block: BlockRef) -> None:
-        for token_id, held in self._held.items():
-            passed = {name for _, name, _ in _come(held, block)}
+        for token_id, watched in self._watched.items():
+            passed = {name for _, name, _ in _come(watched, block)}
             if token_id in compared or passed:
-                held.now = msgspec.structs.replace(
-                    held.now,
-                    compared=tuple(compared.get(token_id, held.now.compared)),
+                watched.now = msgspec.structs.replace(
+                    watched.now,
+                    compared=tuple(compared.get(token_id, watched.now.compared)),
                     deadlines=tuple(
-                        one for one in held.now.deadlines if name_of(one) not in passed
+                        one for one in watched.now.deadlines if name_of(one) not in passed
                     ),
                 )
 
-    def _choose(self) -> list[_Held]:
-        """Return the tokens whose turn it is."""
-        everyone = list(self._held.values())
+    def _choose(self) -> list[_Watched]:
+        """Choose the tokens to compare at this block."""
+        everyone = list(self._watched.values())
         start = self._turn % len(everyone)
-        chosen: list[_Held] = []
+        chosen: list[_Watched] = []
         words = 0
-        for held in (*everyone[start:], *everyone[:start]):
-            words += sum(_size(each) for each in held.now.compared)
+        for watched in (*everyone[start:], *everyone[:start]):
+            words += sum(_size(each) for each in watched.now.compared)
             if words > self._most_words and (chosen or not self._most_words):
                 break
-            chosen.append(held)
+            chosen.append(watched)
         self._turn = start + len(chosen)
         return chosen
 
@@ -182,7 +182,7 @@ class StateWatch:
         ]
 
     def _write(self, block: BlockRef, seen: Sequence[Observation], pace: ObservationPace) -> bool:
-        """Write what was seen, if the block is still ours. False: it is not."""
+        """Write observations if the block is still stored. False: it is not."""
         with self._store.transaction() as tx:
             if not has_block(tx, chain_id=self._chain.id, block=block):
                 return False
@@ -190,34 +190,32 @@ class StateWatch:
         self.totals.observations.update(one.kind for one in seen)
         return True
 
-    # --- what is compared with --------------------------------------------------------------------
-
     async def _refresh(self) -> None:
-        """Take up which tokens are watched, and their newest reports, if either has changed."""
+        """Reload the watched tokens and their newest reports, if either has changed."""
         revision = await asyncio.to_thread(read_revision, self._store)
         if revision == self._revision:
             return
         tokens = await asyncio.to_thread(list_watched_tokens, self._store, chain_id=self._chain.id)
-        await asyncio.to_thread(self._ask_for_reports, tokens)
-        held = {}
+        await asyncio.to_thread(self._request_reports, tokens)
+        watched: dict[int, _Watched] = {}
         missing: list[WatchedToken] = []
         for token in tokens:
-            old = self._held.get(token.token_id)
+            old = self._watched.get(token.token_id)
             if token.is_settled and not _is_of(old, token):
                 missing.append(token)
-            elif old is not None:  # of the same report, or of the last one that had all its parts
-                held[token.token_id] = old
+            elif old is not None:  # of the same report, or of the last settled one
+                watched[token.token_id] = old
         for start in range(0, len(missing), _READ_AT_ONCE):
             some = missing[start : start + _READ_AT_ONCE]
             found = await asyncio.gather(*(self._load(token) for token in some))
-            held.update((each.basis.token_id, each) for each in found if each is not None)
-        self._held = dict(sorted(held.items()))
+            watched.update((each.basis.token_id, each) for each in found if each is not None)
+        self._watched = dict(sorted(watched.items()))
         self._revision = revision
 
     def _recall(self) -> None:
-        """Compare with the reports and what is stored as observed since."""
-        for held in self._held.values():
-            held.now = after_observations(held.basis, self._observed(held.basis))
+        """Reset the baselines to the reports and the stored observations since."""
+        for watched in self._watched.values():
+            watched.now = after_observations(watched.basis, self._observed(watched.basis))
 
     def _observed(self, basis: Basis) -> list[StoredObservation]:
         return list_causes(
@@ -228,20 +226,20 @@ class StateWatch:
             at_most=_MOST_OBSERVED,
         )
 
-    def _ask_for_reports(self, tokens: Sequence[WatchedToken]) -> None:
-        """Make due what has no report to compare with."""
-        self._ask({one.token_id for one in tokens if not one.is_settled})
+    def _request_reports(self, tokens: Sequence[WatchedToken]) -> None:
+        """Make tokens without a settled report due."""
+        self._request({one.token_id for one in tokens if not one.is_settled})
 
-    def _ask(self, token_ids: Set[int]) -> None:
+    def _request(self, token_ids: Set[int]) -> None:
         """Make tokens due, once each."""
-        new = token_ids - self._asked
+        new = token_ids - self._requested
         if new:
             with self._store.transaction() as tx:
                 for token_id in new:
                     make_due(tx, token_id, due_s=int(time.time()))
-            self._asked |= new
+            self._requested |= new
 
-    async def _load(self, token: WatchedToken) -> _Held | None:
+    async def _load(self, token: WatchedToken) -> _Watched | None:
         report = await asyncio.to_thread(
             read_report, self._store, chain_id=self._chain.id, address=token.address
         )
@@ -249,9 +247,9 @@ class StateWatch:
             return None
         reserves = await self._reserves_at(token, report)
         if report.state is None or len(reserves) < len(pool_reads(report, self._chain)):
-            # By an earlier release, or the node has forgotten its block: there is too little to
-            # compare with.
-            await asyncio.to_thread(self._ask, {token.token_id})
+            # An earlier release wrote it, or the node has pruned its block: the baseline is
+            # incomplete.
+            await asyncio.to_thread(self._request, {token.token_id})
         basis = Basis(
             token_id=token.token_id,
             report_block=report.token.block_number,
@@ -262,15 +260,15 @@ class StateWatch:
             deadlines=deadlines_of(report, self._chain),
         )
         observed = await asyncio.to_thread(self._observed, basis)
-        return _Held(
+        return _Watched(
             scanned_at_s=token.scanned_at_s,
             basis=basis,
             now=after_observations(basis, observed),
         )
 
     async def _reserves_at(self, token: WatchedToken, report: Report) -> tuple[Reserve, ...]:
-        """Return what the pools held at the report's block, which is read once and then stored. A
-        pool that the node does not tell of any more is left out."""
+        """Return the pools' reserves at the report's block, which are read once and then stored. A
+        pool whose state the node has pruned is left out."""
         number = report.token.block_number
         stored = await asyncio.to_thread(
             read_reserves, self._store, token.token_id, report_block=number
@@ -294,17 +292,17 @@ class StateWatch:
             write_reserves(tx, token_id, report_block=number, reserves=reserves)
 
 
-def _is_of(held: _Held | None, token: WatchedToken) -> bool:
-    """True if what is held is by the token's report as it is stored."""
-    if held is None:
+def _is_of(watched: _Watched | None, token: WatchedToken) -> bool:
+    """True if the token in memory is from its stored report."""
+    if watched is None:
         return False
-    known = held.scanned_at_s, held.basis.report_block
+    known = watched.scanned_at_s, watched.basis.report_block
     return known == (token.scanned_at_s, token.report_block)
 
 
-def _come(held: _Held, block: BlockRef) -> Iterator[tuple[ObservationKind, str, str | None]]:
-    """Yield the deadlines that have come, as observations are told."""
-    for one in held.now.deadlines:
+def _come(watched: _Watched, block: BlockRef) -> Iterator[tuple[ObservationKind, str, str | None]]:
+    """Yield the deadlines that have passed, as observations."""
+    for one in watched.now.deadlines:
         if has_come(one, block):
             yield "deadline", name_of(one), None
 

@@ -57,7 +57,7 @@ class StateComparisons:
             )
             for chain, node in clients
         }
-        """By chain id."""
+        """Comparisons by chain id."""
         self._blocks = {chain_id: NewestBlock() for chain_id in self.watches}
 
     def put(self, chain_id: int, block: BlockRef | None) -> None:
@@ -65,8 +65,8 @@ class StateComparisons:
         self._blocks[chain_id].put(block)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Compare until `stop` is set; looks under way are then cancelled. A bug in one must end
-        nothing else."""
+        """Compare until `stop` is set; running comparisons are then cancelled. A bug in one must
+        not end the others."""
         looking = [
             asyncio.create_task(_look_for_ever(watch, self._blocks[chain_id]))
             for chain_id, watch in self.watches.items()

@@ -1,1 +1,1 @@
-"""Analyses over several processes: who judges a token, and how the others get the answer."""
+"""Analyses shared by the processes of a fleet."""

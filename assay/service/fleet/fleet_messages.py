@@ -1,8 +1,7 @@
-"""Messages between the processes of a fleet, through Valkey: that a token was asked for, that its
-run has ended, and the same of inquiries.
+"""Messages between the processes of a fleet, through Valkey: runs and inquiries begin and end.
 
-They save waiting for the next look at the database and nothing else: one that is lost, or a server
-that is away, makes nothing wrong.
+They only shorten the wait for the next poll of the database, so a lost message or an absent server
+is harmless.
 """
 
 import asyncio
@@ -17,11 +16,11 @@ from core.evm.primitives import Address
 from core.process.secret import Secret, mask_url
 
 MessageKind = Literal["asked", "ended", "inquired", "answered"]
-"""asked: somebody waits for a report. ended: a run has ended, so the report may be another one.
-inquired: somebody waits for the answer to an inquiry. answered: there is one."""
+"""`asked`: a report was requested. `ended`: a run has ended, so the report may be another one.
+`inquired`: an inquiry was sent. `answered`: it was answered."""
 
-Hear = Callable[[int, Address], None]
-"""Told of the chain's id and the token."""
+OnMessage = Callable[[int, Address], None]
+"""Called with the chain id and the token of a message."""
 
 _CHANNELS = {f"assay:{kind}".encode(): kind for kind in get_args(MessageKind)}
 _PATIENCE_S = 0.5
@@ -36,7 +35,7 @@ class FleetMessages:
     """One process's messages to and from the others. For one event loop."""
 
     def __init__(self, url: Secret | None) -> None:
-        """`url` of a Redis or Valkey server. None: no messages are sent, and none come."""
+        """`url` of a Redis or Valkey server. None: messages are neither sent nor received."""
         self._client = (
             None
             if url is None
@@ -48,15 +47,17 @@ class FleetMessages:
             )
         )
         self._address = "" if url is None else mask_url(url.value)
-        self._hears: dict[MessageKind, list[Hear]] = {kind: [] for kind in get_args(MessageKind)}
+        self._subscribers: dict[MessageKind, list[OnMessage]] = {
+            kind: [] for kind in get_args(MessageKind)
+        }
         self._unsent: asyncio.Queue[tuple[MessageKind, int, Address]] = asyncio.Queue(_MOST_UNSENT)
 
-    def hear(self, kind: MessageKind, hear: Hear) -> None:
-        """Have somebody told of the messages of a kind."""
-        self._hears[kind].append(hear)
+    def subscribe(self, kind: MessageKind, on_message: OnMessage) -> None:
+        """Call a function for each message of a kind."""
+        self._subscribers[kind].append(on_message)
 
-    def tell(self, kind: MessageKind, chain_id: int, address: Address) -> None:
-        """Send a message soon; one that cannot be sent is dropped."""
+    def send(self, kind: MessageKind, chain_id: int, address: Address) -> None:
+        """Queue a message; it is dropped if it cannot be sent."""
         if self._client is not None and not self._unsent.full():
             self._unsent.put_nowait((kind, chain_id, address))
 
@@ -113,5 +114,5 @@ class FleetMessages:
         chain_id, _, address = data.decode(errors="replace").partition(" ")
         if kind is None or not chain_id.isdecimal():
             return
-        for hear in self._hears[kind]:
-            hear(int(chain_id), Address(address))
+        for on_message in self._subscribers[kind]:
+            on_message(int(chain_id), Address(address))

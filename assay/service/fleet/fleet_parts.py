@@ -1,12 +1,14 @@
-"""What processes on one PostgreSQL store share of analyses: tokens that are asked for, who judges
-them, which reports have changed, and inquiries. Imported only there: it needs the extra `fleet`."""
+"""Parts of a fleet in one process: requested tokens, leased runs, changed reports and inquiries.
+
+Imported only for a store in PostgreSQL: it needs the extra `fleet`.
+"""
 
 import asyncio
 import os
 import socket
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing
 
 import msgspec
@@ -24,8 +26,8 @@ from assay.service.fleet.requested_work import RequestedWork
 from assay.service.fleet.row_poller import InquiryPoller, RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.metrics.run_metrics import RunCollector
+from assay.service.shared_parts import SharedParts
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain
 from config.settings_model import Settings
 from config.store_address import PostgresAddress
 from sql.engine.postgres.single_statements import SingleStatements
@@ -35,127 +37,153 @@ from sql.fleet.report_change_feed import ReportChanges
 
 
 class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
-    """One process's part in the analyses of a fleet."""
+    """Connections of one process to the other processes of its fleet."""
 
     settings: Settings
     statements: SingleStatements
     runs: AnalysisRuns
-    held: LeasedRuns
-    ends: RunPoller
+    leased_runs: LeasedRuns
+    run_poller: RunPoller
     inquiries: Inquiries
-    inquiry_ends: InquiryPoller
+    inquiry_poller: InquiryPoller
     messages: FleetMessages
 
-    def guard(self, shelf: ReportStore) -> GuardedReportStore:
-        """Return where the analyser of this process stores its reports."""
-        return GuardedReportStore(shelf, self.runs, self.held)
+    def guard(self, report_store: ReportStore) -> GuardedReportStore:
+        """Wrap the report store for the analyser of this process."""
+        return GuardedReportStore(report_store, self.runs, self.leased_runs)
 
     def share(self, analyser: Analyser, chains: Mapping[str, int]) -> SharedAnalyser:
-        """Return the analyser that judges only what no other process judges. `chains`: slug to
-        chain id."""
+        """Wrap the analyser, so that it skips tokens that another process analyses. `chains`: chain
+        ids by slug."""
         return SharedAnalyser(
             analyser,
             self.runs,
-            self.held,
-            self.ends,
+            self.leased_runs,
+            self.run_poller,
             chains=chains,
-            announce=lambda chain_id, token: self.messages.tell("ended", chain_id, token),
+            announce=lambda chain_id, token: self.messages.send("ended", chain_id, token),
         )
 
-    def asked(self, shelf: ReportStore, chains: Mapping[str, int]) -> RequestedAnalysis:
-        """Return what the API of this process asks. `chains`: every supported one."""
+    def request_analysis(
+        self, report_store: ReportStore, chains: Mapping[str, int]
+    ) -> RequestedAnalysis:
+        """Build the analysis for the API of this process. `chains`: every supported one."""
         return RequestedAnalysis(
             self.runs,
-            self.ends,
-            shelf,
+            self.run_poller,
+            report_store,
             chains=chains,
             settings=self.settings.analysis,
             now_s=time.time,
-            announce=lambda chain_id, token: self.messages.tell("asked", chain_id, token),
+            announce=lambda chain_id, token: self.messages.send("asked", chain_id, token),
         )
 
-    def take_work(self, shared: SharedAnalyser, chains: Mapping[str, int]) -> RequestedWork:
-        """Return what takes tokens that are asked for, once it is run."""
-        work = RequestedWork(
-            shared,
-            self.runs,
-            self.held,
-            chains=chains,
-            at_once=self.settings.analysis.concurrency,
+    def work(
+        self, shared: SharedAnalyser, quotes: Quotes, chains: Mapping[str, int]
+    ) -> "FleetWork":
+        """Build the work for requests of all processes. `chains`: those with a node here."""
+        concurrency = self.settings.analysis.concurrency
+        requested_work = RequestedWork(
+            shared, self.runs, self.leased_runs, chains=chains, at_once=concurrency
         )
-        self.messages.hear("asked", lambda _chain_id, _token: work.wake())
-        return work
+        inquiry_work = InquiryWork(
+            quotes,
+            self.inquiries,
+            chains=chains,
+            at_once=concurrency,
+            announce=lambda chain_id, token: self.messages.send("answered", chain_id, token),
+        )
+        self.messages.subscribe("asked", lambda _chain_id, _token: requested_work.wake())
+        self.messages.subscribe("inquired", lambda _chain_id, _token: inquiry_work.wake())
+        return FleetWork(fleet=self, requested_work=requested_work, inquiry_work=inquiry_work)
 
     def quotes(
         self, here: Quotes, chains: Mapping[str, int], own: Mapping[str, int]
     ) -> FleetQuotes:
-        """Return what the API of this process asks for quotes. `here`: of the chains `own`."""
+        """Build the quotes for the API of this process. `here`: quotes of the chains `own`."""
         return FleetQuotes(
             here,
             self.inquiries,
-            self.inquiry_ends,
+            self.inquiry_poller,
             chains=chains,
             own=own.keys(),
-            announce=lambda chain_id, token: self.messages.tell("inquired", chain_id, token),
+            announce=lambda chain_id, token: self.messages.send("inquired", chain_id, token),
         )
 
-    def answer(self, quotes: Quotes, chains: Mapping[str, int]) -> InquiryWork:
-        """Return what answers the inquiries of others, once it is run."""
-        work = InquiryWork(
-            quotes,
-            self.inquiries,
-            chains=chains,
-            at_once=self.settings.analysis.concurrency,
-            announce=lambda chain_id, token: self.messages.tell("answered", chain_id, token),
-        )
-        self.messages.hear("inquired", lambda _chain_id, _token: work.wake())
-        return work
 
-    def collector(self, chains: Sequence[Chain]) -> RunCollector:
-        """Return the metrics of the analyses of the fleet."""
-        return RunCollector(chains, self.runs, self.held)
+class FleetWork(msgspec.Struct, frozen=True, kw_only=True):
+    """`OtherProcesses` of a fleet."""
 
-    async def keep_working(self, work: RequestedWork, stop: asyncio.Event) -> None:
-        """Take tokens that are asked for until the stop, and then hand over what is left."""
+    fleet: FleetParts
+    requested_work: RequestedWork
+    inquiry_work: InquiryWork
+
+    def busy(self, chain: str) -> int:
+        """Count the tokens of a chain that this process analyses for requests of any process."""
+        return self.requested_work.busy(chain)
+
+    def start_work(self, group: asyncio.TaskGroup, parts: SharedParts) -> None:
+        """Analyse what other processes request, until the stop."""
+        fleet = self.fleet
+        parts.metrics.read_from(RunCollector(parts.followed, fleet.runs, fleet.leased_runs))
+        group.create_task(self._keep_analysing(parts.stop))
+        group.create_task(self.inquiry_work.run(parts.stop))
+
+    def start_messages(
+        self,
+        group: asyncio.TaskGroup,
+        parts: SharedParts,
+        answers: Forgetful | None,
+        stop: asyncio.Event,
+    ) -> None:
+        """Exchange messages until the stop. `answers`: drops those whose reports have changed."""
+        group.create_task(self.fleet.messages.run(stop))
+        if answers is not None:
+            group.create_task(self._keep_current(answers, parts, stop))
+
+    async def _keep_analysing(self, stop: asyncio.Event) -> None:
+        """Analyse requested tokens until the stop, and then hand over the rest."""
+        leased_runs = self.fleet.leased_runs
         ended = asyncio.Event()
-        keeping = asyncio.create_task(self.held.keep(ended))
+        keeping = asyncio.create_task(leased_runs.keep(ended))
         try:
-            await work.run(stop)
+            await self.requested_work.run(stop)
         finally:
             ended.set()
             await keeping
-            await self.held.aclose()
+            await leased_runs.aclose()
 
-    async def keep_current(
-        self, answers: Forgetful, chains: Mapping[str, int], stop: asyncio.Event
+    async def _keep_current(
+        self, answers: Forgetful, parts: SharedParts, stop: asyncio.Event
     ) -> None:
-        """Drop answers that other processes have made old, until the stop."""
-        changes = ReportChanges(self.statements, list(chains.values()))
+        """Drop answers whose reports other processes have replaced, until the stop."""
+        chains = {chain.slug: chain.id for chain in parts.chains}
+        changes = ReportChanges(self.fleet.statements, list(chains.values()))
         changed = ChangedReports(changes, answers, chains=chains)
-        self.messages.hear("ended", changed.forget)
+        self.fleet.messages.subscribe("ended", changed.forget)
         await changed.run(stop)
 
 
 def open_fleet(stack: AsyncExitStack, settings: Settings, address: PostgresAddress) -> FleetParts:
-    """Connect to the others, until the stack is closed. Raises StoreError."""
+    """Connect to the other processes, until the stack is closed. Raises StoreError."""
     statements = stack.enter_context(closing(SingleStatements(address.url.value)))
     holder = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
     runs = AnalysisRuns(statements, holder=holder)
-    ends = RunPoller(runs)
-    stack.push_async_callback(ends.aclose)
+    run_poller = RunPoller(runs)
+    stack.push_async_callback(run_poller.aclose)
     inquiries = Inquiries(statements, holder=holder)
-    inquiry_ends = InquiryPoller(inquiries)
-    stack.push_async_callback(inquiry_ends.aclose)
+    inquiry_poller = InquiryPoller(inquiries)
+    stack.push_async_callback(inquiry_poller.aclose)
     messages = FleetMessages(settings.redis_url)
-    messages.hear("ended", lambda _chain_id, _token: ends.wake())
-    messages.hear("answered", lambda _chain_id, _token: inquiry_ends.wake())
+    messages.subscribe("ended", lambda _chain_id, _token: run_poller.wake())
+    messages.subscribe("answered", lambda _chain_id, _token: inquiry_poller.wake())
     return FleetParts(
         settings=settings,
         statements=statements,
         runs=runs,
-        held=LeasedRuns(runs),
-        ends=ends,
+        leased_runs=LeasedRuns(runs),
+        run_poller=run_poller,
         inquiries=inquiries,
-        inquiry_ends=inquiry_ends,
+        inquiry_poller=inquiry_poller,
         messages=messages,
     )

@@ -1,5 +1,4 @@
-"""Quotes, checks and evidence packs of a fleet: of chains that this process has a node for here, of
-others by a process that analyses them."""
+"""Quotes, checks and evidence packs of a fleet, made here or by a process with a node."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -36,7 +35,7 @@ from sql.fleet.inquiries import Inquiries
 T = TypeVar("T")
 
 _ON_ITS_WAY_S: Final = 1.0
-"""For an answer that was ready at the last moment to arrive."""
+"""Extra wait for an answer that was finished just before the limit."""
 
 _CLEAN_EVERY_S: Final = 60.0
 
@@ -55,9 +54,9 @@ class FleetQuotes:
         announce: Callable[[int, Address], None] = lambda _chain_id, _token: None,
         within_s: float = WITHIN_S,
     ) -> None:
-        """`here`: answers for the chains `own`. `chains`: slug to chain id, of all. `announce`:
-        told of each token that another process is asked about. `within_s`: longest that an answer
-        may take, waiting included."""
+        """`here`: quotes of the chains `own`. `chains`: ids of all chains by slug. `announce`:
+        called with the token of each inquiry sent. `within_s`: longest that an answer may take,
+        queueing included."""
         self._here = here
         self._inquiries = inquiries
         self._ends = ends
@@ -69,28 +68,30 @@ class FleetQuotes:
         self._clean_at_s = 0.0
 
     async def quote_exit(self, chain: str, report: Report, ask: RequestedSize, /) -> ExitQuote:
-        """Return what leaving brings. Raises TokenRefusedError, UpstreamError, InternalError."""
+        """Quote a sale of a holding. Raises TokenRefusedError, UpstreamError, InternalError."""
         if chain in self._own:
             return await self._here.quote_exit(chain, report, ask)
         return await self._ask(chain, ExitQuestion(report=report, ask=ask), ExitQuote)
 
     async def find_liquidity(self, chain: str, report: Report, /) -> LiquidityFindings:
-        """Return who holds the liquidity. Raises TokenRefusedError, UpstreamError,
+        """Find the holders of the liquidity. Raises TokenRefusedError, UpstreamError,
         InternalError."""
         if chain in self._own:
             return await self._here.find_liquidity(chain, report)
         return await self._ask(chain, LiquidityQuestion(report=report), LiquidityFindings)
 
     async def find_hooks(self, chain: str, report: Report, /) -> HookFindings:
-        """Return what the hooks of its pools may do. Raises TokenRefusedError, UpstreamError,
+        """Find the powers of its pools' hooks. Raises TokenRefusedError, UpstreamError,
         InternalError."""
         if chain in self._own:
             return await self._here.find_hooks(chain, report)
         return await self._ask(chain, HooksQuestion(report=report), HookFindings)
 
     async def record_pack(self, chain: str, token: Address, /) -> PackFile:
-        """Return the evidence pack, signed with the key of whoever makes it. Raises
-        TokenRefusedError, UpstreamError, EvidencePackError, InternalError."""
+        """Return the evidence pack, signed with the key of the process that records it.
+
+        Raises TokenRefusedError, UpstreamError, EvidencePackError, InternalError.
+        """
         if chain in self._own:
             return await self._here.record_pack(chain, token)
         return await self._ask(chain, PackQuestion(token=token), PackFile)
@@ -98,18 +99,18 @@ class FleetQuotes:
     async def check_trade(
         self, chain: str, report: Report | None, ask: UnsignedTrade, /
     ) -> TradeCheck:
-        """Return what a trade would do. Raises TradeRefusedError, TokenRefusedError, UpstreamError,
+        """Simulate an unsigned trade. Raises TradeRefusedError, TokenRefusedError, UpstreamError,
         InternalError."""
         if chain in self._own:
             return await self._here.check_trade(chain, report, ask)
         return await self._ask(chain, TradeQuestion(report=report, ask=ask), TradeCheck)
 
     async def aclose(self) -> None:
-        """Wait for nothing any more."""
+        """Stop waiting for answers."""
         await self._running.aclose()
 
     async def _ask(self, chain: str, question: InquiryQuestion, kind: type[T]) -> T:
-        """Return the answer of another process. Equal questions at the same time are one."""
+        """Return the answer of another process. Concurrent equal questions are sent once."""
         text = encode_question(question)
 
         async def run() -> bytes:
@@ -135,7 +136,7 @@ class FleetQuotes:
                 await asyncio.to_thread(self._inquiries.delete, inquiry)
 
     async def _clean(self) -> None:
-        """Delete now and then what processes have left that were killed."""
+        """Delete leftovers of killed processes, once a minute."""
         now_s = asyncio.get_running_loop().time()
         if now_s >= self._clean_at_s:
             self._clean_at_s = now_s + _CLEAN_EVERY_S

@@ -29,8 +29,8 @@ _LOG = structlog.get_logger("assay")
 async def keep_registry(
     parts: SharedParts, registry: "ChainRegistry", analysis: AnalysisParts | None
 ) -> None:
-    """Look at the registry again and again until the stop. Faults of the database are logged and
-    outlasted: the chains stay as they were."""
+    """Update the registry until the stop. Database errors are logged; the chains then stay as they
+    were."""
     is_answering = True
     while not parts.stop.is_set():
         with suppress(TimeoutError):
@@ -48,8 +48,8 @@ async def keep_registry(
 def look_at_registry(
     parts: SharedParts, registry: "ChainRegistry", analysis: AnalysisParts | None
 ) -> None:
-    """Say which chains this process has a node for, and take over those of the others where it
-    answers requests. Blocks. Raises StoreError."""
+    """Register the chains that this process has a node for. With the role `api`, serve those of
+    the other processes too. Blocks. Raises StoreError."""
     ids = [chain.id for chain in parts.followed]
     if "follow" in parts.roles:
         registry.renew("follow", dict.fromkeys(ids))

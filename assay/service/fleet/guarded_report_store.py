@@ -1,4 +1,4 @@
-"""Storage of reports by the process that judges the token, and by no other."""
+"""Storage of reports by the one process that analyses the token."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,52 +13,58 @@ from sql.engine.postgres.write_guard import guard_writes
 from sql.fleet.analysis_runs import AnalysisRuns, LostRunError
 
 _WRITE_WITHIN_S = 30.0
-"""For how long a write is tried again while the database does not answer."""
+"""Time for retries of a write while the database does not answer."""
 
 _AGAIN_S = 0.5
 
 
 class GuardedReportStore:
-    """A `ReportStorage` that writes nothing once another process has taken a token over, and that
-    outlasts some seconds without the database."""
+    """A `ReportStorage` that rejects writes once another process has taken the token over.
 
-    def __init__(self, shelf: ReportStorage, runs: AnalysisRuns, held: LeasedRuns) -> None:
-        self._shelf = shelf
+    Retries writes for some seconds while the database is away.
+    """
+
+    def __init__(
+        self, report_store: ReportStorage, runs: AnalysisRuns, leased_runs: LeasedRuns
+    ) -> None:
+        self._report_store = report_store
         self._runs = runs
-        self._held = held
+        self._leased_runs = leased_runs
 
     async def read(self, chain_id: int, token: Address) -> Report | None:
         """Return the last report. None: there is none."""
-        return await self._shelf.read(chain_id, token)
+        return await self._report_store.read(chain_id, token)
 
     async def write(self, report: Report) -> None:
         """Replace the token's report. Raises StoreError."""
         token = report.token
-        await self._guarded(token.chain_id, token.address, lambda: self._shelf.write(report))
+        await self._guarded(token.chain_id, token.address, lambda: self._report_store.write(report))
 
     async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
         """Store that the token was not admitted. Raises StoreError."""
-        await self._guarded(chain_id, token, lambda: self._shelf.refuse(chain_id, token, refusal))
+        await self._guarded(
+            chain_id, token, lambda: self._report_store.refuse(chain_id, token, refusal)
+        )
 
     async def _guarded(
         self, chain_id: int, token: Address, write: Callable[[], Awaitable[None]]
     ) -> None:
-        held = self._held.find(chain_id, token)
-        if held is None or held.lost.is_set():
+        leased = self._leased_runs.find(chain_id, token)
+        if leased is None or leased.lost.is_set():
             raise lost_error(self._runs)
         deadline_s = asyncio.get_running_loop().time() + _WRITE_WITHIN_S
-        with guard_writes(self._runs.guard_of(held.run)):
+        with guard_writes(self._runs.guard_of(leased.run)):
             while True:
                 try:
                     await write()
                 except LostRunError:
-                    held.lost.set()
+                    leased.lost.set()
                     raise
                 except StoreError:
-                    # Written twice, where a commit was not confirmed, it is the same report.
-                    if held.lost.is_set() or asyncio.get_running_loop().time() > deadline_s:
+                    # After an unconfirmed commit the same report is written twice: harmless.
+                    if leased.lost.is_set() or asyncio.get_running_loop().time() > deadline_s:
                         raise
                     await asyncio.sleep(_AGAIN_S)
                 else:
-                    held.is_stored = True
+                    leased.is_stored = True
                     return

@@ -1,4 +1,4 @@
-"""Questions that take a node, and their answers, as JSON between two processes of a fleet."""
+"""Inquiries that need a node, and their answers, as JSON between processes of a fleet."""
 
 from typing import Final, TypeVar, get_args
 
@@ -16,32 +16,32 @@ T = TypeVar("T")
 
 
 class ExitQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="exit"):
-    """What leaving brings."""
+    """A quote of a sale of a holding."""
 
     report: Report
     ask: RequestedSize
 
 
 class LiquidityQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="liquidity"):
-    """Who holds the liquidity."""
+    """The holders of the liquidity."""
 
     report: Report
 
 
 class HooksQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="hooks"):
-    """What the hooks of its pools may do."""
+    """The powers of the hooks of its pools."""
 
     report: Report
 
 
 class PackQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="pack"):
-    """An analysis made now, with every call."""
+    """A new analysis with all its calls."""
 
     token: Address
 
 
 class TradeQuestion(msgspec.Struct, frozen=True, kw_only=True, tag="trade"):
-    """What a trade would do."""
+    """A simulation of an unsigned trade."""
 
     report: Report | None
     ask: UnsignedTrade
@@ -53,7 +53,7 @@ INQUIRY_KINDS: Final = tuple(str(kind.__struct_config__.tag) for kind in get_arg
 
 
 class InquiryAnswered(msgspec.Struct, frozen=True, kw_only=True, tag="answered"):
-    """There is an answer."""
+    """An answer."""
 
     answer: msgspec.Raw
 
@@ -66,14 +66,14 @@ class TokenRefused(msgspec.Struct, frozen=True, kw_only=True, tag="token_refused
 
 
 class TradeRefused(msgspec.Struct, frozen=True, kw_only=True, tag="trade_refused"):
-    """The trade cannot be made a call."""
+    """The trade cannot be decoded into a call."""
 
     argument: str
     reason: str
 
 
 class PackRefused(msgspec.Struct, frozen=True, kw_only=True, tag="pack_refused"):
-    """There is no pack."""
+    """No pack could be recorded."""
 
     reason: str
 
@@ -86,7 +86,7 @@ class ServiceFailed(msgspec.Struct, frozen=True, kw_only=True, tag="service_fail
 
 
 class InquiryFailed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """A fault of ours."""
+    """An internal error."""
 
     reason: str
 
@@ -97,12 +97,12 @@ InquiryEnd = (
 
 
 def kind_of(question: InquiryQuestion) -> str:
-    """Return what kind a question is, of INQUIRY_KINDS."""
+    """Return the kind of a question, one of INQUIRY_KINDS."""
     return str(type(question).__struct_config__.tag)
 
 
 def token_of(question: InquiryQuestion) -> Address:
-    """Return the token that a question is about."""
+    """Return the token of a question."""
     match question:
         case PackQuestion(token=token):
             return token
@@ -113,29 +113,31 @@ def token_of(question: InquiryQuestion) -> Address:
 
 
 def encode_question(question: InquiryQuestion) -> bytes:
-    """Return a question as JSON."""
+    """Encode a question as JSON."""
     return msgspec.json.encode(question)
 
 
 def decode_question(text: bytes) -> InquiryQuestion:
-    """Return the question. Raises msgspec.DecodeError for one of another release."""
+    """Decode a question. Raises msgspec.DecodeError for one of another release."""
     question: InquiryQuestion = msgspec.json.decode(text, type=InquiryQuestion)
     return question
 
 
 def encode_answer(answer: msgspec.Struct) -> bytes:
-    """Return an answer as JSON."""
+    """Encode an answer as JSON."""
     return msgspec.json.encode(InquiryAnswered(answer=msgspec.Raw(msgspec.json.encode(answer))))
 
 
 def encode_failure(error: Exception) -> bytes:
-    """Return why there is no answer, as JSON."""
+    """Encode the error that took the place of an answer."""
     return msgspec.json.encode(_failure_of(error))
 
 
 def decode_answer(text: bytes, kind: type[T]) -> T:
-    """Return the answer. Raises what the process raised that worked on it, and
-    FailedElsewhereError for a fault of ours, or for the answer of another release."""
+    """Decode an answer, or raise the error of the process that worked on it.
+
+    Raises FailedElsewhereError for an internal error there, or the answer of another release.
+    """
     try:
         end = msgspec.json.decode(text, type=InquiryEnd)
         if isinstance(end, InquiryAnswered):
@@ -157,7 +159,7 @@ def _failure_of(error: Exception) -> InquiryEnd:
         case UpstreamError():
             return ServiceFailed(service=error.service, reason=error.reason)
         case _:
-            # Not its words: they may hold what callers must not see.
+            # Without its message, which may contain secrets.
             return InquiryFailed(reason=type(error).__name__)
 
 

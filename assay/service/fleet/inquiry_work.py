@@ -1,4 +1,4 @@
-"""Takes the questions of processes without a node, and answers them here."""
+"""Answers inquiries of processes without a node."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -29,19 +29,19 @@ from core.evm.primitives import Address
 from sql.fleet.inquiries import Inquiries, TakenInquiry
 
 _LOOK_EVERY_S: Final = 0.1
-"""Between two looks, if no message comes before."""
+"""Poll interval; a message shortens it."""
 
 _RENEW_EVERY_S: Final = 1.0
 _AGAIN_S: Final = 0.5
 
 _END_WITHIN_S: Final = 8.0
-"""For those under way to end after the stop; others go on with the rest."""
+"""Time for running inquiries to end after the stop; other processes finish the rest."""
 
 _LOG = structlog.get_logger(__name__)
 
 
 class InquiryWork:
-    """Answers what other processes ask: what was asked longest ago first. For one event loop."""
+    """Answers inquiries of other processes, oldest first. For one event loop."""
 
     def __init__(
         self,
@@ -52,32 +52,31 @@ class InquiryWork:
         at_once: int,
         announce: Callable[[int, Address], None] = lambda _chain_id, _token: None,
     ) -> None:
-        """`chains`: slug to chain id, of those that this process has a node for. `at_once`:
-        inquiries about a chain that it works on at the same time. `announce`: told of the token of
-        each answer."""
+        """`chains`: ids by slug, of the chains that this process has a node for. `at_once`: most
+        concurrent inquiries of one chain. `announce`: called with the token of each answer."""
         self._quotes = quotes
         self._inquiries = inquiries
         self._slugs = {chain_id: slug for slug, chain_id in chains.items()}
         self._at_once = at_once
         self._announce = announce
         self._wake = asyncio.Event()
-        self._playing: dict[int, tuple[int, asyncio.Task[None]]] = {}
+        self._tasks: dict[int, tuple[int, asyncio.Task[None]]] = {}
         """Chain id and task, by inquiry."""
-        # A thread of its own: the others may all be waiting for a node or for the database.
+        # A separate thread: the others may all be waiting for a node or for the database.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="renew-inquiries")
 
     def wake(self) -> None:
-        """Look at once: something was asked."""
+        """Poll immediately: an inquiry was sent."""
         self._wake.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Take and answer until the stop; what is under way then has some seconds to end."""
+        """Answer inquiries until the stop; those still running then have some seconds to end."""
         renewing = asyncio.create_task(self._keep_renewing())
         try:
             await self._keep_taking(stop)
-            under_way = [task for _, task in self._playing.values()]
-            if under_way:
-                await asyncio.wait(under_way, timeout=_END_WITHIN_S)
+            running = [task for _, task in self._tasks.values()]
+            if running:
+                await asyncio.wait(running, timeout=_END_WITHIN_S)
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
@@ -99,30 +98,30 @@ class InquiryWork:
             await self._pause(stop)
 
     async def _pause(self, stop: asyncio.Event) -> None:
-        """Wait for the next look."""
+        """Wait for the next poll."""
         waits = [asyncio.create_task(event.wait()) for event in (self._wake, stop)]
         await asyncio.wait(waits, timeout=_LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
             wait.cancel()
 
     async def _take(self) -> None:
-        busy = [chain_id for chain_id, _ in self._playing.values()]
+        busy = [chain_id for chain_id, _ in self._tasks.values()]
         free = {chain_id: self._at_once - busy.count(chain_id) for chain_id in self._slugs}
         wanted = {chain_id: count for chain_id, count in free.items() if count > 0}
         if not wanted:
             return
         for taken in await asyncio.to_thread(self._inquiries.take, wanted, kinds=INQUIRY_KINDS):
-            if taken.inquiry in self._playing:
-                continue  # its lease had ended here; nobody else has taken it
-            task = asyncio.create_task(self._play(taken))
-            self._playing[taken.inquiry] = (taken.chain_id, task)
+            if taken.inquiry in self._tasks:
+                continue  # its lease had expired here, and no other process took it
+            task = asyncio.create_task(self._work_on(taken))
+            self._tasks[taken.inquiry] = (taken.chain_id, task)
             task.add_done_callback(partial(self._ended, taken.inquiry))
 
     def _ended(self, inquiry: int, _: asyncio.Task[None]) -> None:
-        del self._playing[inquiry]
+        del self._tasks[inquiry]
         self._wake.set()  # a slot is free
 
-    async def _play(self, taken: TakenInquiry) -> None:
+    async def _work_on(self, taken: TakenInquiry) -> None:
         deadline_s = asyncio.get_running_loop().time() + taken.left_s
         token: Address | None = None
         try:
@@ -131,9 +130,9 @@ class InquiryWork:
             async with asyncio.timeout(taken.left_s):
                 found = await self._answer(self._slugs[taken.chain_id], question)
             text = encode_answer(found)
-        except Exception as error:  # noqa: BLE001 - whoever asked is told, and bugs are logged
-            text = encode_failure(_told(error))
-        await self._tell(taken, text, until_s=deadline_s)
+        except Exception as error:  # noqa: BLE001 - sent to the other process; bugs are logged
+            text = encode_failure(_public_error(error))
+        await self._write(taken, text, until_s=deadline_s)
         if token is not None:
             self._announce(taken.chain_id, token)
 
@@ -150,14 +149,14 @@ class InquiryWork:
             case TradeQuestion():
                 return await self._quotes.check_trade(slug, question.report, question.ask)
 
-    async def _tell(self, taken: TakenInquiry, text: bytes, *, until_s: float) -> None:
-        """Write the answer; while the database is away, for as long as anybody waits for it."""
+    async def _write(self, taken: TakenInquiry, text: bytes, *, until_s: float) -> None:
+        """Write the answer. Retries until its deadline while the database is away."""
         while True:
             try:
                 await asyncio.to_thread(self._inquiries.answer, taken.inquiry, text)
             except StoreError as error:
                 if asyncio.get_running_loop().time() > until_s:
-                    _LOG.warning("an answer could not be told", why=str(error))
+                    _LOG.warning("an answer could not be written", why=str(error))
                     return
                 await asyncio.sleep(_AGAIN_S)
             else:
@@ -166,7 +165,7 @@ class InquiryWork:
     async def _keep_renewing(self) -> None:
         while True:
             await asyncio.sleep(_RENEW_EVERY_S)
-            mine = list(self._playing)
+            mine = list(self._tasks)
             if not mine:
                 continue
             try:
@@ -177,20 +176,20 @@ class InquiryWork:
                 _LOG.error("inquiries cannot be renewed", why=str(error))
                 continue
             for inquiry in set(mine) - kept:
-                if (playing := self._playing.get(inquiry)) is not None:
-                    playing[1].cancel()  # nobody waits for it, or another process has it
+                if (entry := self._tasks.get(inquiry)) is not None:
+                    entry[1].cancel()  # it is no longer awaited, or another process has it
 
     async def _give_back(self) -> None:
-        left = [task for _, task in self._playing.values()]
+        left = [task for _, task in self._tasks.values()]
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        with suppress(StoreError):  # they end by themselves
+        with suppress(StoreError):  # their leases expire
             await asyncio.to_thread(self._inquiries.give_back)
 
 
-def _told(error: Exception) -> Exception:
-    """Return what whoever asked is told; log what is a fault of ours."""
+def _public_error(error: Exception) -> Exception:
+    """Return the error for the other process; log it if it is internal."""
     match error:
         case TimeoutError():
             return UpstreamError(service="simulation", reason="not finished in time")

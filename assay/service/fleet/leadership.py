@@ -1,5 +1,4 @@
-"""Work that one process of a service does at a time: the only one there is, or whoever has its
-lease."""
+"""Work that only one process of a service may do at a time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
@@ -20,31 +19,30 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Work = Callable[[Store, asyncio.Event], Awaitable[None]]
-"""Goes on until the event is set, and writes to this store only."""
+"""Runs until the event is set, and writes to this store only."""
 
 _LOOK_EVERY_S: Final = 0.4
-"""Whoever waits for a lease looks so often whether it is free."""
+"""Poll interval while a lease is awaited."""
 
 _RENEW_EVERY_S: Final = 1.0
 _AGAIN_S: Final = 0.2
 """After a renewal that failed."""
 
 _END_WITHIN_S: Final = 10.0
-"""For work to end after the stop, while its lease is still renewed."""
+"""Time for work to end after the stop, while its lease is still renewed."""
 
 _LOST_END_WITHIN_S: Final = 2.0
-"""For work to end whose lease is lost; what it still writes is refused."""
+"""Time for work to end after its lease is lost; its writes are rejected."""
 
 _LOG = structlog.get_logger("assay")
 
 
 class Leadership(Protocol):
-    """Who may do what only one process does at a time."""
+    """Leases of the work that only one process may do at a time."""
 
     @property
     def tokens(self) -> Mapping[str, int]:
-        """Return the tokens of the leases that this process holds, by name. Empty where there are
-        none."""
+        """Return the fencing tokens of the leases that this process holds, by name."""
         ...
 
     @property
@@ -53,7 +51,7 @@ class Leadership(Protocol):
         ...
 
     async def lead(self, name: str, work: Work, *, stop: asyncio.Event) -> None:
-        """Do the work whenever this process may, until the stop."""
+        """Do the work while this process may, until the stop."""
         ...
 
 
@@ -72,7 +70,7 @@ class OnlyProcess:
 
 
 class LeasedLeadership:
-    """The store is in PostgreSQL: work of a name is done by whoever has the lease of that name."""
+    """Leases in PostgreSQL: the holder of a name's lease does the work of that name."""
 
     def __init__(self, address: PostgresAddress) -> None:
         self._address = address
@@ -80,10 +78,10 @@ class LeasedLeadership:
         self.wanted: set[str] = set()
 
     async def lead(self, name: str, work: Work, *, stop: asyncio.Event) -> None:
-        """Wait for the lease and do the work while it is held, again and again until the stop.
+        """Wait for the lease and do the work while it lasts, repeatedly until the stop.
 
-        The lease is given up once the work has ended, so another process need not wait until it
-        expires. Faults of the database are logged and outlasted; what the work raises is raised.
+        The lease is released when the work has ended, so another process need not wait for its
+        expiry. Database errors are logged and retried; errors of the work are raised.
         """
         self.wanted.add(name)
         try:
@@ -129,18 +127,18 @@ class LeasedLeadership:
         try:
             store = await asyncio.to_thread(open_fenced, self._address, term)
         except StoreError as error:
-            _LOG.error("lease of no use", lease=term.name, why=str(error))
+            _LOG.error("lease unusable", lease=term.name, why=str(error))
             await asyncio.sleep(_LOOK_EVERY_S)
             return
         try:
             await work(store, ended)
         finally:
-            # A thread of the work may still be in a transaction, which keeps its connection.
+            # A thread of the work may still be in a transaction, and keeps its connection.
             await asyncio.to_thread(store.close)
 
 
 class _LeaseThread:
-    """Leases, asked in a thread of their own: a renewal must not wait behind other work."""
+    """Leases in a separate thread: a renewal must not wait behind other work."""
 
     def __init__(self, address: PostgresAddress, thread: ThreadPoolExecutor) -> None:
         self.leases = open_leases(address)
@@ -171,7 +169,7 @@ class _LeaseThread:
         pause_s = _RENEW_EVERY_S
         while True:
             await asyncio.sleep(pause_s)
-            asked_at_s = now_s()
+            sent_at_s = now_s()
             try:
                 if not await self._run(lambda: self.leases.renew(term)):
                     return
@@ -181,15 +179,15 @@ class _LeaseThread:
                     return
                 pause_s = _AGAIN_S
             else:
-                until_s, pause_s = asked_at_s + self.leases.lease_s, _RENEW_EVERY_S
+                until_s, pause_s = sent_at_s + self.leases.lease_s, _RENEW_EVERY_S
 
     async def give_up(self, term: "LeaseTerm") -> None:
-        """Give a lease up; where that fails it expires by itself."""
+        """Release a lease; if that fails, it expires."""
         with suppress(StoreError):
             await self._run(lambda: self.leases.give_up(term))
 
-    async def _run(self, ask: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+    async def _run(self, statement: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, statement)
 
 
 @asynccontextmanager

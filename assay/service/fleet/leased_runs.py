@@ -1,5 +1,4 @@
-"""The runs that this process has: kept from others by saying each second that it is still there,
-and shown to those who wait in other processes."""
+"""Analysis runs leased by this process, renewed each second and shown to waiting processes."""
 
 import asyncio
 from collections import Counter
@@ -18,7 +17,7 @@ _RENEW_EVERY_S = 1.0
 _CLEAN_EVERY_S = 60.0
 
 _END_WITHIN_S = 60.0
-"""For how long it is tried to tell how a run ended, while the database does not answer."""
+"""Time for retries of writing the end of a run while the database does not answer."""
 
 _AGAIN_S = 0.5
 
@@ -26,82 +25,82 @@ _LOG = structlog.get_logger(__name__)
 
 
 class LeasedRun:
-    """One run of this process."""
+    """One run leased by this process."""
 
     def __init__(self, run: TokenRun) -> None:
         self.run = run
         self.is_awaited = run.is_awaited
-        """Somebody in another process waits, as far as is known."""
+        """True if another process waits for it, as far as known."""
         self.latest: Report | None = None
-        """The last report so far."""
+        """Latest report so far."""
         self.is_stored = False
-        """Its outcome has been stored."""
+        """True once its outcome has been stored."""
         self.lost = asyncio.Event()
-        """Another process has taken it over."""
+        """Set when another process has taken it over."""
         self.showing: asyncio.Task[None] | None = None
 
 
 class LeasedRuns:
-    """The runs of this process, by chain id and token. For one event loop."""
+    """Runs leased by this process, by chain id and token. For one event loop."""
 
     def __init__(self, runs: AnalysisRuns) -> None:
         self._runs = runs
-        self._held: dict[tuple[int, Address], LeasedRun] = {}
+        self._leased_runs: dict[tuple[int, Address], LeasedRun] = {}
         self.taken_over: Counter[int] = Counter()
-        """Runs begun here whose last process was lost, by chain id."""
+        """Runs taken over from lost processes, by chain id."""
         self.lost: Counter[int] = Counter()
-        """Runs of this process that another one has taken over, by chain id."""
-        # A thread of its own: the others may all be waiting for a node or for the database.
+        """Runs that another process has taken over, by chain id."""
+        # A separate thread: the others may all be waiting for a node or for the database.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="renew-runs")
 
     def add(self, run: TokenRun) -> LeasedRun:
-        """Keep a run that has begun."""
+        """Add a run that has begun."""
         self.taken_over[run.chain_id] += run.is_taken_over
-        held = self._held[run.chain_id, run.address] = LeasedRun(run)
-        return held
+        leased = self._leased_runs[run.chain_id, run.address] = LeasedRun(run)
+        return leased
 
     def find(self, chain_id: int, address: Address) -> LeasedRun | None:
         """Return the run of a token. None: this process has none."""
-        return self._held.get((chain_id, address))
+        return self._leased_runs.get((chain_id, address))
 
     def count(self, chain_id: int) -> int:
-        """Return how many tokens of a chain this process judges."""
-        return sum(held.run.chain_id == chain_id for held in self._held.values())
+        """Count the tokens of a chain that this process analyses."""
+        return sum(leased.run.chain_id == chain_id for leased in self._leased_runs.values())
 
     def show(self, report: Report) -> None:
-        """Let those who wait in other processes see a report of a run under way."""
-        held = self.find(report.token.chain_id, report.token.address)
-        if held is not None and not report.token.is_settled:
-            held.latest = report
-            self._begin_showing(held)
+        """Show a report of a running analysis to processes that wait for it."""
+        leased = self.find(report.token.chain_id, report.token.address)
+        if leased is not None and not report.token.is_settled:
+            leased.latest = report
+            self._begin_showing(leased)
 
-    async def end(self, held: LeasedRun, end: TokenRunEnd) -> None:
-        """Tell how a run ended, and keep it no longer."""
+    async def end(self, leased: LeasedRun, end: TokenRunEnd) -> None:
+        """Write the end of a run, and drop it."""
         deadline_s = asyncio.get_running_loop().time() + _END_WITHIN_S
         try:
-            while not held.lost.is_set():
+            while not leased.lost.is_set():
                 try:
-                    await asyncio.to_thread(self._runs.end, held.run, end)
+                    await asyncio.to_thread(self._runs.end, leased.run, end)
                 except StoreError as error:
                     if asyncio.get_running_loop().time() > deadline_s:
-                        _LOG.error("end of an analysis not told", why=str(error))
+                        _LOG.error("end of an analysis not written", why=str(error))
                         return
                     await asyncio.sleep(_AGAIN_S)
                 else:
                     return
         finally:
-            self.drop(held)
+            self.drop(leased)
 
-    def drop(self, held: LeasedRun) -> None:
-        """Keep a run no longer, without a word."""
-        if held.showing is not None:
-            held.showing.cancel()
-        key = (held.run.chain_id, held.run.address)
-        if self._held.get(key) is held:
-            del self._held[key]
+    def drop(self, leased: LeasedRun) -> None:
+        """Forget a run without writing its end."""
+        if leased.showing is not None:
+            leased.showing.cancel()
+        key = (leased.run.chain_id, leased.run.address)
+        if self._leased_runs.get(key) is leased:
+            del self._leased_runs[key]
 
     async def keep(self, stop: asyncio.Event) -> None:
-        """Keep the runs until the stop. A database that does not answer is asked again."""
+        """Renew the leases until the stop. Retries while the database does not answer."""
         clean_at_s = 0.0
         while not stop.is_set():
             now_s = asyncio.get_running_loop().time()
@@ -116,50 +115,50 @@ class LeasedRuns:
                 await asyncio.wait_for(stop.wait(), _RENEW_EVERY_S)
 
     async def aclose(self) -> None:
-        """Let other processes go on with what is still under way."""
-        for held in list(self._held.values()):
-            self.drop(held)
+        """Hand the remaining runs over to other processes."""
+        for leased in list(self._leased_runs.values()):
+            self.drop(leased)
         try:
             await asyncio.to_thread(self._runs.give_back)
         except StoreError as error:
-            _LOG.warning("runs not given back; they end by themselves", why=str(error))
+            _LOG.warning("runs not handed over; their leases expire", why=str(error))
         self._thread.shutdown(wait=False)
 
     async def _renew(self) -> None:
         loop = asyncio.get_running_loop()
-        asked = list(self._held.values())
-        if asked:
-            kept = await loop.run_in_executor(
-                self._thread, self._runs.renew, [held.run for held in asked]
+        leased_runs = list(self._leased_runs.values())
+        if leased_runs:
+            renewed = await loop.run_in_executor(
+                self._thread, self._runs.renew, [leased.run for leased in leased_runs]
             )
-            still = {run.run: run for run in kept}
-            for held in asked:
-                self._take_over(held, still.get(held.run.run))
+            renewed_by_run = {run.run: run for run in renewed}
+            for leased in leased_runs:
+                self._update(leased, renewed_by_run.get(leased.run.run))
         for chain_id, address in await loop.run_in_executor(self._thread, self._runs.give_up):
             _LOG.error("analysis given up: it ends processes", chain_id=chain_id, token=address)
 
-    def _take_over(self, held: LeasedRun, renewed: TokenRun | None) -> None:
-        if self.find(held.run.chain_id, held.run.address) is not held:
-            return  # it has ended meanwhile
+    def _update(self, leased: LeasedRun, renewed: TokenRun | None) -> None:
+        if self.find(leased.run.chain_id, leased.run.address) is not leased:
+            return  # it has ended in the meantime
         if renewed is None:
-            held.lost.set()
-            self.lost[held.run.chain_id] += 1
-        elif renewed.is_awaited and not held.is_awaited:
-            held.is_awaited = True
-            self._begin_showing(held)
+            leased.lost.set()
+            self.lost[leased.run.chain_id] += 1
+        elif renewed.is_awaited and not leased.is_awaited:
+            leased.is_awaited = True
+            self._begin_showing(leased)
 
-    def _begin_showing(self, held: LeasedRun) -> None:
-        is_showing = held.showing is not None and not held.showing.done()
-        if held.is_awaited and held.latest is not None and not is_showing:
-            held.showing = asyncio.create_task(self._show(held))
+    def _begin_showing(self, leased: LeasedRun) -> None:
+        is_showing = leased.showing is not None and not leased.showing.done()
+        if leased.is_awaited and leased.latest is not None and not is_showing:
+            leased.showing = asyncio.create_task(self._show(leased))
 
-    async def _show(self, held: LeasedRun) -> None:
-        """Show the newest report until there is none newer."""
+    async def _show(self, leased: LeasedRun) -> None:
+        """Show the newest report until none is newer."""
         shown: Report | None = None
-        while held.latest is not None and held.latest is not shown:
-            shown = held.latest
+        while leased.latest is not None and leased.latest is not shown:
+            shown = leased.latest
             try:
-                await asyncio.to_thread(self._show_one, held.run, shown)
+                await asyncio.to_thread(self._show_one, leased.run, shown)
             except StoreError as error:
                 _LOG.warning("report so far not shown", why=str(error))
 
@@ -168,5 +167,5 @@ class LeasedRuns:
 
 
 def lost_error(runs: AnalysisRuns) -> LostRunError:
-    """Return the error of a write for which this process has no run."""
-    return LostRunError(path=runs.holder, reason="this process does not judge the token any more")
+    """Return the error of a write without a leased run."""
+    return LostRunError(path=runs.holder, reason="this process does not analyse the token any more")

@@ -1,5 +1,4 @@
-"""What the API asks of analysis, in a process that analyses nothing: stored reports are served as
-they are, others are asked for, and whichever process judges the token answers."""
+"""Analysis for the API of a fleet: serves stored reports and requests others from the fleet."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -17,13 +16,13 @@ from sql.fleet.analysis_runs import AnalysisRuns, RequestedRun, RunState
 from sql.reports.report_bodies import decode_body
 
 _REFUSAL_KEPT_S = 30.0
-"""For how long a refusal holds in every process without another analysis."""
+"""Time for which a refusal holds in every process without another analysis."""
 
 _READ_WITHIN_S = 8.0
 
 
 class StoredReports(Protocol):
-    """Reading stored reports."""
+    """Reader of stored reports."""
 
     async def read(self, chain_id: int, token: Address) -> Report | None:
         """Return the last report. None: there is none."""
@@ -31,24 +30,24 @@ class StoredReports(Protocol):
 
 
 class RequestedAnalysis:
-    """Serves stored reports, and asks other processes for new ones, by chain slug and token."""
+    """Serves stored reports and requests new ones from other processes."""
 
     def __init__(
         self,
         runs: AnalysisRuns,
-        ends: RunPoller,
-        shelf: StoredReports,
+        run_poller: RunPoller,
+        report_store: StoredReports,
         *,
         chains: Mapping[str, int],
         settings: AnalysisSettings,
         now_s: Callable[[], float],
         announce: Callable[[int, Address], None] = lambda _chain_id, _address: None,
     ) -> None:
-        """`chains`: slug to chain id, of those that the fleet analyses. `announce`: told of each
-        token that is asked for."""
+        """`chains`: ids by slug, of the chains of the fleet. `announce`: called with each requested
+        token."""
         self._runs = runs
-        self._ends = ends
-        self._shelf = shelf
+        self._run_poller = run_poller
+        self._report_store = report_store
         self._chains = chains
         self._settings = settings
         self._now_s = now_s
@@ -69,17 +68,17 @@ class RequestedAnalysis:
             if stored is not None and self._is_recent(stored):
                 return stored
             await self._raise_known_refusal(chain_id, token)
-        asked = await asyncio.to_thread(self._runs.ask, chain_id, token, is_anew=redecompile)
-        if asked is None:
+        requested = await asyncio.to_thread(self._runs.ask, chain_id, token, is_anew=redecompile)
+        if requested is None:
             raise UpstreamError(service="analysis", reason="too many analyses are waiting")
         self._announce(chain_id, token)
-        state = await self._end_in_time(asked)
+        state = await self._end_in_time(requested)
         if state is not None:
             return await self._result(state, stored)
-        return await self._so_far(asked, stored)
+        return await self._so_far(requested, stored)
 
     async def recall(self, chain: str, token: Address, /) -> KnownReport:
-        """Return what is stored or under way; nothing is analysed. Raises StoreError."""
+        """Return the stored report and the state of its run; analyse nothing. Raises StoreError."""
         chain_id = self._chains[chain]
         stored = await self._read(chain_id, token)
         is_fresh = stored is not None and self._is_recent(stored)
@@ -93,10 +92,10 @@ class RequestedAnalysis:
         )
 
     async def _raise_known_refusal(self, chain_id: int, token: Address) -> None:
-        """Raise TokenRefusedError for an address that another process was told of a moment ago.
+        """Raise TokenRefusedError for an address that any process refused a moment ago.
 
-        Such refusals are nowhere stored, as callers can name any number of addresses; without this
-        each process of a balancer would have an analysis made, again and again.
+        Refusals are not stored, as callers can name any number of addresses; without this each
+        process behind a balancer would request an analysis every time.
         """
         for state in await asyncio.to_thread(self._runs.states_of, [(chain_id, token)]):
             error = error_of(state)
@@ -104,19 +103,19 @@ class RequestedAnalysis:
                 raise error
 
     async def _read(self, chain_id: int, token: Address) -> Report | None:
-        """Return the last report. None: there is none. A store that is silent is an
-        UpstreamError, long before its statement is given up."""
+        """Return the last report. None: there is none. Raises UpstreamError for a silent store,
+        long before its statement times out."""
         try:
-            return await asyncio.wait_for(self._shelf.read(chain_id, token), _READ_WITHIN_S)
+            return await asyncio.wait_for(self._report_store.read(chain_id, token), _READ_WITHIN_S)
         except TimeoutError:
             reason = f"the store does not answer within {_READ_WITHIN_S:g} s"
             raise UpstreamError(service="analysis", reason=reason) from None
 
-    async def _end_in_time(self, asked: RequestedRun) -> RunState | None:
+    async def _end_in_time(self, requested: RequestedRun) -> RunState | None:
         def is_over(state: RunState | None) -> bool:
-            return state is not None and asked.is_answered_by(state)
+            return state is not None and requested.is_answered_by(state)
 
-        ended = self._ends.wait(asked.chain_id, asked.address, is_over)
+        ended = self._run_poller.wait(requested.chain_id, requested.address, is_over)
         try:
             return await asyncio.wait_for(ended, self._settings.wait_s)
         except TimeoutError:
@@ -133,9 +132,9 @@ class RequestedAnalysis:
             raise UpstreamError(service="analysis", reason="the new report was deleted at once")
         return report
 
-    async def _so_far(self, asked: RequestedRun, stored: Report | None) -> Report:
-        pending = await asyncio.to_thread(self._runs.pending_of, asked)
-        # None also where another release wrote it.
+    async def _so_far(self, requested: RequestedRun, stored: Report | None) -> Report:
+        pending = await asyncio.to_thread(self._runs.pending_of, requested)
+        # None also for one that another release wrote.
         report = None if pending is None else decode_body(pending)
         if report is not None:
             return report

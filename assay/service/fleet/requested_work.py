@@ -1,4 +1,4 @@
-"""Takes the tokens that were asked for in any process, and judges them here."""
+"""Analyses tokens that any process of the fleet has requested."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,49 +12,49 @@ from core.errors import StoreError
 from sql.fleet.analysis_runs import AnalysisRuns, TokenRun
 
 _LOOK_EVERY_S = 0.1
-"""Between two looks, if no message comes before."""
+"""Poll interval; a message shortens it."""
 
 _BUSY_PATIENCE_S = 1.0
-"""A process that has no free slot takes what another one has not taken for so long."""
+"""A process without a free slot takes requests that have waited this long."""
 
 _END_WITHIN_S = 8.0
-"""For analyses under way to end after the stop; others go on with the rest."""
+"""Time for running analyses to end after the stop; other processes finish the rest."""
 
 _LOG = structlog.get_logger(__name__)
 
 
 class RequestedWork:
-    """Judges tokens that were asked for: those asked for longest ago first."""
+    """Analyses requested tokens, oldest request first."""
 
     def __init__(
         self,
         shared: SharedAnalyser,
         runs: AnalysisRuns,
-        held: LeasedRuns,
+        leased_runs: LeasedRuns,
         *,
         chains: Mapping[str, int],
         at_once: int,
     ) -> None:
-        """`chains`: slug to chain id, of those that this process analyses. `at_once`: tokens of a
-        chain that it judges at the same time."""
+        """`chains`: ids by slug, of the chains that this process analyses. `at_once`: most
+        concurrent tokens of one chain."""
         self._shared = shared
         self._runs = runs
-        self._held = held
+        self._leased_runs = leased_runs
         self._chains = chains
         self._at_once = at_once
         self._wake = asyncio.Event()
-        self._playing: dict[str, set[asyncio.Task[None]]] = {slug: set() for slug in chains}
+        self._tasks: dict[str, set[asyncio.Task[None]]] = {slug: set() for slug in chains}
 
     def wake(self) -> None:
-        """Look at once: a token was asked for."""
+        """Poll immediately: a token was requested."""
         self._wake.set()
 
     def busy(self, chain: str) -> int:
-        """Return how many tokens of a chain are judged here because they were asked for."""
-        return len(self._playing[chain])
+        """Count the requested tokens of a chain that are being analysed here."""
+        return len(self._tasks[chain])
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Take and judge tokens until the stop; those under way then have some seconds to end."""
+        """Analyse tokens until the stop; analyses still running then have some seconds to end."""
         is_answering = True
         while not stop.is_set():
             self._wake.clear()
@@ -63,17 +63,17 @@ class RequestedWork:
                     await self._take(slug)
             except StoreError as error:
                 if is_answering:
-                    _LOG.error("asked tokens cannot be read", why=str(error))
+                    _LOG.error("requested tokens cannot be read", why=str(error))
                 is_answering = False
             else:
                 is_answering = True
             await self._pause(stop)
-        under_way = [task for tasks in self._playing.values() for task in tasks]
-        if under_way:
-            await asyncio.wait(under_way, timeout=_END_WITHIN_S)
+        running = [task for tasks in self._tasks.values() for task in tasks]
+        if running:
+            await asyncio.wait(running, timeout=_END_WITHIN_S)
 
     async def _pause(self, stop: asyncio.Event) -> None:
-        """Wait for the next look."""
+        """Wait for the next poll."""
         waits = [asyncio.create_task(event.wait()) for event in (self._wake, stop)]
         await asyncio.wait(waits, timeout=_LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
@@ -83,8 +83,8 @@ class RequestedWork:
         chain_id = self._chains[slug]
         if self.busy(slug) >= self._at_once:
             return
-        # One that was just taken is not held before its task runs.
-        free = self._at_once - max(self._held.count(chain_id), self.busy(slug))
+        # A token that was just taken has no leased run before its task starts.
+        free = self._at_once - max(self._leased_runs.count(chain_id), self.busy(slug))
         taken = await asyncio.to_thread(
             self._runs.take_asked,
             chain_id,
@@ -92,12 +92,12 @@ class RequestedWork:
             older_s=0.0 if free > 0 else _BUSY_PATIENCE_S,
         )
         for run in taken:
-            task = asyncio.create_task(self._play(slug, run))
-            self._playing[slug].add(task)
-            task.add_done_callback(self._playing[slug].discard)
+            task = asyncio.create_task(self._analyse(slug, run))
+            self._tasks[slug].add(task)
+            task.add_done_callback(self._tasks[slug].discard)
 
-    async def _play(self, slug: str, run: TokenRun) -> None:
-        # The analyser logs errors, and those who wait are told.
+    async def _analyse(self, slug: str, run: TokenRun) -> None:
+        # The analyser logs errors and reports them to the waiting callers.
         with suppress(Exception):
-            await self._shared.play(slug, run)
+            await self._shared.run(slug, run)
         self._wake.set()  # a slot is free

@@ -14,7 +14,7 @@ from sql.fleet.analysis_runs import AnalysisRuns, RunState
 from sql.fleet.inquiries import Inquiries
 
 _LOOK_EVERY_S = 0.1
-"""Between two looks while anybody waits, if no message comes before."""
+"""Poll interval; a message shortens it."""
 
 _LOG = structlog.get_logger(__name__)
 
@@ -29,11 +29,11 @@ class _Waiter(msgspec.Struct, Generic[_Key, _Row], kw_only=True, eq=False):
 
 
 class RowPoller(Generic[_Key, _Row]):
-    """Who waits in this process, and the task that looks for them. For one event loop."""
+    """Waiting tasks of this process, and the one task that polls for them. For one event loop."""
 
     def __init__(self, read: Callable[[Sequence[_Key]], Mapping[_Key, _Row]], *, what: str) -> None:
-        """`read` blocks and raises StoreError; keys without a row are absent. `what`: of the rows,
-        for the log."""
+        """`read` blocks and raises StoreError; keys without a row are absent. `what`: name of the
+        rows in the log."""
         self._read = read
         self._what = what
         self._waiting: set[_Waiter[_Key, _Row]] = set()
@@ -41,9 +41,9 @@ class RowPoller(Generic[_Key, _Row]):
         self._wake = asyncio.Event()
 
     async def until(self, key: _Key, is_awaited: Callable[[_Row | None], bool]) -> _Row | None:
-        """Wait until the row of a key (None: there is none) is as it should be, and return it.
+        """Wait until `is_awaited` accepts the row of a key, and return the row. None: no row.
 
-        However long it takes: a database that does not answer is asked again.
+        Waits without limit, and retries while the database does not answer.
         """
         found: asyncio.Future[_Row | None] = asyncio.get_running_loop().create_future()
         wait = _Waiter(key=key, until=is_awaited, found=found)
@@ -56,11 +56,11 @@ class RowPoller(Generic[_Key, _Row]):
             self._waiting.discard(wait)
 
     def wake(self) -> None:
-        """Look at once: something was written."""
+        """Poll immediately: a row was written."""
         self._wake.set()
 
     async def aclose(self) -> None:
-        """End the task; who still waits is cancelled."""
+        """End the polling task and cancel the waiting ones."""
         for wait in self._waiting:
             wait.found.cancel()
         if self._looking is not None:
@@ -81,14 +81,14 @@ class RowPoller(Generic[_Key, _Row]):
                     is_answering = False
                 else:
                     is_answering = True
-                    _tell(waiting, rows)
+                    _settle(waiting, rows)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), _LOOK_EVERY_S)
         finally:
             self._looking = None
 
 
-def _tell(waiting: Sequence[_Waiter[_Key, _Row]], rows: Mapping[_Key, _Row]) -> None:
+def _settle(waiting: Sequence[_Waiter[_Key, _Row]], rows: Mapping[_Key, _Row]) -> None:
     for wait in waiting:
         row = rows.get(wait.key)
         if not wait.found.done() and wait.until(row):
@@ -96,13 +96,13 @@ def _tell(waiting: Sequence[_Waiter[_Key, _Row]], rows: Mapping[_Key, _Row]) -> 
 
 
 Until = Callable[[RunState | None], bool]
-"""Whether what is known of a token's runs ends a wait. None: nothing is known."""
+"""Decides if the state of a token's runs ends a wait. None: no runs are known."""
 
 _Token = tuple[int, Address]
 
 
 class RunPoller(RowPoller[_Token, RunState]):
-    """Who waits for runs of tokens. For one event loop."""
+    """Poller of the runs of tokens. For one event loop."""
 
     def __init__(self, runs: AnalysisRuns) -> None:
         def read(tokens: Sequence[_Token]) -> dict[_Token, RunState]:
@@ -111,21 +111,21 @@ class RunPoller(RowPoller[_Token, RunState]):
         super().__init__(read, what="runs of other processes")
 
     async def wait(self, chain_id: int, address: Address, until: Until) -> RunState | None:
-        """Wait until what is known of a token's runs is as it should be, however long it takes."""
+        """Wait without limit until `until` accepts the state of a token's runs."""
         return await self.until((chain_id, address), until)
 
 
 class InquiryPoller(RowPoller[int, bytes]):
-    """Who waits for answers to inquiries. For one event loop."""
+    """Poller of answers to inquiries. For one event loop."""
 
     def __init__(self, inquiries: Inquiries) -> None:
-        def read(asked: Sequence[int]) -> dict[int, bytes]:
-            return {one.inquiry: one.answer for one in inquiries.answers(asked)}
+        def read(inquiry_ids: Sequence[int]) -> dict[int, bytes]:
+            return {one.inquiry: one.answer for one in inquiries.answers(inquiry_ids)}
 
         super().__init__(read, what="answers to inquiries")
 
     async def wait(self, inquiry: int) -> bytes:
-        """Return the answer, however long it takes."""
+        """Wait without limit for the answer."""
         answer = await self.until(inquiry, lambda found: found is not None)
         assert answer is not None  # noqa: S101 - `until` ends with a row that is not None
         return answer

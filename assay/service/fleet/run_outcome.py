@@ -1,4 +1,4 @@
-"""How a run ended, as an error here and as words for other processes."""
+"""Ends of runs, as errors here and as rows for other processes."""
 
 from typing import get_args
 
@@ -9,23 +9,23 @@ _CODES: dict[str | None, RefusalCode] = {code: code for code in get_args(Refusal
 
 
 class FailedElsewhereError(InternalError):
-    """An analysis failed in another process, by a fault of ours, which that process has logged."""
+    """An analysis failed in another process by an internal error, which that process has logged."""
 
 
 def end_of(error: BaseException) -> TokenRunEnd:
-    """Return what other processes are told of an analysis that raised."""
+    """Return the end that other processes read of an analysis that raised."""
     match error:
         case TokenRefusedError():
             return TokenRunEnd(outcome="refused", code=error.code, reason=error.reason)
         case UpstreamError():
             return TokenRunEnd(outcome="node_failed", service=error.service, reason=error.reason)
         case _:
-            # Not its words: they may hold what callers must not see.
+            # Without its message, which may contain secrets.
             return TokenRunEnd(outcome="failed", reason=type(error).__name__)
 
 
 def error_of(state: RunState) -> Exception | None:
-    """Return what a token's last run ended with, in whatever process. None: a report."""
+    """Return the error of a token's last run, in any process. None: a report."""
     reason = state.reason or ""
     match state.outcome:
         case "settled":

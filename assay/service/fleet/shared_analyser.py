@@ -1,4 +1,4 @@
-"""Analyses of this process, each begun only if no other process judges the token."""
+"""Analyses of this process, each begun only if no other process analyses the token."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ _NOT_STORED = TokenRunEnd(outcome="failed", reason="the report could not be stor
 
 
 class SharedAnalyser:
-    """A `Refresher` over the whole fleet: one token is judged once at a time."""
+    """A `Refresher` over the whole fleet: a token is analysed by one process at a time."""
 
     def __init__(
         self,
         analyser: Analyser,
         runs: AnalysisRuns,
-        held: LeasedRuns,
-        ends: RunPoller,
+        leased_runs: LeasedRuns,
+        run_poller: RunPoller,
         *,
         chains: Mapping[str, int],
         announce: Callable[[int, Address], None] = lambda _chain_id, _address: None,
@@ -34,13 +34,13 @@ class SharedAnalyser:
         run has ended."""
         self._analyser = analyser
         self._runs = runs
-        self._held = held
-        self._ends = ends
+        self._leased_runs = leased_runs
+        self._run_poller = run_poller
         self._chains = chains
         self._announce = announce
 
     async def recall(self, chain: str, token: Address) -> KnownReport:
-        """Return what is stored, or under way in this process. Raises StoreError."""
+        """Return the stored report, or the state of its run in this process. Raises StoreError."""
         return await self._analyser.recall(chain, token)
 
     async def refresh(self, chain: str, token: Address, *, redecompile: bool = False) -> Report:
@@ -52,31 +52,31 @@ class SharedAnalyser:
         while True:
             run = await asyncio.to_thread(self._runs.begin, chain_id, token, is_anew=redecompile)
             if run is not None:
-                return await self.play(chain, run)
+                return await self.run(chain, run)
             state = await self._end_elsewhere(chain_id, token)
             if state is not None and (state.ended_anew or not redecompile):
                 return await self._result(state)
 
-    async def play(self, chain: str, run: TokenRun) -> Report:
-        """Analyse a token whose run has begun here, and tell the outcome. Raises as `refresh`."""
-        held = self._held.add(run)
+    async def run(self, chain: str, run: TokenRun) -> Report:
+        """Analyse a token whose run has begun here, and write its end. Raises as `refresh`."""
+        leased = self._leased_runs.add(run)
         try:
-            report = await self._analyse(chain, held)
+            report = await self._analyse(chain, leased)
         except Exception as error:
-            await self._end(held, end_of(error))
+            await self._end(leased, end_of(error))
             raise
         except BaseException:
-            self._held.drop(held)  # the process ends; it gives back what it has
+            self._leased_runs.drop(leased)  # the process ends; it gives back what it has
             raise
-        await self._end(held, _SETTLED if held.is_stored else _NOT_STORED)
+        await self._end(leased, _SETTLED if leased.is_stored else _NOT_STORED)
         return report
 
-    async def _analyse(self, chain: str, held: LeasedRun) -> Report:
-        run = held.run
+    async def _analyse(self, chain: str, leased: LeasedRun) -> Report:
+        run = leased.run
         refreshing = asyncio.create_task(
             self._analyser.refresh(chain, run.address, redecompile=run.is_anew)
         )
-        losing = asyncio.create_task(held.lost.wait())
+        losing = asyncio.create_task(leased.lost.wait())
         try:
             await asyncio.wait({refreshing, losing}, return_when=asyncio.FIRST_COMPLETED)
             if refreshing.done():
@@ -88,20 +88,20 @@ class SharedAnalyser:
             refreshing.cancel()
             await asyncio.gather(losing, refreshing, return_exceptions=True)
 
-    async def _end(self, held: LeasedRun, end: TokenRunEnd) -> None:
-        await self._held.end(held, end)
-        self._announce(held.run.chain_id, held.run.address)
+    async def _end(self, leased: LeasedRun, end: TokenRunEnd) -> None:
+        await self._leased_runs.end(leased, end)
+        self._announce(leased.run.chain_id, leased.run.address)
 
     async def _end_elsewhere(self, chain_id: int, token: Address) -> RunState | None:
-        """Wait for the end of the run of another process. None: it did not come to an end."""
-        begun = await self._ends.wait(chain_id, token, lambda _: True)
+        """Wait for the end of another process's run. None: it was not ended."""
+        begun = await self._run_poller.wait(chain_id, token, lambda _: True)
         if begun is None or not begun.is_running:
             return None
 
         def is_over(state: RunState | None) -> bool:
             return state is None or not state.is_running or state.run != begun.run
 
-        ended = await self._ends.wait(chain_id, token, is_over)
+        ended = await self._run_poller.wait(chain_id, token, is_over)
         return ended if ended is not None and ended.ended_run >= begun.run else None
 
     async def _result(self, state: RunState) -> Report:

@@ -48,7 +48,7 @@ class AnalysisMetrics:
 
 
 class AnalyserCollector(Collector):
-    """What the analyser and the cache of static results hold at a scrape."""
+    """State of the analyser and of the cache of static results at a scrape."""
 
     def __init__(self, analyser: Analyser, static_results: StaticResultCache) -> None:
         self._analyser = analyser

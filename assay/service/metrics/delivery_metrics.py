@@ -48,7 +48,7 @@ class DeliveryCollector(Collector):
             states = count_states(self._store)
             oldest_s, due_s = find_oldest_undelivered_s(self._store), find_first_due_s(self._store)
         except StoreError:
-            return  # /ready says so
+            return  # /ready reports it
         watches = GaugeMetricFamily(
             "assay_watches",
             "Watches; failing: nothing is sent any more until somebody resumes them",

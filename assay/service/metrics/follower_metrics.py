@@ -64,7 +64,7 @@ class FollowerCollector(Collector):
     """Reads the statuses of all followers at a scrape."""
 
     def __init__(self, chains: Sequence[Chain], statuses: Mapping[int, FollowStatus]) -> None:
-        """`statuses`: by chain id, kept up to date by somebody else."""
+        """`statuses`: by chain id; the follower keeps them up to date."""
         self._chains = chains
         self._statuses = statuses
 

@@ -61,7 +61,7 @@ class JobCollector(Collector):
         try:
             jobs = list_jobs(self._store)
         except StoreError:
-            jobs = []  # /ready says so
+            jobs = []  # /ready reports it
         for job in jobs:
             self._counts.begin(job.name)
             if job.is_paused:

@@ -1,4 +1,4 @@
-"""Leases: what this process does that one process of a fleet does at a time."""
+"""Leases of work that one process of a fleet does at a time."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
@@ -9,21 +9,21 @@ from prometheus_client.registry import Collector
 
 
 class LeasesOfProcess(Protocol):
-    """Which leases a process holds and which it waits for."""
+    """Leases that a process holds or waits for."""
 
     @property
     def tokens(self) -> Mapping[str, int]:
-        """Return the tokens of those that are held, by name."""
+        """Return the fencing tokens of held leases, by name."""
         ...
 
     @property
     def wanted(self) -> Collection[str]:
-        """Return the names of those that are held or waited for."""
+        """Return the names of leases that are held or awaited."""
         ...
 
 
 class LeaseCollector(Collector):
-    """Reads which leases are held and waited for at a scrape."""
+    """Reads the held and awaited leases at a scrape."""
 
     def __init__(self, leases: LeasesOfProcess) -> None:
         self._leases = leases
@@ -31,17 +31,17 @@ class LeaseCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics."""
         tokens = dict(self._leases.tokens)
-        held = GaugeMetricFamily(
+        fencing_tokens = GaugeMetricFamily(
             "assay_lease_token",
             "Fencing token of a lease that this process holds, which rises with each take-over",
             labels=["lease"],
         )
         for name, token in sorted(tokens.items()):
-            held.add_metric([name], token)
-        yield held
+            fencing_tokens.add_metric([name], token)
+        yield fencing_tokens
         wanted = GaugeMetricFamily(
             "assay_lease_held",
-            "1: this process holds the lease; 0: it waits for whoever does to go",
+            "1: this process holds the lease; 0: it waits for the lease",
             labels=["lease"],
         )
         for name in sorted({*self._leases.wanted}):

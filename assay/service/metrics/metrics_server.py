@@ -1,4 +1,4 @@
-"""An address of its own for /metrics, which the outside does not see."""
+"""Separate listener for /metrics."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from core.errors import ConfigError
 
 @contextmanager
 def serving_metrics(metrics: Collector, address: str) -> Iterator[int]:
-    """Answer GET /metrics at host:port from threads of its own; yield the port. 0: any free one.
+    """Serve GET /metrics at host:port in separate threads; yield the port. 0: any free one.
 
     Raises ConfigError when the address cannot be listened on.
     """

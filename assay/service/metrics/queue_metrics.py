@@ -38,7 +38,7 @@ class QueueCollector(Collector):
                 try:
                     counts = count_due(self._store, kind, chain_id=chain.id, now_s=now_s)
                 except StoreError:
-                    continue  # /ready says so
+                    continue  # /ready reports it
                 for overdue, tasks in msgspec.structs.asdict(counts).items():
                     gauge.add_metric([chain.slug, kind, overdue], tasks)
         yield gauge

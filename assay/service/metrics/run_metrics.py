@@ -1,4 +1,4 @@
-"""Analyses over a fleet: what is asked for and not begun, and what passed from process to process.
+"""Analyses of a fleet: waiting and running tokens, and runs that changed processes.
 
 Imported only for a store in PostgreSQL: it needs the extra `fleet`.
 """
@@ -18,10 +18,12 @@ from sql.fleet.analysis_runs import AnalysisRuns, RunCounts
 class RunCollector(Collector):
     """Reads the runs of the whole fleet, and counts of this process, at a scrape."""
 
-    def __init__(self, chains: Sequence[Chain], runs: AnalysisRuns, held: LeasedRuns) -> None:
+    def __init__(
+        self, chains: Sequence[Chain], runs: AnalysisRuns, leased_runs: LeasedRuns
+    ) -> None:
         self._chains = chains
         self._runs = runs
-        self._held = held
+        self._leased_runs = leased_runs
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics; those of the fleet without values while the store cannot be read."""
@@ -31,17 +33,17 @@ class RunCollector(Collector):
     def _of_the_fleet(self) -> Iterator[Metric]:
         waiting = GaugeMetricFamily(
             "assay_runs_waiting",
-            "Tokens that somebody asks for and no process judges yet, in the whole fleet",
+            "Tokens that are requested and not being analysed yet, in the whole fleet",
             labels=["chain"],
         )
         wait = GaugeMetricFamily(
             "assay_runs_longest_wait_seconds",
-            "How long the first of those tokens has waited; 0: none waits",
+            "Time the first of those tokens has waited; 0: none waits",
             labels=["chain"],
         )
         running = GaugeMetricFamily(
             "assay_runs_under_way",
-            "Tokens that are being judged, in the whole fleet",
+            "Tokens that are being analysed, in the whole fleet",
             labels=["chain"],
         )
         counts = self._count()
@@ -56,22 +58,22 @@ class RunCollector(Collector):
     def _of_this_process(self) -> Iterator[Metric]:
         taken_over = CounterMetricFamily(
             "assay_runs_taken_over",
-            "Analyses that this process began again because the one before was lost",
+            "Analyses that this process took over from a lost one",
             labels=["chain"],
         )
         lost = CounterMetricFamily(
             "assay_runs_lost",
-            "Analyses of this process that another one took over, as if it were lost",
+            "Analyses of this process that another one took over",
             labels=["chain"],
         )
         for chain in self._chains:
-            taken_over.add_metric([chain.slug], self._held.taken_over[chain.id])
-            lost.add_metric([chain.slug], self._held.lost[chain.id])
+            taken_over.add_metric([chain.slug], self._leased_runs.taken_over[chain.id])
+            lost.add_metric([chain.slug], self._leased_runs.lost[chain.id])
         yield from (taken_over, lost)
 
     def _count(self) -> dict[int, RunCounts]:
         try:
             found = self._runs.count([chain.id for chain in self._chains])
         except StoreError:
-            return {}  # /ready says so
+            return {}  # /ready reports it
         return {counts.chain_id: counts for counts in found}

@@ -46,7 +46,7 @@ class StoreFilesCollector(Collector):
 
 
 class CompactionMetrics:
-    """Counts the rounds of compaction, and says what the last one has left."""
+    """Counts the rounds of compaction, and what the last one has left."""
 
     def __init__(self, registry: CollectorRegistry, chains: Sequence[Chain]) -> None:
         self._slugs = {chain.id: chain.slug for chain in chains}

@@ -218,7 +218,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
             held_runs,
             ends,
             chains=_CHAINS,
-            announce=lambda chain_id, token: messages.tell("ended", chain_id, token),
+            announce=lambda chain_id, token: messages.send("ended", chain_id, token),
         )
         work = RequestedWork(shared, runs, held_runs, chains=_CHAINS, at_once=settings.concurrency)
         inquiries = InquiryWork(
@@ -226,10 +226,10 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
             Inquiries(statements, holder=runs.holder),
             chains=_CHAINS,
             at_once=settings.concurrency,
-            announce=lambda chain_id, token: messages.tell("answered", chain_id, token),
+            announce=lambda chain_id, token: messages.send("answered", chain_id, token),
         )
-        messages.hear("asked", lambda _chain_id, _token: work.wake())
-        messages.hear("inquired", lambda _chain_id, _token: inquiries.wake())
+        messages.subscribe("asked", lambda _chain_id, _token: work.wake())
+        messages.subscribe("inquired", lambda _chain_id, _token: inquiries.wake())
         stop = asyncio.Event()
         tasks = [
             asyncio.create_task(task)
