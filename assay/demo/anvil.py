@@ -22,11 +22,11 @@ from core.rpc.messages import RpcFault, RpcRequest
 
 ETHER = 10**18
 _STATES_KEPT = 64
-"""Old block states in memory, unless more are wanted. Without
-a bound anvil writes them to the home folder for ever."""
+"""Default number of old block states in memory. Without a bound anvil writes them to the home
+folder for ever."""
 _BLOCK_GAS = 60_000_000
 _BEHIND_S = 10
-"""How long before now the chain begins, so that what is built in one go is not in the future."""
+"""Seconds before now at which the chain begins, so that set-up blocks are not in the future."""
 _START_TRIES = 3
 _START_S = 20.0
 _ANSWER_S = 30.0
@@ -69,14 +69,14 @@ class NodeRefusedError(UpstreamError):
 
 
 class AnvilNode:
-    """One anvil on a port of its own, for as long as the `with` block runs.
+    """An anvil process on its port, for the duration of the `with` block.
 
-    Every account is unlocked: `eth_sendTransaction` works from any address. Blocks are mined when
-    a verb says so, each one second after the last, or by the clock after `set_interval`. (Not one
-    per transaction: anvil clears its pool a moment after such a block, and after a `revert` that
-    can take out the new transaction with the old one's nonce.) Requests may come from several
-    threads. All verbs raise UpstreamError when the node does not answer, and
-    NodeRefusedError when it answers with an error.
+    Every account is unlocked: `eth_sendTransaction` works from any address. Methods mine blocks,
+    each one second after the last; after `set_interval` the clock does. (Not one block per
+    transaction: anvil clears its pool a moment after such a block, and after a `revert` that can
+    remove the new transaction with the old one's nonce.) Requests may come from several threads.
+    All methods raise UpstreamError when the node does not answer, and NodeRefusedError when it
+    answers with an error.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class AnvilNode:
         self.chain_id = chain_id
         self._wanted_port = port
         self._port = 0
-        self._leash: subprocess.Popen[bytes] | None = None
+        self._child: subprocess.Popen[bytes] | None = None
         self._session: requests.Session | None = None
         self._provider: HTTPProvider | None = None
 
@@ -103,8 +103,6 @@ class AnvilNode:
     ) -> None:
         self.stop()
 
-    # --- the process ------------------------------------------------------------------------
-
     def start(self) -> None:
         """Start and wait until it answers. An empty chain every time.
 
@@ -115,7 +113,7 @@ class AnvilNode:
             # Between choosing a free port and binding it another process may take it.
             self._port = self._wanted_port or find_free_port()
             self._connect()
-            self._leash = self._launch(binary)
+            self._child = self._launch(binary)
             if self._await_answer():
                 return
             self.stop()
@@ -126,7 +124,7 @@ class AnvilNode:
 
         The chain is gone with it; `start` brings up an empty one.
         """
-        leash, self._leash = self._leash, None
+        leash, self._child = self._child, None
         if leash is None:
             return
         stop_child(leash)
@@ -143,7 +141,7 @@ class AnvilNode:
             time.sleep(0.01)
 
     def _answers_soon(self) -> bool:
-        """Whether a request gets any byte; the silence of a node that runs is far shorter."""
+        """True if a request gets any byte; a running node is never silent this long."""
         with socket.create_connection(("127.0.0.1", self._port), timeout=_SILENT_S) as probe:
             probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             try:
@@ -203,51 +201,47 @@ class AnvilNode:
         return False
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._leash is None:
+        if self._child is None:
             raise UpstreamError(service="anvil", reason="is not running")
-        return self._leash
-
-    # --- requests ---------------------------------------------------------------------------
+        return self._child
 
     def rpc(self, method: str, *params: object) -> object:
-        """Ask one thing; the decoded `result`."""
+        """Send one request; return its decoded `result`."""
         return self.rpc_batch([RpcRequest(method, params)])[0]
 
-    def rpc_batch(self, asked: Sequence[RpcRequest]) -> list[object]:
-        """Ask many things in one round trip; results in the order asked.
+    def rpc_batch(self, batch: Sequence[RpcRequest]) -> list[object]:
+        """Send many requests in one round trip; return the results in the same order.
 
-        Raises NodeRefusedError for the first request that was refused.
+        Raises NodeRefusedError for the first refused request.
         """
-        answers = self.try_batch(asked)
+        answers = self.try_batch(batch)
         for answer in answers:
             if isinstance(answer, NodeRefusedError):
                 raise answer
         return answers
 
-    def try_batch(self, asked: Sequence[RpcRequest]) -> list[object]:
-        """As `rpc_batch`, with the error in the place of what was refused."""
+    def try_batch(self, batch: Sequence[RpcRequest]) -> list[object]:
+        """As `rpc_batch`, with errors in the places of refused requests."""
         if self._provider is None:
             raise UpstreamError(service="anvil", reason="is not running")
-        if not asked:
+        if not batch:
             return []  # JSON-RPC has no empty batch
-        batch = [(RPCEndpoint(one.method), one.params) for one in asked]
+        calls = [(RPCEndpoint(one.method), one.params) for one in batch]
         try:
-            answers = self._provider.make_batch_request(batch)
+            answers = self._provider.make_batch_request(calls)
         except (requests.RequestException, ValueError) as error:
             raise UpstreamError(service="anvil", reason=str(error) or repr(error)) from error
-        if not isinstance(answers, list) or len(answers) != len(asked):
-            raise UpstreamError(service="anvil", reason=f"no answer to each of {len(asked)}")
-        return [_result(one, answer) for one, answer in zip(asked, answers, strict=True)]
+        if not isinstance(answers, list) or len(answers) != len(batch):
+            raise UpstreamError(service="anvil", reason=f"no answer to each of {len(batch)}")
+        return [_result(one, answer) for one, answer in zip(batch, answers, strict=True)]
 
     def _connect(self) -> None:
         # One session for all threads, so that `stop` can close it; its pool is thread-safe.
         self._session = requests.Session()
-        self._session.trust_env = False  # no proxy stands before this machine
+        self._session.trust_env = False  # no proxy for this machine
         self._provider = HTTPProvider(
             self.url, request_kwargs={"timeout": _ANSWER_S}, session=self._session
         )
-
-    # --- verbs ------------------------------------------------------------------------------
 
     def mine(self, blocks: int = 1) -> None:
         """Mine blocks, each one second after the last."""
@@ -294,7 +288,7 @@ class AnvilNode:
         self.rpc("anvil_setBalance", account, hex(wei))
 
     def set_interval(self, seconds: int | None) -> None:
-        """Mine a block every so many seconds, by the clock. None: only when told to."""
+        """Mine a block at this interval, by the clock. None: only on request."""
         self.rpc("evm_setIntervalMining", seconds or 0)
         if seconds is None:
             self.rpc("anvil_setBlockTimestampInterval", 1)

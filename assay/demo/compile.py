@@ -1,7 +1,7 @@
-"""Contracts ready to deploy: our own compiled with solc, the real exchanges as their packages ship.
+"""Contracts ready to deploy: the demo's compiled with solc, the exchanges' as packaged.
 
-Nothing compiled is committed. What the compiler made is cached under a hash of the sources, the
-settings and the compiler's version; of processes that want the same, one compiles.
+No compiled code is committed. Compiler output is cached under a hash of sources, settings and
+compiler version; of processes that need the same output, one compiles.
 """
 
 import fcntl
@@ -26,8 +26,7 @@ _SETTINGS = {"optimizer": {"enabled": True, "runs": 200}, "evmVersion": "cancun"
 _OUTPUTS = {"*": ["abi", "evm.bytecode.object"]}
 
 _COMPILERS = 2
-"""Runs of the compiler that share our own contracts: it uses one core, and most of its time goes
-into the code of what is asked for."""
+"""Concurrent compiler runs for the demo's contracts: each uses one core, mostly to generate code."""
 
 # Paris has no PUSH0, so the code runs on every chain; without metadata it depends on the source
 # and the compiler alone.
@@ -98,7 +97,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Artifacts = dict[str, Artifact]
-"""By contract name."""
+"""Artifacts by contract name."""
 
 
 class _Argument(msgspec.Struct):
@@ -171,10 +170,9 @@ def compile_sources(sources: Mapping[str, str], node_modules: Path = NODE_MODULE
 
 
 def compile_runtime(source: Path, node_modules: Path = NODE_MODULES) -> str:
-    """Runtime code, as hex without 0x, of the contract that has the name of its source file,
-    compiled unless the cache holds it.
+    """Compile the contract named like its source file; return its runtime code as hex without 0x.
 
-    Made for committed code to be compared with. Raises ConfigError, CompileError.
+    Cached; used to check committed code. Raises ConfigError, CompileError.
     """
     request = {
         "language": "Solidity",
@@ -188,7 +186,7 @@ def compile_runtime(source: Path, node_modules: Path = NODE_MODULES) -> str:
 
 
 class CompileError(InternalError):
-    """The compiler did not run, or refused a contract of ours."""
+    """The compiler did not run, or rejected a contract."""
 
     def __init__(self, *, reason: str) -> None:
         super().__init__(f"solc: {reason}")
@@ -233,18 +231,18 @@ def _shares(sources: Mapping[str, str], runs: int) -> list[list[str]]:
     return [share for share in shares if share]
 
 
-def _answer(asked: Mapping[str, object], node_modules: Path) -> _Output:
-    """The compiler's answer, or what it was the last time."""
+def _answer(question: Mapping[str, object], node_modules: Path) -> _Output:
+    """Return the compiler's output, or the cached one."""
     package = _read(node_modules / "solc" / "package.json")
     version = msgspec.json.decode(package, type=_Package).version
-    request = msgspec.json.encode(asked)
+    request = msgspec.json.encode(question)
     digest = hashlib.sha256(version.encode() + b"\0" + request).hexdigest()
     cached = _CACHE / f"{digest}.json"
-    with _turn(digest):
+    with _locked(digest):
         if cached.is_file():
             return msgspec.json.decode(cached.read_bytes(), type=_Output)
         made = _run(request, node_modules)
-        # Written aside and renamed, so that an end in the middle leaves no half of a file.
+        # Written to another name and renamed, so that an interruption leaves no partial file.
         part = cached.with_suffix(".part")
         part.write_bytes(msgspec.json.encode(made))
         part.replace(cached)
@@ -252,8 +250,8 @@ def _answer(asked: Mapping[str, object], node_modules: Path) -> _Output:
 
 
 @contextmanager
-def _turn(digest: str) -> Iterator[None]:
-    """One process at a time: who waits for another's compiler run has its answer then."""
+def _locked(digest: str) -> Iterator[None]:
+    """Lock a cache entry: a waiting process finds the output of the other one afterwards."""
     _CACHE.mkdir(parents=True, exist_ok=True)
     with (_CACHE / f"{digest}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -261,8 +259,8 @@ def _turn(digest: str) -> Iterator[None]:
 
 
 def _run(request: bytes, node_modules: Path) -> _Output:
-    # Through files, not pipes: solc.js reads a pipe without waiting for what has not arrived yet,
-    # and leaves with process.exit, which cuts a pipe short.
+    # Through files, not pipes: solc.js reads only the bytes that a pipe has already, and exits with
+    # process.exit, which truncates a pipe.
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as answer:
         question.write(request)
         question.seek(0)
@@ -276,7 +274,7 @@ def _run(request: bytes, node_modules: Path) -> _Output:
         )
         answer.seek(0)
         text = answer.read()
-    start = text.find(b"{")  # behind a notice about solvers that nobody asked for
+    start = text.find(b"{")  # after a notice about solvers
     if ran.returncode != 0 or start < 0:
         raise CompileError(reason=ran.stderr.decode(errors="replace").strip() or "no output")
     output = msgspec.json.decode(text[start:], type=_Output)

@@ -11,11 +11,11 @@ from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 
 POOL_FEE = 3_000
-"""Of V3 and V4 pools, in hundredths of a basis point."""
+"""Fee of V3 and V4 pools, in hundredths of a basis point."""
 POOL_KEY = "(address,address,uint24,int24,address)"
 
 _DYNAMIC_FEE = 0x800000
-"""Stands in a V4 pool's key where a hook sets the fee. Source: v4-core, LPFeeLibrary."""
+"""Fee in the key of a V4 pool whose hook sets the fee. Source: v4-core, LPFeeLibrary."""
 _PANCAKE_FEE = 2_500
 _V4_SPACING = 60
 _SLIPSTREAM_SPACING = 200

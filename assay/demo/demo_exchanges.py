@@ -69,7 +69,7 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
         clones=pipeline.deploy("CloneFactory", sender=deployer),
     )
     pipeline.flush()
-    # The hooks' addresses were searched for on the chain, so they have to be asked for.
+    # The hooks' addresses were mined on the chain, so they have to be read.
     fee, trap, taking, dynamic, choosy = (
         read_address(node, flagged, "hooks(uint256)", at) for at in range(5)
     )
@@ -99,7 +99,7 @@ def _deploy_v2(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:
 
 def _deploy_v3(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:
     factory = pipeline.deploy("UniswapV3Factory", sender=deployer)
-    # The third argument draws the picture of a position, which nobody asks for here.
+    # The third argument renders the picture of a position, which the demo does not need.
     positions = pipeline.deploy(
         "NonfungiblePositionManager", factory, weth, deployer, sender=deployer
     )
@@ -122,8 +122,8 @@ def _creation_hash(pipeline: Pipeline, name: str) -> str:
 
 def _deploy_pancake(pipeline: Pipeline, deployer: Address) -> Dex:
     """The real factory and pools; deployer, router and positions are ours: no package has them."""
-    shelf = pipeline.deploy("CodeShelf", pipeline.creation("PancakeV3Pool"), sender=deployer)
-    maker = pipeline.deploy("PancakeDeployer", shelf, sender=deployer)
+    code_store = pipeline.deploy("CodeShelf", pipeline.creation("PancakeV3Pool"), sender=deployer)
+    maker = pipeline.deploy("PancakeDeployer", code_store, sender=deployer)
     factory = pipeline.deploy("PancakeV3Factory", maker, sender=deployer)
     pipeline.call(maker, "setFactoryAddress(address)", factory, sender=deployer)
     router = pipeline.deploy("PancakeRouter", factory, sender=deployer)
@@ -158,8 +158,8 @@ def _deploy_algebra(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex
 
 def _deploy_slipstream(pipeline: Pipeline, deployer: Address) -> Dex:
     """Uniswap's real V3 pools under a factory and a router with Slipstream's interface, ours."""
-    shelf = pipeline.deploy("CodeShelf", pipeline.creation("UniswapV3Pool"), sender=deployer)
-    factory = pipeline.deploy("SlipstreamFactory", shelf, sender=deployer)
+    code_store = pipeline.deploy("CodeShelf", pipeline.creation("UniswapV3Pool"), sender=deployer)
+    factory = pipeline.deploy("SlipstreamFactory", code_store, sender=deployer)
     router = pipeline.deploy("SlipstreamRouter", factory, sender=deployer)
     return Dex(
         name="Slipstream",

@@ -1,5 +1,4 @@
-"""Two launch platforms and what came of their tokens: on the curve, sold out, graduated, and one
-that began in an ordinary pool."""
+"""Two launch platforms and their tokens: on a curve, sold out, graduated, or in a pool."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ CURVE_PAD = "demo-curve"
 DIRECT_PAD = "demo-direct"
 
 _RAISED_WEI = 24 * ETHER
-"""What a curve takes before it closes."""
+"""Native coins that a curve sells for before it closes."""
 
 _CREATED = (
     "TokenCreate(address creator,address token,uint256 requestId,string name,string symbol,"

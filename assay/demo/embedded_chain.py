@@ -1,4 +1,4 @@
-"""The whole embedded chain as one `with` block: node, world, overlay, and somebody who trades."""
+"""The embedded chain as one `with` block: node, world, overlay and trader."""
 
 import tempfile
 import threading
@@ -22,7 +22,7 @@ _STOP_S = 10.0
 
 
 class EmbeddedChain(msgspec.Struct, frozen=True, kw_only=True):
-    """What a service needs to follow the embedded chain."""
+    """Inputs of a service that follows the embedded chain."""
 
     node: AnvilNode
     """Its `url` is for ASSAY_RPC_1."""
@@ -35,9 +35,9 @@ class EmbeddedChain(msgspec.Struct, frozen=True, kw_only=True):
 def run_embedded_chain(
     port: int | None = None, *, on_stage: OnStage = show_nothing
 ) -> Iterator[EmbeddedChain]:
-    """Start node and trader, one block per second; end both with the block, however it ends.
+    """Start node and trader, one block per second; stop both when the `with` block ends.
 
-    `on_stage` is told of each of `STAGES`. Raises what `fetch_packages`, `AnvilNode.start` and
+    `on_stage` is called with each of `STAGES`. Raises what `fetch_packages`, `AnvilNode.start` and
     `build_world` raise.
     """
     on_stage("fetching packages of npm, once")

@@ -1,4 +1,4 @@
-"""What stands where in the demo's world: its anchors, venues, tokens and accounts."""
+"""Layout of the demo's world: anchors, venues, tokens and accounts."""
 
 from typing import Final, Literal
 
@@ -13,14 +13,14 @@ from core.errors import InternalError
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 
 NATIVE_USD = 3_000
-"""What the demo's price feed says one native coin costs."""
+"""Price of a native coin in the demo's feed, USD."""
 
 FOR_EVER = 2**255
 """A deadline no transaction misses."""
 
 
 VenueKey = Literal["v2", "v3", "pancake", "algebra", "v4", "solid", "solid_stable", "slipstream"]
-"""Where a pool can be made: the exchanges, Solidly's once for each of its two curves."""
+"""Venues of pools: the exchanges, with Solidly once for each of its two curves."""
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,23 +47,23 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 BURN: Final = Address(f"0x{0xDEAD:040x}")
-"""Where liquidity goes that nobody is to have."""
+"""Recipient of burnt liquidity."""
 
 
 class Sides(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes into a new pool, and who brings it."""
+    """Deposits of a new pool and their owner."""
 
     token: Address
     token_raw: int
     quote: Address
-    """The wrapped native coin is brought as native coin; on V4 it stands for that itself."""
+    """The wrapped native coin is deposited as native coin; on V4 it means the native coin."""
     quote_raw: int
     owner: Address
     opener: Address | None = None
-    """Who makes the pool. None: the owner."""
+    """Creator of the pool. None: the owner."""
     liquidity_to: Address | None = None
-    """Who gets LP tokens or the position; not on V4, where a contract keeps it, and on PancakeSwap
-    and Slipstream, where the owner does. None: the owner."""
+    """Recipient of LP tokens or the position. None: the owner. Ignored on V4, where a contract
+    holds it, and on PancakeSwap and Slipstream, where the owner does."""
 
 
 class ZooToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,13 +74,13 @@ class ZooToken(msgspec.Struct, frozen=True, kw_only=True):
     """One phrase, for the table that `assay demo` prints."""
     address: Address
     symbol: str
-    """What we call it; a hostile token's own symbol() may not answer."""
+    """Symbol in the demo; symbol() of a hostile token may not answer."""
     decimals: int
     pool: Pool
     owner: Address
-    """Who created it and seeded its pool; its owner() where it has one and kept it."""
+    """Creator, which also seeded its pool; its owner() unless renounced."""
     holders: tuple[Address, ...]
-    """Ordinary wallets that the owner gave 1 percent of the supply each."""
+    """Ordinary wallets with 1 percent of the supply each."""
     keeper: Address | None = None
     """The address with powers over other wallets, where the trait is one. Never trades."""
 
@@ -100,7 +100,7 @@ class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Venues(msgspec.Struct, frozen=True, kw_only=True):
-    """Where everything that is not a token of the zoo stands."""
+    """Addresses of everything but the tokens of the zoo."""
 
     wrapped_native: Anchor
     stables: tuple[Anchor, Anchor]
@@ -165,7 +165,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """Unlocked account that creates new tokens while the demo runs."""
     launchpads: tuple[Launchpad, ...] = ()
     launched: tuple[LaunchedToken, ...] = ()
-    """What those issued."""
+    """Tokens of the launch platforms."""
 
     def issued(self, key: str) -> LaunchedToken:
         """The launched token with this key. Raises KeyError."""
@@ -183,7 +183,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotDeployedError(InternalError):
-    """A venue was asked for a contract that it has not got."""
+    """A venue lacks a contract."""
 
     def __init__(self, *, dex: str, contract: str) -> None:
         super().__init__(f"{dex} has no {contract} here")
@@ -206,7 +206,7 @@ def positions_of(dex: Dex) -> Address:
 
 
 def named_account(name: str) -> Address:
-    """An address nobody has the key of, the same for the same name. Unlocked on our node."""
+    """Return an address without a known key, derived from the name. Unlocked on anvil."""
     return Address("0x" + keccak(text=f"assay demo {name}")[12:].hex())
 
 

@@ -1,4 +1,4 @@
-"""Child processes that end with ours, however it ends, and the ports they listen on."""
+"""Child processes that are killed when this process exits, even by SIGKILL, and free ports."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ from pathlib import Path
 
 _STOP_S = 5.0
 
-# Runs the command and, beside it, a reader of our end of a pipe. When this process goes, however it
-# goes, the pipe closes and the reader ends the command. (PR_SET_PDEATHSIG would tie the child to
-# the thread that started it, not to the process, and exists on Linux only.)
-_LEASH = """
+# Runs the command and, in parallel, a reader of a pipe from this process. When this process exits
+# for any reason, the pipe closes and the reader kills the command. (PR_SET_PDEATHSIG would tie the
+# child to the thread that started it, not to the process, and exists on Linux only.)
+_SCRIPT = """
 exec 3<&0 </dev/null
 "$@" 3<&- &
 node=$!
@@ -26,12 +26,12 @@ wait
 
 
 def start_child(command: Sequence[str], *, folder: Path | None = None) -> subprocess.Popen[bytes]:
-    """Start a command in a process group of its own, without any output.
+    """Start a command in a new process group, without any output.
 
-    `folder` None: ours. End it by `stop_child`.
+    `folder` None: the current one. Stop it with `stop_child`.
     """
     return subprocess.Popen(
-        ["/bin/sh", "-c", _LEASH, "leash", *command],
+        ["/bin/sh", "-c", _SCRIPT, "child", *command],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -40,25 +40,25 @@ def start_child(command: Sequence[str], *, folder: Path | None = None) -> subpro
     )
 
 
-def stop_child(leash: subprocess.Popen[bytes]) -> None:
-    """End the process group, and wait for it. Harmless when it has ended."""
-    if leash.stdin is not None:
-        leash.stdin.close()
+def stop_child(child: subprocess.Popen[bytes]) -> None:
+    """Stop the process group and wait for it. Harmless if it has ended."""
+    if child.stdin is not None:
+        child.stdin.close()
     try:
-        leash.wait(_STOP_S)
+        child.wait(_STOP_S)
     except subprocess.TimeoutExpired:
-        signal_child(leash, signal.SIGKILL)
-        leash.wait()
+        signal_child(child, signal.SIGKILL)
+        child.wait()
 
 
-def signal_child(leash: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def signal_child(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Send a signal to the process group, unless it has ended."""
-    if leash.poll() is None:
-        os.killpg(leash.pid, number)
+    if child.poll() is None:
+        os.killpg(child.pid, number)
 
 
 def find_free_port() -> int:
-    """Return a TCP port that nobody listens on now."""
+    """Return a free TCP port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,7 +1,7 @@
 """Packages of npm that the demo runs and deploys: the node, the compiler, the exchanges.
 
-A checkout has them in `node_modules`. A wheel brings npm's lock alone: `fetch_packages` installs
-what it names, checked against its hashes, into the cache folder of whoever runs the demo.
+A checkout has them in `node_modules`. A wheel contains only npm's lock: `fetch_packages` installs
+the locked packages, checked against their hashes, into the user's cache folder.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from core.errors import ConfigError, MissingExtraError, UpstreamError
 PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 
 _LOCKED: Final = Path(__file__).resolve().parent / "npm"
-"""What a wheel has of the checkout's root."""
+"""Copies of files from the root of the checkout, in a wheel."""
 
 _FILES: Final = ("package.json", "package-lock.json", ".npmrc")
 _FETCH_S: Final = 900.0
@@ -42,10 +42,10 @@ def _modules_folder() -> Path:
 
 
 CACHE: Final = _cache_folder()
-"""Folder for what is made once and kept."""
+"""Folder of generated files."""
 
 NODE_MODULES: Final = _modules_folder()
-"""Where the packages are, or will be once they are fetched."""
+"""Folder of the packages, existing or to be fetched."""
 
 
 def fetch_packages() -> None:
@@ -61,7 +61,7 @@ def fetch_packages() -> None:
             source=str(NODE_MODULES), key="npm", reason="not installed; run `make setup` first"
         )
     CACHE.mkdir(parents=True, exist_ok=True)
-    # Made aside and renamed: half an installation is none, and of two at a time one is kept.
+    # Installed elsewhere and renamed: a partial installation is never used, and of two one is kept.
     with tempfile.TemporaryDirectory(prefix="npm-", dir=CACHE) as folder:
         for name in _FILES:
             shutil.copyfile(_LOCKED / name, Path(folder) / name)
@@ -90,11 +90,11 @@ def _install(folder: Path) -> None:
         raise UpstreamError(service="npm", reason=f"took longer than {_FETCH_S:g} s") from None
     if ran.returncode != 0:
         lines = ran.stderr.decode(errors="replace").strip().splitlines()
-        told = " ".join(line.removeprefix("npm error ") for line in lines[:_SHOWN_LINES])
+        reason = " ".join(line.removeprefix("npm error ") for line in lines[:_SHOWN_LINES])
         raise UpstreamError(
             service="npm",
             reason="the demo's packages could not be fetched, which its first run needs the "
-            f"network for: {told or f'exit code {ran.returncode}'}",
+            f"network for: {reason or f'exit code {ran.returncode}'}",
         )
 
 

@@ -1,8 +1,8 @@
-"""The services beside the chain, on this machine: what they list of the demo's world, in the shapes
-of DexScreener, GeckoTerminal, DefiLlama and Sourcify. So the demo asks no public host.
+"""Local stand-ins for DexScreener, GeckoTerminal, DefiLlama and Sourcify, for the demo's world.
 
-Listed are the honest token and those on V4, with what their pools hold now; of all others, and of
-the stables, nothing is known here, so that every source of a price has a token to show.
+The demo sends no request to a public host. Listed are the honest token and those on V4, with the
+current reserves of their pools. All other tokens and the stables are unknown here, so that every
+source of a price has a token to show.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ from assay.demo.reads import balance_of, read
 from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, checksum
 
 SOURCIFY, DEXSCREENER, GECKOTERMINAL, DEFILLAMA = "sourcify", "dexscreener", "gecko", "llama"
-"""First part of the path that stands for each service's base address."""
+"""First path segment of each service."""
 
 _NETWORK, _GECKO_NETWORK = "ethereum", "eth"
 _PATIENCE_S = 10.0
 
 _POOLS, _LIQUIDITY = 6, 3
-"""Where a V4 manager keeps its pools, and each of these its liquidity. Source: StateLibrary."""
+"""Slot of the pools in a V4 manager, and offset of a pool's liquidity. Source: StateLibrary."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """A token with what the services say of it."""
+    """A token as the services list it."""
 
     token: ZooToken
     whole_tokens: float
@@ -39,24 +39,28 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def usd(self) -> float:
-        """Of one whole token."""
+        """Price of one whole token."""
         return self.quote_usd / self.whole_tokens
 
 
 def listed_tokens(world: World) -> tuple[ZooToken, ...]:
-    """The tokens that the services know."""
+    """Return the listed tokens."""
     return tuple(
         token for token in world.tokens if token.key == "honest" or token.pool.venue == "v4"
     )
 
 
 def fetch_listed(node: AnvilNode, world: World, token: ZooToken) -> Listed:
-    """What the token's pool holds at the head. Raises UpstreamError."""
+    """Fetch the reserves of the token's pool at the head. Raises UpstreamError."""
     pool = token.pool
-    held, quote = _fetch_v4(node, token) if pool.venue == "v4" else _fetch_pair(node, token)
+    token_raw, quote_raw = (
+        _fetch_v4(node, token) if pool.venue == "v4" else _fetch_pair(node, token)
+    )
     stables = {stable.address: stable for stable in world.venues.stables}
     one_usd = 10 ** stables[pool.quote].decimals if pool.quote in stables else ETHER // NATIVE_USD
-    return Listed(token=token, whole_tokens=held / 10**token.decimals, quote_usd=quote / one_usd)
+    return Listed(
+        token=token, whole_tokens=token_raw / 10**token.decimals, quote_usd=quote_raw / one_usd
+    )
 
 
 def _fetch_pair(node: AnvilNode, token: ZooToken) -> tuple[float, float]:
@@ -83,7 +87,7 @@ def _fetch_v4(node: AnvilNode, token: ZooToken) -> tuple[float, float]:
 
 @contextmanager
 def run_outside(node: AnvilNode, world: World) -> Iterator[str]:
-    """Serve on a free port of this machine, in a thread of its own; yields the base address."""
+    """Serve on a free local port in a separate thread; yield the base address."""
     listening: Future[tuple[str, Callable[[], None]]] = Future()
 
     async def serve() -> None:

@@ -1,5 +1,4 @@
-"""Writes the overlay under which the service serves the demo's world as `ethereum`, and asks no
-public host."""
+"""Overlay of the demo: its world as the chain `ethereum`, and no public hosts."""
 
 import json
 from pathlib import Path
@@ -11,14 +10,14 @@ from assay.demo.layout import World
 from assay.demo.outside_services import DEFILLAMA, DEXSCREENER, GECKOTERMINAL, SOURCIFY
 
 _FINALITY_BLOCKS = 16
-"""Few, so that finalised ranges and reorganisations both happen while somebody watches."""
+"""Small, so that finalised ranges and reorganisations both happen while a user watches."""
 
 
 def write_overlay(world: World, directory: Path, *, outside_url: str = "", more: str = "") -> Path:
-    """Write `chains/ethereum.toml` and `settings.toml` below the directory; answers the directory.
+    """Write `chains/ethereum.toml` and `settings.toml` below the directory; return the directory.
 
-    `outside_url`: where `run_outside` serves. Empty: nobody beside the chain is asked; public hosts
-    never are. `more` are further tables of settings. Raises OSError where it cannot be written.
+    `outside_url`: base address of `run_outside`. Empty: no services but the chain are used; public
+    hosts never are. `more` are further tables of settings. Raises OSError.
     """
     chains = directory / "chains"
     chains.mkdir(parents=True, exist_ok=True)
@@ -28,7 +27,7 @@ def write_overlay(world: World, directory: Path, *, outside_url: str = "", more:
 
 
 def render_settings(outside_url: str) -> str:
-    """The settings that name services beside the chain."""
+    """Render the settings of outside services."""
 
     def at(service: str) -> str:
         return f"{outside_url}/{service}" if outside_url else ""
@@ -40,7 +39,7 @@ def render_settings(outside_url: str) -> str:
     }
     sources: dict[str, object] = {
         "sourcify_url": at(SOURCIFY),
-        # Our own service needs no consideration, and a new demo judges dozens of tokens at once.
+        # The stand-in needs no rate limit, and a new demo analyses dozens of tokens at a time.
         "sourcify_per_minute": 6000,
         "etherscan_url": "",
     }
@@ -48,8 +47,7 @@ def render_settings(outside_url: str) -> str:
 
 
 def render_overlay(world: World) -> str:
-    """The chain file: this world's anchors, oracle, venues and launch platforms instead of the
-    public chain's."""
+    """Render the chain file: anchors, oracle, venues and launch platforms of this world."""
     sections = [
         _section(
             "[chain]",
@@ -57,7 +55,7 @@ def render_overlay(world: World) -> str:
                 "block_time_s": 1,
                 "finality_blocks": _FINALITY_BLOCKS,
                 "start_block": 0,
-                "explorer": "",  # the public one knows nothing of this chain
+                "explorer": "",  # the public one does not have this chain
             },
         ),
         _section("[wrapped_native]", _fields(world.venues.wrapped_native)),
@@ -65,14 +63,14 @@ def render_overlay(world: World) -> str:
         _section("[oracle]", _fields(world.venues.oracle)),
         *(_section("[[dex]]", _fields(dex)) for dex in world.venues.dexes),
     ]
-    # A bare list has to stand before every table. The public chain's lockers are not on this one.
+    # A bare list has to precede every table. The public chain's lockers are not on this one.
     launchpads = render_launchpads(world.launchpads)
     parts = [*sections, launchpads] if world.launchpads else [launchpads, *sections]
     return "\n".join(["locker = []\n", *parts])
 
 
 def _fields(value: msgspec.Struct) -> dict[str, object]:
-    """What a struct holds, without the fields that are unknown."""
+    """Return the known fields of a struct."""
     fields = msgspec.structs.asdict(value)
     return {key: item for key, item in fields.items() if item is not None and item != ()}
 

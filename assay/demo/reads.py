@@ -10,19 +10,19 @@ from core.evm.primitives import Address
 def read(
     node: AnvilNode, to: Address, signature: str, *values: object, returns: str = "(uint256)"
 ) -> tuple[object, ...]:
-    """What a view function answers at the head.
+    """Call a view function at the head and decode its result.
 
-    Raises NodeRefusedError when it reverts, eth_abi's DecodingError when it answers something else.
+    Raises NodeRefusedError if it reverts, eth_abi's DecodingError for a result of another type.
     """
     call = {"to": to, "data": call_data(signature, *values)}
     return decode_values(returns, str(node.rpc("eth_call", call, "latest")))
 
 
 def read_address(node: AnvilNode, to: Address, signature: str, *values: object) -> Address:
-    """As `read`, for a function that answers with one address."""
+    """As `read`, for a function that returns one address."""
     return Address(str(read(node, to, signature, *values, returns="(address)")[0]))
 
 
 def balance_of(node: AnvilNode, token: Address, account: Address) -> int:
-    """Smallest units of the token that the account holds."""
+    """Return the balance of an account, in smallest units."""
     return cast(int, read(node, token, "balanceOf(address)", account)[0])

@@ -60,14 +60,14 @@ def approve_stables(pipeline: Pipeline, venues: Venues, owner: Address) -> None:
 def fetch_addresses(
     node: AnvilNode, venues: Venues, pools: list[tuple[Address, Pool]]
 ) -> list[Pool]:
-    """The pools, each given with its token, with the addresses their factories say."""
-    asked = [(token, pool) for token, pool in pools if pool.kind != "AmmV4"]
+    """Return pools, given with their tokens, with the addresses from their factories."""
+    deployed = [(token, pool) for token, pool in pools if pool.kind != "AmmV4"]
     answers = node.rpc_batch(
-        [RpcRequest("eth_call", (_where(venues, token, pool),)) for token, pool in asked]
+        [RpcRequest("eth_call", (_where(venues, token, pool),)) for token, pool in deployed]
     )
     found = {
         token: Address(str(decode_values("(address)", str(answer))[0]))
-        for (token, _), answer in zip(asked, answers, strict=True)
+        for (token, _), answer in zip(deployed, answers, strict=True)
     }
     return [
         msgspec.structs.replace(pool, address=found.get(token, pool.address))
@@ -125,7 +125,7 @@ def _fill_pair(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> 
 
 
 def _filler(venues: Venues, venue: VenueKey) -> Address:
-    """Who takes the liquidity."""
+    """Return the contract that takes the liquidity."""
     if venue == "v4":
         return venues.liquidity_v4
     dex = venues.dex_of(venue)

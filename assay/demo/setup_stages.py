@@ -1,4 +1,4 @@
-"""Stages of the demo's set-up, for whoever shows how far it has come."""
+"""Stages of the demo's set-up, for a progress bar."""
 
 from collections.abc import Callable
 from typing import Literal, get_args
@@ -13,7 +13,7 @@ Stage = Literal[
 ]
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
-"""In order. The compiler's results are kept, so only the first run waits for it."""
+"""In order. Compiler output is cached, so only the first run waits for it."""
 
 OnStage = Callable[[Stage], None]
 """Called when a stage begins."""

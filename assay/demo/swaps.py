@@ -35,14 +35,14 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spender_of(venues: Venues, pool: Pool) -> Address:
-    """Who takes the seller's tokens, and so needs an allowance."""
+    """Return the contract that takes the seller's tokens, and so needs an allowance."""
     if pool.kind == "AmmV4":
         return venues.swap_v4
     return router_of(venues.dex_of(pool.venue))
 
 
 def pays_native(venues: Venues, pool: Pool) -> bool:
-    """Whether a buyer pays with native coins, rather than with a stable and an allowance."""
+    """True if a buyer pays with native coins, rather than with a stable and an allowance."""
     if pool.venue in _WRAPPED_ONLY:
         return False
     return pool.quote in (ZERO_ADDRESS, venues.wrapped_native.address)
@@ -54,7 +54,7 @@ def approve_call(token: Address, spender: Address, amount_raw: int) -> Call:
 
 
 def buy_call(venues: Venues, token: ZooToken, *, trader: Address, quote_raw: int) -> Call:
-    """Spend exactly this much of the quote side; whatever comes back is accepted."""
+    """Spend exactly this much of the quote side; any amount out is accepted."""
     pool = token.pool
     native = pays_native(venues, pool)
     to = spender_of(venues, pool)

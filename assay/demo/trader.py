@@ -41,7 +41,7 @@ class Trader:
         self._launched = 0
 
     def run(self, stop: threading.Event) -> None:
-        """Trade until told to stop. Reverts are part of the trade; a dead node is waited for."""
+        """Trade until the stop. Reverts are expected; a dead node is retried."""
         next_launch_s = time.monotonic() + _LAUNCH_EVERY_S
         while not stop.is_set():
             try:
@@ -50,10 +50,10 @@ class Trader:
                     next_launch_s += _LAUNCH_EVERY_S
                     self.launch()
             except NodeRefusedError:
-                # The node lives and refuses this transaction: another one may do.
+                # The node refuses this transaction: another one may pass.
                 pause_s = _PAUSE_S[1]
             except (UpstreamError, DecodingError):
-                # What comes back may be a new, empty chain: nothing answers or is approved there.
+                # The node may come back with a new, empty chain, without contracts and approvals.
                 self._approved.clear()
                 pause_s = _PAUSE_WHEN_DEAD_S
             else:
@@ -111,5 +111,5 @@ class Trader:
         self._approved.add((asset, trader))
 
     def _send(self, call: Call, sender: Address) -> None:
-        # With a gas limit of ours the node does not try first: a trade that fails is mined too.
+        # With a gas limit the node does not estimate first: a failing trade is mined too.
         self._node.send(call.sent_by(sender, gas=_GAS))

@@ -1,4 +1,4 @@
-"""Many transactions in few round trips: queued with their nonces, sent as a batch, mined."""
+"""Many transactions in few round trips: queued with nonces, sent as a batch, mined."""
 
 import msgspec
 from eth_typing import HexAddress, HexStr
@@ -18,7 +18,7 @@ _MOST_BLOCKS = 64
 
 
 class TransactionFailedError(InternalError):
-    """A transaction that the demo's own set-up relies on did not go through."""
+    """A transaction of the demo's set-up failed."""
 
     def __init__(self, *, label: str, reason: str) -> None:
         super().__init__(f"{label}: {reason}")
@@ -34,7 +34,7 @@ class _Queued(msgspec.Struct, frozen=True, kw_only=True):
 class Pipeline:
     """Deploys and calls from unlocked accounts; nothing is sent before `flush`.
 
-    The addresses of new contracts are known at once, because they follow from sender and nonce.
+    The addresses of new contracts are known in advance: they follow from sender and nonce.
     """
 
     def __init__(self, node: AnvilNode, artifacts: Artifacts) -> None:
@@ -44,18 +44,18 @@ class Pipeline:
         self._nonces: dict[Address, int] = {}
 
     def deploy(self, name: str, *values: object, sender: Address) -> Address:
-        """Queue the creation of a contract; where it will stand."""
+        """Queue the creation of a contract; return its address."""
         data = "0x" + self.creation(name, *values).hex()
         nonce = self._add(f"deploy {name}", {"from": sender, "data": data})
         return created_address(sender, nonce)
 
     def creation(self, name: str, *values: object) -> bytes:
-        """Creation code of a contract with its constructor's arguments behind it."""
+        """Return the creation code of a contract, constructor arguments included."""
         artifact = self._artifacts[name]
         return bytes.fromhex(artifact.creation + encode_values(artifact.constructor, values))
 
     def next_address(self, sender: Address) -> Address:
-        """Where the next contract stands, if the next thing this sender does is to create one."""
+        """Return the address of a contract created by the sender's next transaction."""
         return created_address(sender, self.next_nonce(sender))
 
     def call(
@@ -82,7 +82,7 @@ class Pipeline:
                 raise TransactionFailedError(label=one.label, reason=self._reason(one, receipt))
 
     def submit(self) -> list[Hash32]:
-        """Send everything queued and leave the mining to the node; the transactions' hashes."""
+        """Send everything queued, without mining; return the hashes."""
         queue, self._queue = self._queue, []
         requests = [RpcRequest("eth_sendTransaction", (one.transaction,)) for one in queue]
         return [Hash32(str(one)) for one in self._node.rpc_batch(requests)]
@@ -96,7 +96,7 @@ class Pipeline:
         return nonce
 
     def next_nonce(self, sender: Address) -> int:
-        """The nonce of the sender's next transaction. Nobody else may send from it meanwhile."""
+        """Return the nonce of the sender's next transaction. It must not send in any other way."""
         known = self._nonces.get(sender)
         if known is None:
             known = quantity(self._node.rpc("eth_getTransactionCount", sender, "latest"))
@@ -104,7 +104,7 @@ class Pipeline:
         return known
 
     def forget(self, sender: Address) -> None:
-        """Ask for the sender's nonce again: somebody sent from it meanwhile."""
+        """Read the sender's nonce again next time: it has sent in another way."""
         self._nonces.pop(sender, None)
 
     def _mine(self, hashes: list[Hash32]) -> list[dict[str, object]]:
@@ -121,7 +121,7 @@ class Pipeline:
         )
 
     def _reason(self, one: _Queued, receipt: dict[str, object]) -> str:
-        """What the node says when the failed transaction is asked again as a call."""
+        """Return the error of the failed transaction, repeated as a call."""
         try:
             self._node.rpc("eth_call", one.transaction, receipt["blockNumber"])
         except NodeRefusedError as refused:
@@ -130,12 +130,12 @@ class Pipeline:
 
 
 def created_address(sender: Address, nonce: int) -> Address:
-    """Where a contract stands that this sender creates with this nonce."""
+    """Return the address of a contract created with CREATE."""
     return Address(get_create_address(HexAddress(HexStr(sender)), Nonce(nonce)).lower())
 
 
 def created2_address(creator: Address, *, salt: bytes, creation: str) -> Address:
-    """Where a contract stands that `creator` makes with CREATE2 (EIP-1014)."""
+    """Return the address of a contract created with CREATE2 (EIP-1014)."""
     made = get_create2_address(
         HexAddress(HexStr(creator)), HexStr("0x" + salt.hex()), HexStr("0x" + creation)
     )

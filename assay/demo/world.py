@@ -29,7 +29,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.messages import RpcRequest
 
 _SUPPLY_RAW = 1_000_000 * 10**18
-"""Of every token of the zoo, whatever its decimals."""
+"""Supply of every token of the zoo, independent of its decimals."""
 _HOLDERS = 3
 _TRADERS = 4
 _STABLE_SHARE_USD = 5_000_000
@@ -55,8 +55,8 @@ def build_world(
 
 
 def build_market(node: AnvilNode) -> World:
-    """Anchors and venues alone, for whoever brings tokens of their own: each block costs the node
-    as much as its whole state. Raises as `build_world`."""
+    """Deploy only anchors and venues: the cost of each block grows with the state. Raises as
+    `build_world`."""
     pipeline, world = _open_market(node, show_nothing)
     pipeline.flush()
     return world
@@ -205,8 +205,8 @@ class Zoo:
         *,
         liquidity_to: Address | None = None,
     ) -> tuple[Address, Pool]:
-        """`pair` None: a token that knows its pool is told the pair it will have. `liquidity_to`:
-        as of Sides."""
+        """Create a token and its pool. `pair` None: a token that needs its pair gets the future
+        address. `liquidity_to`: as in Sides."""
         token = self._create(animal, pair)
         pool = seed(
             self._pipeline,

@@ -1,4 +1,4 @@
-"""What a token of the zoo can be."""
+"""Specification of one token of the zoo."""
 
 from typing import Literal
 
@@ -10,18 +10,18 @@ Quote = Literal["native", "usdc", "usdt"]
 """Wrapped native coin (v4: the native coin), strict stable, stable that answers nothing."""
 
 Extra = Literal["pair", "keeper"]
-"""Constructor arguments behind name and symbol: the token's pair, or its privileged address."""
+"""Constructor argument after name and symbol: the token's pair, or its privileged address."""
 
 Form = Literal["plain", "bytes32", "proxy", "beacon", "clone"]
-"""How the token comes into being. plain: name, symbol and extras into the constructor."""
+"""Deployment of the token. plain: a constructor with name, symbol and extras."""
 
 
 Hook = Literal["fee", "trap", "input", "dynamic", "router"]
-"""Which hook a V4 pool has."""
+"""Hook of a V4 pool."""
 
 
 class Animal(msgspec.Struct, frozen=True, kw_only=True):
-    """What to deploy for one token and where it trades."""
+    """Deployment and pool of one token."""
 
     key: str
     trait: str
@@ -35,10 +35,9 @@ class Animal(msgspec.Struct, frozen=True, kw_only=True):
     hook: Hook | None = None
     """v4 only."""
     quote_usd: int = 15_000
-    """What the owner puts on the pool's quote side."""
+    """Deposit of the owner on the pool's quote side."""
     pool_pct: int = 93
-    """Percent of the supply put on the pool's token side."""
+    """Percent of the supply on the pool's token side."""
     renounced: bool = False
     liquidity: Literal["burnt", "kept"] = "burnt"
-    """What becomes of it in the demo's world; see Sides.liquidity_to for venues where it cannot be
-    burnt."""
+    """Fate of the liquidity; see Sides.liquidity_to for venues where it cannot be burnt."""
