@@ -1,6 +1,6 @@
-"""The command line: loads the command that is run, and turns errors into exit codes.
+"""The command line: imports the command that is run, and turns errors into exit codes.
 
-Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
+Exit codes: 0 success, 1 failure, 2 bad usage, 3 the token was refused.
 """
 
 import os
@@ -33,34 +33,34 @@ if TYPE_CHECKING:
 
 
 LOW_PRIORITY: Final = {"sql", "export"}
-"""Commands of analysts: many that start at once must not slow the service down."""
+"""Commands of analysts, which must not slow the service down."""
 
 EXIT_FAILURE = 1
 EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
 COMMANDS: Final = {
-    "backtest": "Judge tokens as of the block before their first trade, and score what followed.",
+    "backtest": "Analyse tokens as of the block before their first trade, and score the verdicts.",
     "backup": "Copy the store to a new FOLDER, also while the service runs.",
-    "compact": "Move final rows to the lake now, and tidy it up.",
-    "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
+    "compact": "Move final rows to the lake now, and clean it up.",
+    "demo": "Run an embedded chain with real exchanges and a zoo of tokens, and the service on it.",
     "doctor": "Check nodes and configured facts against the chain.",
-    "export": "Parquet files of the views, of which each call adds what is new.",
-    "index": "Follow a chain, or back-fill a range of it and end.",
+    "export": "Export views as Parquet files; each call adds new rows.",
+    "index": "Follow a chain, or back-fill a range of it and exit.",
     "jobs": "Scheduled jobs.",
     "keys": "API keys.",
     "move-store": "Move the store in files at PATH to the PostgreSQL database of ASSAY_STORE.",
-    "record": "Judge one token, and write its evidence pack to FILE.",
-    "replay": "Run the calls of an evidence pack again, and print what differs.",
-    "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
-    "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",
-    "serve": "Follow chains, judge tokens and answer requests, in one process.",
-    "sql": "Read-only SQL on the store, also while another process serves from it.",
-    "static": "Static analysis of runtime codes: JSON lines in, JSON lines out.",
-    "status": "Per chain: head, tip, lag, rows, queue.",
-    "watch": "Watches: who is told of changes of which tokens.",
+    "record": "Analyse one token, and write its evidence pack to FILE.",
+    "replay": "Run the calls of an evidence pack again, and print the differences.",
+    "restore": "Restore the back-up in FOLDER to the store that ASSAY_STORE names.",
+    "scan": "Analyse one token and print the report: a card on a terminal, else JSON.",
+    "serve": "Follow chains, analyse tokens and serve requests, in one process.",
+    "sql": "Run read-only SQL on the store, also while another process serves from it.",
+    "static": "Analyse runtime codes statically: JSON lines in, JSON lines out.",
+    "status": "Show head, tip, lag, rows, queue, size and growth of each chain.",
+    "watch": "Watches: notify webhooks of changes of tokens.",
 }
-"""First sentences of the commands' help. Help and completion show them without an import."""
+"""First sentences of the commands' help, shown by help and completion without an import."""
 
 MODULES: Final = {
     "token_commands": ("backtest", "record", "replay", "scan", "static"),
@@ -74,17 +74,17 @@ MODULES: Final = {
 
 
 def _configure_log(ctx: click.Context, _: click.Parameter, form: "LogFormat | None") -> None:
-    """Configure the log for the command, or for all commands where `assay` itself is told how."""
+    """Configure the log for the command, or for all if `assay` itself has the option."""
     if ctx.resilient_parsing or (form is None and ctx.parent is not None):
         return
     from assay.commands.loading import load_structlog, loading  # noqa: PLC0415 - as the next one
 
     with loading():
         load_structlog()
-        from config.log import configure_log  # noqa: PLC0415 - help and completion log nothing
+        from config.log import configure_log  # noqa: PLC0415 - not for help and completion
 
-    tell_rest = configure_log(form or "text", coloured=takes_colours(sys.stderr, os.environ))
-    ctx.call_on_close(tell_rest)
+    report_dropped = configure_log(form or "text", coloured=takes_colours(sys.stderr, os.environ))
+    ctx.call_on_close(report_dropped)
 
 
 _LOG_FORMAT = click.Option(
@@ -92,24 +92,24 @@ _LOG_FORMAT = click.Option(
     type=click.Choice(["text", "json"]),
     expose_value=False,
     callback=_configure_log,
-    help="How events are written to standard error, one a line.  [default: text]",
+    help="Format of log events on standard error, one per line.  [default: text]",
 )
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
     if not is_wanted or ctx.resilient_parsing:
         return
-    from importlib.metadata import version  # noqa: PLC0415 - seldom needed
+    from importlib.metadata import version  # noqa: PLC0415 - rarely needed
 
     click.echo(f"assay {version('assay')}")
     ctx.exit()
 
 
 class LazyCommands(click.Group):
-    """Imports a command's module when it is run: help and completion need none of them."""
+    """Imports the module of a command only when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in alphabetical order."""
+        """Return the names in alphabetical order."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -126,7 +126,7 @@ class LazyCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve as click does, and tell a command of a similar name where there is none."""
+        """Resolve a command, and suggest a similar name for an unknown one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -177,10 +177,10 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: one command; our errors become one line and an exit code."""
+    """Entry point: run one command; errors become one line and an exit code."""
     if arguments is None and LOW_PRIORITY.intersection(sys.argv[1:2]):
-        lower_priority(ANALYST)  # of a process of its own; a caller's goes on as it is
-    # polars has system calls go on after Ctrl-C: who waits for input would not notice it
+        lower_priority(ANALYST)  # only as a program: a caller's process keeps its priority
+    # Some libraries restart system calls after Ctrl-C: a wait for input would not end.
     signal.siginterrupt(signal.SIGINT, True)
     try:
         sys.exit(cli.main(arguments, prog_name="assay", standalone_mode=False))
@@ -192,64 +192,64 @@ def main(arguments: Sequence[str] | None = None) -> None:
             click.echo(_example_of(error.ctx.command), err=True)
         sys.exit(error.exit_code)
     except TokenRefusedError as error:
-        _tell(f"refused: {error.code}: {error.reason}", error)
+        _print_error(f"refused: {error.code}: {error.reason}", error)
         sys.exit(EXIT_REFUSED)
     except AssayError as error:
-        _tell(f"error: {error}", error)
+        _print_error(f"error: {error}", error)
         sys.exit(EXIT_FAILURE)
 
 
-def _tell(text: str, error: AssayError) -> None:
+def _print_error(text: str, error: AssayError) -> None:
     click.echo(printable(text), err=True)
     if (step := next_step(error)) is not None:
         click.echo(f"next: {step}", err=True)
 
 
 def _example_of(command: click.Command) -> str:
-    """Return the example in a command's help, which every command has."""
+    """Return the example in a command's help."""
     return " ".join("".join((command.help or "").partition("Example:")[1:]).split())
 
 
 _NODE = "https://your-node.example"
 
-_ASK_NODE = "see whether the node answers, and what it can do: assay doctor {chain_id}"
+_CHECK_NODE = "check the node: assay doctor {chain_id}"
 
 _MAKE_STORE = (
-    "name the store, or make one: export ASSAY_STORE=/path/to/assay.duckdb; assay index eth"
+    "name the store, or create one: export ASSAY_STORE=/path/to/assay.duckdb; assay index eth"
 )
 
-_ANOTHER_PORT = "end what listens there, or choose another port: assay serve --port 8001"
+_ANOTHER_PORT = "stop the process that uses it, or choose another port: assay serve --port 8001"
 
 _WITH_EXTRA = (
     "as a tool: uvx --from 'assay[{extra}]' assay ..., or pipx install --force 'assay[{extra}]'"
 )
 
 _SMALLER_RESULT = (
-    'ask for less: assay sql "select * from v_pools limit 5"; or raise the bound in settings.toml '
-    "under [sql]"
+    'limit the result: assay sql "select * from v_pools limit 5"; or raise the bound in '
+    "settings.toml under [sql]"
 )
 
-_OF_REFUSALS: dict[RefusalCode, str] = {
+_AFTER_REFUSALS: dict[RefusalCode, str] = {
     "invalid_address": "an address is 0x and 40 hex digits: assay scan eth 0x6B17...1d0F",
     "burn_address": "name the token's contract: assay scan eth 0x6B17...1d0F",
-    "not_a_contract": "see whether it is on another chain: assay scan base 0x6B17...1d0F",
+    "not_a_contract": "try another chain: assay scan base 0x6B17...1d0F",
     "not_a_token": "name the token's contract, not that of a pool or wallet: assay scan eth "
     "0x6B17...1d0F",
 }
 
 
 def next_step(error: AssayError) -> str | None:
-    """Return what the person at the terminal can do about it. None: nothing but read the error."""
+    """Suggest what the user can do about an error. None: no suggestion."""
     step: str | None = None
     match error:
         case TokenRefusedError(code=code):
-            step = _OF_REFUSALS.get(code)
+            step = _AFTER_REFUSALS.get(code)
         case QueryError(limit=limit) if limit is not None:
             step = _SMALLER_RESULT
         case WrongChainError(got=got):
             step = f"name the node by the chain it serves: export ASSAY_RPC_{got}={_NODE}"
         case UpstreamError(chain_id=chain_id) if chain_id is not None:
-            step = _ASK_NODE.format(chain_id=chain_id)
+            step = _CHECK_NODE.format(chain_id=chain_id)
         case ConfigError(source="listen address"):
             step = _ANOTHER_PORT
         case ConfigError(key=key) if key.startswith("ASSAY_RPC_"):

@@ -1,1 +1,1 @@
-"""The commands of the command line, one a file; `assay/cli.py` loads the one that is run."""
+"""Declarations of the commands; `assay/cli.py` imports the module of the one that is run."""

@@ -1,4 +1,4 @@
-"""The CHAIN argument of commands, with completion that reads nothing but the chains' names."""
+"""The CHAIN argument of commands, with completion that reads only the chains' names."""
 
 import os
 import tomllib
@@ -12,14 +12,14 @@ CHAINS = Path(__file__).resolve().parents[2] / "config" / "chains"
 
 
 class ChainName(click.ParamType[str]):
-    """A chain by slug, number or alias; `assay.commands.runs.nodes` finds it."""
+    """Chain by slug, number or alias, resolved by `assay.commands.runs.nodes`."""
 
     name = "chain"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Complete a slug or an alias, letter case ignored."""
+        """Complete a slug or an alias, ignoring case."""
         found = {
             name: title for path in sorted(CHAINS.glob("*.toml")) for name, title in _names(path)
         }
@@ -32,8 +32,8 @@ class ChainName(click.ParamType[str]):
 
 
 def _names(built_in: Path) -> Iterator[tuple[str, str]]:
-    """Yield slug and aliases, each with the chain's name for people. A file that cannot be read is
-    left out: completion is no place to say so."""
+    """Yield slug and aliases, each with the chain's display name. Skips unreadable files:
+    completion cannot report errors."""
     overlay = Path(os.environ.get("ASSAY_CONFIG") or ".") / "chains" / built_in.name
     facts: dict[str, object] = {}
     for path in (built_in, overlay):

@@ -1,4 +1,4 @@
-"""assay jobs: list, make, pause, run and remove scheduled jobs."""
+"""assay jobs: list, create, pause, run and remove scheduled jobs."""
 
 from typing import IO
 
@@ -9,7 +9,7 @@ from assay.commands.loading import loading
 
 @click.group("jobs")
 def jobs_command() -> None:
-    """Scheduled jobs. The service runs them; these commands work also while it is off.
+    """Scheduled jobs. The service runs them; these commands also work while it is stopped.
 
     Example: assay jobs add hourly --every 3600 --sql "select chain, address from v_tokens"
     """
@@ -17,7 +17,7 @@ def jobs_command() -> None:
 
 @jobs_command.command("list")
 def list_all() -> None:
-    """All jobs with their last runs. Example: assay jobs list"""
+    """List all jobs with their last runs. Example: assay jobs list"""
     with loading():
         from assay.commands.runs.run_jobs import print_jobs  # noqa: PLC0415 - not for help and completion
 
@@ -27,7 +27,7 @@ def list_all() -> None:
 @jobs_command.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """One job as JSON. Example: assay jobs show hourly"""
+    """Show a job as JSON. Example: assay jobs show hourly"""
     with loading():
         from assay.commands.runs.run_jobs import print_job  # noqa: PLC0415 - not for help and completion
 
@@ -37,7 +37,7 @@ def show(name: str) -> None:
 @jobs_command.command()
 @click.argument("name")
 def runs(name: str) -> None:
-    """The last runs of a job, a JSON line each. Example: assay jobs runs hourly"""
+    """List the last runs of a job, a JSON line each. Example: assay jobs runs hourly"""
     with loading():
         from assay.commands.runs.run_jobs import print_runs  # noqa: PLC0415 - not for help and completion
 
@@ -51,23 +51,27 @@ def runs(name: str) -> None:
     type=click.Choice(["refresh", "verify", "export"]),
     default="refresh",
     show_default=True,
-    help="What to do.",
+    help="Action of the job.",
 )
 @click.option("--every", "every_s", type=int, help="Seconds from one run to the next.")
 @click.option("--cron", help="Minute, hour, day of month, month, day of week.")
 @click.option("--time-zone", default="UTC", show_default=True, help="Time zone of --cron.")
-@click.option("--token", "tokens", multiple=True, help="A token as chain/address; several times.")
-@click.option("--sql", help="SELECT on the views that gives chain and address.")
+@click.option("--token", "tokens", multiple=True, help="Token as chain/address; may be repeated.")
+@click.option("--sql", help="SELECT on the views with the columns chain and address.")
 @click.option("--sql-file", type=click.File(encoding="utf-8"), help="File with that SELECT.")
 @click.option(
-    "--younger-than", "younger_than_s", type=int, default=0, help="Leave out younger reports; s."
+    "--younger-than",
+    "younger_than_s",
+    type=int,
+    default=0,
+    help="Skip tokens with younger reports, in seconds.",
 )
 @click.option(
-    "--view", "views", multiple=True, help="A view to export; several times.  [default: all]"
+    "--view", "views", multiple=True, help="View to export; may be repeated.  [default: all]"
 )
 @click.option("--folder", help="Folder below jobs.export_folder.")
 def add(sql: str | None, sql_file: IO[str] | None, **fields: object) -> None:
-    """Make a job. Example: assay jobs add weekly --every 604800 --token eth/0x..."""
+    """Create a job. Example: assay jobs add weekly --every 604800 --token eth/0x..."""
     with loading():
         from assay.commands.runs.run_jobs import make_job  # noqa: PLC0415 - not for help and completion
 
@@ -77,7 +81,7 @@ def add(sql: str | None, sql_file: IO[str] | None, **fields: object) -> None:
 @jobs_command.command()
 @click.argument("name")
 def pause(name: str) -> None:
-    """Begin no run of a job until it is resumed. Example: assay jobs pause hourly"""
+    """Start no run of a job until it is resumed. Example: assay jobs pause hourly"""
     with loading():
         from assay.commands.runs.run_jobs import set_paused  # noqa: PLC0415 - not for help and completion
 
@@ -97,11 +101,11 @@ def resume(name: str) -> None:
 @jobs_command.command()
 @click.argument("name")
 def run(name: str) -> None:
-    """Have the service run a job now. Example: assay jobs run hourly"""
+    """Request a run of a job from the service. Example: assay jobs run hourly"""
     with loading():
-        from assay.commands.runs.run_jobs import ask_for_run  # noqa: PLC0415 - not for help and completion
+        from assay.commands.runs.run_jobs import request_run_now  # noqa: PLC0415 - not for help and completion
 
-    ask_for_run(name)
+    request_run_now(name)
 
 
 @jobs_command.command()

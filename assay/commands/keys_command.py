@@ -1,4 +1,4 @@
-"""assay keys: make, list and revoke API keys."""
+"""assay keys: create, list and revoke API keys."""
 
 import os
 import time
@@ -19,11 +19,11 @@ def keys_command() -> None:
 
 
 @keys_command.command()
-@click.option("--plan", required=True, help="One of config/plans.toml.")
-@click.option("--label", required=True, help="Who or what it is for.")
-@click.option("--operator", is_flag=True, help="It may manage the jobs of the service.")
+@click.option("--plan", required=True, help="Name of a plan in config/plans.toml.")
+@click.option("--label", required=True, help="User or purpose of the key.")
+@click.option("--operator", is_flag=True, help="Allow it to manage the jobs of the service.")
 def create(plan: str, label: str, operator: bool) -> None:
-    """Make a key and print it, once. Example: assay keys create --plan pro --label bot"""
+    """Create a key and print it, this once. Example: assay keys create --plan pro --label bot"""
     plans = load_plans()
     if plan not in plans:
         raise click.BadParameter(f"one of {', '.join(plans)}", param_hint="--plan")  # noqa: TRY003
@@ -36,7 +36,7 @@ def create(plan: str, label: str, operator: bool) -> None:
 
 @keys_command.command("list")
 def list_keys() -> None:
-    """All keys, never their secrets. Example: assay keys list"""
+    """List all keys, without their secrets. Example: assay keys list"""
     with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         for row in ledger.list_keys():
             click.echo(printable(msgspec.json.encode(row).decode()))
@@ -45,7 +45,7 @@ def list_keys() -> None:
 @keys_command.command()
 @click.argument("key_id", type=int)
 def revoke(key_id: int) -> None:
-    """End a key at once. Example: assay keys revoke 3"""
+    """Revoke a key immediately. Example: assay keys revoke 3"""
     with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         if not ledger.revoke(key_id, now_s=int(time.time())):
             raise click.BadParameter(f"no live key {key_id}", param_hint="KEY_ID")  # noqa: TRY003
@@ -56,7 +56,7 @@ def revoke(key_id: int) -> None:
 @click.argument("key_id", type=int)
 @click.option("--off", is_flag=True, help="Make it an ordinary key again.")
 def operator(key_id: int, off: bool) -> None:
-    """Let a key manage jobs, and the account it belongs to. Example: assay keys operator 3"""
+    """Allow a key, and its account, to manage jobs. Example: assay keys operator 3"""
     with closing(Ledger.of_store(load_settings(os.environ).store)) as ledger:
         if not ledger.set_operator(key_id, now_s=int(time.time()), is_operator=not off):
             raise click.BadParameter(f"no live key {key_id}", param_hint="KEY_ID")  # noqa: TRY003

@@ -1,4 +1,4 @@
-"""Import of what a command works with, which help and completion are shown without."""
+"""Fast imports for a command's work, which help and completion do not need."""
 
 import gc
 import os
@@ -11,9 +11,9 @@ from typing import cast
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Import fast inside: what modules define lives as long as the process, so it is not searched
-    for garbage, neither now nor later."""
-    # numpy's linear algebra, which nobody uses, would start a thread for each core.
+    """Import fast inside: module contents live as long as the process, so the garbage collector
+    skips them, now and later."""
+    # numpy's linear algebra, which is not used, would start a thread for each core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()
     try:
@@ -24,8 +24,10 @@ def loading() -> Iterator[None]:
 
 
 def load_structlog() -> None:
-    """Import structlog without rich, which it would load, for 0.04 s, to format the tracebacks that
-    our log has in a line or as JSON."""
+    """Import structlog without rich, which takes 0.04 s and would only format tracebacks.
+
+    The log writes tracebacks in one line or as JSON.
+    """
     if "rich" in sys.modules:
         return
     cast("dict[str, ModuleType | None]", sys.modules)["rich"] = None  # its import fails

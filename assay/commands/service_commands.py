@@ -13,19 +13,21 @@ if TYPE_CHECKING:
 
 
 @click.command("serve")
-@click.option("--host", help="Address to listen on; else the settings' one.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port; else the settings' one.")
+@click.option("--host", help="Address to listen on.  [default: that of the settings]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port.  [default: that of the settings]"
+)
 @click.option(
     "--role",
     "roles",
     multiple=True,
     type=click.Choice(("all", "follow", "analyse", "api")),
-    help="What this process does; may be named several times. Else all of it.",
+    help="Role of this process; may be repeated.  [default: all]",
 )
 def serve_command(host: str | None, port: int | None, roles: tuple[str, ...]) -> None:
-    """Follow chains, judge tokens and answer requests, in one process.
+    """Follow chains, analyse tokens and serve requests, in one process.
 
-    Roles share a store in PostgreSQL: any number of processes of each role may run on one.
+    On a store in PostgreSQL any number of processes of each role may run.
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay serve --port 8000
     """
@@ -37,10 +39,17 @@ def serve_command(host: str | None, port: int | None, roles: tuple[str, ...]) ->
 
 @click.command("index")
 @click.argument("chain", type=CHAIN)
-@click.option("--from", "from_block", type=click.IntRange(0), help="First block; else follow.")
-@click.option("--to", "to_block", type=click.IntRange(0), help="Last block; else the last final.")
+@click.option(
+    "--from",
+    "from_block",
+    type=click.IntRange(0),
+    help="First block; without it the chain is followed.",
+)
+@click.option(
+    "--to", "to_block", type=click.IntRange(0), help="Last block.  [default: the last final one]"
+)
 def index_command(chain: str, from_block: int | None, to_block: int | None) -> None:
-    """Follow a chain, or back-fill a range of it and end. Goes on where it was left.
+    """Follow a chain, or back-fill a range of it and exit. Resumes where it stopped.
 
     Example: assay index ethereum --from 10000835 --to 10100000
     """
@@ -54,7 +63,7 @@ def index_command(chain: str, from_block: int | None, to_block: int | None) -> N
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
 def demo_command(host: str, port: int) -> None:
-    """A chain of its own with real exchanges and a zoo of tokens, and the service on top.
+    """Run an embedded chain with real exchanges and a zoo of tokens, and the service on it.
 
     Example: assay demo --port 8000
     """
@@ -74,23 +83,23 @@ def demo_command(host: str, port: int) -> None:
     type=click.Choice(["table", "json"]),
     help="A table for people, or JSON.  [default: json; on a terminal: table]",
 )
-@click.option("--token", help="The token analysed for the cost estimate; else a stable coin.")
-@click.option("--no-cost", is_flag=True, help="Analyse no token to estimate the cost.")
+@click.option("--token", help="Token to analyse for the cost estimate.  [default: a stable coin]")
+@click.option("--no-cost", is_flag=True, help="Skip the cost estimate.")
 @click.option(
     "--max-calls",
     type=click.IntRange(1),
     default=3_000,
     show_default=True,
-    help="Most calls of one endpoint, beside the cost estimate.",
+    help="Most calls of one endpoint, without the cost estimate.",
 )
 @click.option(
     "--deadline",
     type=click.FloatRange(min=1),
     default=180.0,
     show_default=True,
-    help="Seconds for one chain; what was found until then is printed.",
+    help="Seconds for one chain; the results until then are printed.",
 )
-@click.option("--all", "shows_all", is_flag=True, help="Show in the table what is well, too.")
+@click.option("--all", "shows_all", is_flag=True, help="Show good results in the table, too.")
 def doctor_command(
     chain: str | None,
     output: "DoctorOutput | None",
@@ -100,8 +109,8 @@ def doctor_command(
     deadline: float,
     shows_all: bool,
 ) -> None:
-    """Check nodes and configured facts against the chain. Without CHAIN: of all that have a node.
-    Reads only. Ends with 1 if anything failed or was not reached; --output json has all of it.
+    """Check nodes and configured facts against the chain. Without CHAIN: all chains with a node.
+    Reads only. Exits with 1 if a check failed or was not run; --output json contains every result.
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay doctor eth
     """

@@ -17,19 +17,19 @@ from assay.commands.loading import loading
     metavar="[VIEW]",
     is_flag=False,
     flag_value="",
-    help="List the views, or the columns of one, and what they mean.",
+    help="List the views, or the columns of one, with their meanings.",
 )
 @click.option("--limit", type=click.IntRange(min=0), help="Most rows.  [default: sql.max_rows]")
 @click.option(
     "--output",
     type=click.Choice(["table", "json", "csv", "parquet"]),
-    help="How rows are written.  [default: table on a terminal, else json]",
+    help="Format of the rows.  [default: table on a terminal, else json]",
 )
 @click.option(
     "--to",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write, whole or not at all; parquet needs one.",
+    help="File to write, complete or not at all; required for parquet.",
 )
 def sql_command(
     statement: str | None,
@@ -38,10 +38,10 @@ def sql_command(
     output: Literal["table", "json", "csv", "parquet"] | None,
     path: Path | None,
 ) -> None:
-    """Read-only SQL on the store, also while another process serves from it.
+    """Run read-only SQL on the store, also while another process serves from it.
 
-    STATEMENT is one SELECT; - reads it from standard input. Rows are written as they come. json is
-    one array a row after one with the column names.
+    STATEMENT is one SELECT; - reads it from standard input. Rows are streamed. json is one array
+    with the column names, then one per row.
 
     Example: assay sql --output csv "select * from v_verdicts where verdict = 'danger'"
     """
@@ -60,10 +60,10 @@ def sql_command(
 @click.argument("target", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--views", help="Names of views, separated by commas.  [default: all of them]")
 def export_command(target: Path, views: str | None) -> None:
-    """Parquet files of the views, of which each call adds what is new.
+    """Export views as Parquet files; each call adds new rows.
 
-    Transfers and trades come by run, chain and million blocks, once they are final and in the lake;
-    other views are files that are written anew. Stopped anywhere, the next call goes on.
+    Transfers and trades are written by run, chain and million blocks, once they are final and in
+    the lake; files of other views are replaced. After an interruption the next call resumes.
 
     Example: assay export --views v_transfers,v_verdicts export
     """
@@ -75,7 +75,9 @@ def export_command(target: Path, views: str | None) -> None:
 
 @click.command("status")
 def status_command() -> None:
-    """Per chain: head, tip, lag, rows, queue, size, growth. Ends with 1 when a chain is stale.
+    """Show head, tip, lag, rows, queue, size and growth of each chain.
+
+    Exits with 1 if a chain is stale.
 
     Example: assay status
     """
@@ -88,9 +90,9 @@ def status_command() -> None:
 @click.command("compact")
 @click.argument("chain", type=CHAIN, required=False)
 def compact_command(chain: str | None) -> None:
-    """Move final rows to the lake now, and tidy it up. The service does it by itself every hour.
+    """Move final rows to the lake now, and clean it up. The service does so every hour.
 
-    Without CHAIN: of every chain. Goes on where it was left.
+    Without CHAIN: of every chain. Resumes where it stopped.
 
     Example: assay compact ethereum
     """
@@ -105,7 +107,7 @@ def compact_command(chain: str | None) -> None:
 def backup_command(folder: Path) -> None:
     """Copy the store to a new FOLDER, also while the service runs.
 
-    Serving state, final events and ledger are of one moment. Final events are linked where FOLDER
+    Serving state, final events and ledger are of one moment. Final events are hard-linked if FOLDER
     is on the same file system.
 
     Example: assay backup /backups/assay-2026-11-23
@@ -119,9 +121,9 @@ def backup_command(folder: Path) -> None:
 @click.command("restore")
 @click.argument("folder", type=click.Path(path_type=Path))
 def restore_command(folder: Path) -> None:
-    """Make the store that ASSAY_STORE names of the back-up in FOLDER.
+    """Restore the back-up in FOLDER to the store that ASSAY_STORE names.
 
-    Nothing is overwritten: it must not be there yet.
+    The store must not exist yet: nothing is overwritten.
 
     Example: ASSAY_STORE=/var/lib/assay/assay.duckdb assay restore /backups/assay-2026-11-23
     """
@@ -133,12 +135,12 @@ def restore_command(folder: Path) -> None:
 
 @click.command("move-store")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--without-lake", is_flag=True, help="Leave the lake where it is.")
+@click.option("--without-lake", is_flag=True, help="Leave the lake at its place.")
 def move_store_command(path: Path, without_lake: bool) -> None:
     """Move the store in files at PATH to the PostgreSQL database of ASSAY_STORE.
 
-    It has to be empty. End the service first. Stopped anywhere, the same command goes on; the
-    files stay as they are.
+    The database has to be empty. Stop the service first. After an interruption the same command
+    resumes; the files are not changed.
 
     Example: ASSAY_STORE=postgresql://... ASSAY_LAKE=lake assay move-store assay.duckdb
     """

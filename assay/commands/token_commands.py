@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("native", "compat", "summary", "goplus", "evidence")
-"""Those of `api.formats.rendering`, which help and completion show without importing it."""
+"""Those of `api.formats.rendering`, shown by help and completion without importing it."""
 
 
 @click.command("scan")
@@ -28,15 +28,15 @@ FORMATS = ("native", "compat", "summary", "goplus", "evidence")
     type=click.Choice(FORMATS),
     default="native",
     show_default=True,
-    help="Which answer is printed as JSON or CSV.",
+    help="Format of the answer as JSON or CSV.",
 )
 @click.option(
     "--output",
     type=click.Choice(["card", "json", "csv"]),
-    help="A card for people, JSON, or a CSV header with a row.  [default: json; on a terminal "
+    help="A card for a terminal, JSON, or a CSV header with a row.  [default: json; on a terminal "
     "without --format: card]",
 )
-@click.option("--price", is_flag=True, help="Fill the four price fields.")
+@click.option("--price", is_flag=True, help="Fill in the four price fields.")
 @click.pass_context
 def scan_command(
     ctx: click.Context,
@@ -46,7 +46,7 @@ def scan_command(
     output: "Output | None",
     price: bool,
 ) -> None:
-    """Judge one token and print the answer: a card on a terminal, else JSON. Needs a node, but no
+    """Analyse one token and print the report: a card on a terminal, else JSON. Needs a node, but no
     server and no store.
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan eth 0x6B17...1d0F
@@ -64,10 +64,10 @@ def scan_command(
 @click.argument("address")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def record_command(chain: str, address: str, file: Path) -> None:
-    """Judge one token, and write its evidence pack to FILE: the report, and every call behind it.
+    """Analyse one token, and write its evidence pack to FILE: the report and all its calls.
 
-    JSON where FILE ends in .json, else zstd of it. Signed if ASSAY_SIGNING_KEY is set. Needs a
-    node, but no store.
+    JSON if FILE ends in .json, else compressed with zstd. Signed if ASSAY_SIGNING_KEY is set. Needs
+    a node, but no store.
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay record eth 0x6B17...1d0F dai.pack.zst
     """
@@ -82,15 +82,15 @@ def record_command(chain: str, address: str, file: Path) -> None:
 @click.option(
     "--rpc",
     "url",
-    help="Node to ask, http(s) or ws(s).  [default: ASSAY_RPC_<chain id> of the pack]",
+    help="Node to use, http(s) or ws(s).  [default: ASSAY_RPC_<chain id> of the pack]",
 )
-@click.option("--all", "shows_all", is_flag=True, help="Also list the calls that are equal.")
+@click.option("--all", "shows_all", is_flag=True, help="Also list equal calls.")
 @click.pass_context
 def replay_command(ctx: click.Context, file: IO[bytes], url: str | None, shows_all: bool) -> None:
-    """Run the calls of an evidence pack again, and print what differs: calls, and fields of the
-    report that do not follow from them. Reads only; needs a node that has the state of the block.
+    """Run the calls of an evidence pack again, and print the differences: calls, and fields of the
+    report that do not follow from them. Reads only; needs a node with the state of the block.
 
-    Exit codes: 0 all equal, 1 differences, 2 it could not be run, or not whole.
+    Exit codes: 0 all equal, 1 differences, 2 not run or incomplete.
 
     Example: assay replay dai.pack.zst --rpc http://127.0.0.1:8545
     """
@@ -101,7 +101,7 @@ def replay_command(ctx: click.Context, file: IO[bytes], url: str | None, shows_a
 
 
 PRINTERS = ("cfg", "dot", "findings", "guards", "storage")
-"""Those of `analysis.static.printers`, which help and completion show without importing it."""
+"""Those of `analysis.static.printers`, shown by help and completion without importing it."""
 
 
 @click.command("static")
@@ -110,11 +110,11 @@ PRINTERS = ("cfg", "dot", "findings", "guards", "storage")
     "--print",
     "printer",
     type=click.Choice(PRINTERS),
-    help="Print this of one code, given as hex or as a JSON line, instead.",
+    help="Print this view of one code, given as hex or as a JSON line.",
 )
 def static_command(file: IO[bytes], printer: str | None) -> None:
-    """Static analysis of runtime codes: JSON lines in, JSON lines out. Needs no node, no store.
-    Each answer is written as soon as it is made.
+    """Analyse runtime codes statically: JSON lines in, JSON lines out. Needs no node, no store.
+    Each answer is written as soon as it is ready.
 
     Example: echo '{"id": 1, "runtime": "0x6001..."}' | assay static
     """
@@ -136,24 +136,24 @@ def static_command(file: IO[bytes], printer: str | None) -> None:
     type=click.Choice(["none", "hour", "day", "week"]),
     default="hour",
     show_default=True,
-    help="For how long after its first trade a token's sales are read from the node.",
+    help="Time after its first trade in which a token's sales are read from the node.",
 )
 @click.option(
     "--output",
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="A table for people, or a JSON object a line: each token, then each row of the matrix.",
+    help="A table, or a JSON object per line: each token, then each row of the matrix.",
 )
 def backtest_command(
     chain: str, first: int, last: int, receipts: "ReadSpan", output: "BacktestOutput"
 ) -> None:
-    """Judge tokens as of the block before their first trade, and score what followed.
+    """Analyse tokens as of the block before their first trade, and score the verdicts.
 
-    Of each token that has first traded in the range: its verdict then, and what became of each of
-    its buyers within an hour, a day, a week, by the trades of the store and by the transactions
-    that tried to sell. Needs the node to have the state of those blocks. Ends with 1 where a token
-    called safe trapped a buyer within an hour.
+    For each token that first traded in the range: its verdict at that time, and the outcome of each
+    buyer within an hour, a day, a week, by the trades of the store and by the transactions that
+    tried to sell. Needs a node with the state of those blocks. Exits with 1 if a token with the
+    verdict safe trapped a buyer within an hour.
 
     Example: assay backtest eth --from 21000000 --to 21001000
     """

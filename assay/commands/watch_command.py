@@ -1,4 +1,4 @@
-"""assay watch: make, list, pause and remove watches of tokens."""
+"""assay watch: create, list, pause and remove watches of tokens."""
 
 import click
 
@@ -11,7 +11,7 @@ KINDS = ("verdict", "trading", "tax", "owner", "deadline", "liquidity", "flags",
 
 @click.group("watch")
 def watch_command() -> None:
-    """Watches: who is told of changes of which tokens. A service on the store does the telling.
+    """Watches: notify webhooks of changes of tokens. A service on the store sends the messages.
 
     Example: assay watch add Listings eth 0x6B17...1d0F --webhook https://bot.example.com/assay
     """
@@ -26,11 +26,11 @@ def watch_command() -> None:
     "kinds",
     multiple=True,
     type=click.Choice((*KINDS, "baseline")),
-    help="What to tell of; may be given more than once.  [default: all but baseline]",
+    help="Kind of change to notify of; may be repeated.  [default: all but baseline]",
 )
-@click.option("--webhook", help="URL that messages are posted to. Without it they are read.")
-@click.option("--key", "key_id", type=int, help="Number of the API key that it is to belong to.")
-@click.option("--to", "watch_id", type=int, help="Add the tokens to this watch instead.")
+@click.option("--webhook", help="URL that receives the messages. Without it they are polled.")
+@click.option("--key", "key_id", type=int, help="Number of the API key that owns it.")
+@click.option("--to", "watch_id", type=int, help="Add the tokens to this existing watch.")
 def add(
     name: str,
     chain: str,
@@ -40,8 +40,8 @@ def add(
     key_id: int | None,
     watch_id: int | None,
 ) -> None:
-    """Make a watch and print it with its secret, which is shown this once. Limits of plans do not
-    apply here.
+    """Create a watch and print it with its secret, which is shown only once. Limits of plans do not
+    apply.
 
     Example: assay watch add Listings eth 0x6B17...1d0F --webhook https://bot.example.com/assay
     """
@@ -58,7 +58,7 @@ def add(
 
 @watch_command.command("list")
 def list_watches() -> None:
-    """All watches, one JSON object a line. Example: assay watch list"""
+    """List all watches, one JSON object per line. Example: assay watch list"""
     with loading():
         from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
@@ -68,7 +68,7 @@ def list_watches() -> None:
 @watch_command.command()
 @click.argument("watch_id", type=int)
 def show(watch_id: int) -> None:
-    """One watch, its tokens and its last messages. Example: assay watch show 3"""
+    """Show a watch, its tokens and its last messages. Example: assay watch show 3"""
     with loading():
         from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
@@ -78,7 +78,7 @@ def show(watch_id: int) -> None:
 @watch_command.command()
 @click.argument("watch_id", type=int)
 def pause(watch_id: int) -> None:
-    """Tell nothing until it is resumed. Example: assay watch pause 3"""
+    """Pause a watch: it sends nothing until it is resumed. Example: assay watch pause 3"""
     with loading():
         from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
@@ -88,7 +88,7 @@ def pause(watch_id: int) -> None:
 @watch_command.command()
 @click.argument("watch_id", type=int)
 def resume(watch_id: int) -> None:
-    """Go on with one that is paused or failing. Example: assay watch resume 3"""
+    """Resume a paused or failing watch. Example: assay watch resume 3"""
     with loading():
         from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 
@@ -108,7 +108,7 @@ def remove(watch_id: int) -> None:
 @watch_command.command("test")
 @click.argument("watch_id", type=int)
 def send_test(watch_id: int) -> None:
-    """Send a message that tells nothing, once a service runs. Example: assay watch test 3"""
+    """Queue a test message, which a running service sends. Example: assay watch test 3"""
     with loading():
         from assay.commands.runs import run_watch  # noqa: PLC0415 - not for help and completion
 

@@ -26,7 +26,7 @@ _SETTINGS = {"optimizer": {"enabled": True, "runs": 200}, "evmVersion": "cancun"
 _OUTPUTS = {"*": ["abi", "evm.bytecode.object"]}
 
 _COMPILERS = 2
-"""Concurrent compiler runs for the demo's contracts: each uses one core, mostly to generate code."""
+"""Concurrent compiler runs for the demo's contracts; each uses one core."""
 
 # Paris has no PUSH0, so the code runs on every chain; without metadata it depends on the source
 # and the compiler alone.

@@ -1,4 +1,4 @@
-"""ExaminationBounds of one endpoint's examination: calls, and a point in time."""
+"""Budget of one endpoint's examination: calls and a deadline."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,14 @@ from core.errors import AssayError
 
 
 class BudgetSpentError(AssayError):
-    """No more calls, or no more time."""
+    """Calls or time are used up."""
 
 
 class CallBudget:
-    """Calls and time that are left for one endpoint."""
+    """Remaining calls and time of one endpoint."""
 
     def __init__(self, *, most_calls: int, deadline_s: float, now_s: Callable[[], float]) -> None:
-        """`deadline_s`: on the clock of `now_s`."""
+        """`deadline_s`: time on the clock `now_s`."""
         self._most_calls = most_calls
         self._deadline_s = deadline_s
         self._now_s = now_s
@@ -21,8 +21,8 @@ class CallBudget:
         """Requests sent, answered or not."""
 
     def spend(self, calls: int) -> None:
-        """Count requests that are about to be sent. Raises BudgetSpentError where they are too
-        many, or too late."""
+        """Count requests before they are sent. Raises BudgetSpentError if they exceed the budget
+        or come after the deadline."""
         self.check_time()
         if self.calls + calls > self._most_calls:
             message = f"the budget of {self._most_calls} calls is spent"
@@ -30,7 +30,7 @@ class CallBudget:
         self.calls += calls
 
     def check_time(self) -> None:
-        """Raises BudgetSpentError where the time is over."""
+        """Raise BudgetSpentError after the deadline."""
         if self.left_s <= 0:
             message = "the time is over"
             raise BudgetSpentError(message)

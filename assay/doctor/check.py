@@ -1,7 +1,7 @@
-"""The type of a check: a generator that yields questions to a node and judges the answers. No I/O.
+"""The type of a check: a generator that yields questions to a node and evaluates the answers.
 
-Whoever runs a check sends its questions and hands back the answers, so a check can be run against
-any endpoint, and against written-down answers.
+No I/O: the caller sends the questions and returns the answers, so a check runs against any endpoint
+and against recorded answers.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -18,13 +18,13 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 CheckStatus = Literal["ok", "failed", "degraded", "unknown", "skipped"]
 """ok: as needed. failed: answers are wrong or missing. degraded: a slower or less certain way is
-used instead. unknown: the node's answers do not tell. skipped: not asked."""
+used instead. unknown: the answers do not decide it. skipped: not run."""
 
 CheckGroup = Literal["node", "state", "simulation", "logs", "limits", "facts", "comparison"]
 
 FailureKind = Literal["time", "rate", "batch", "size", "status", "answer", "connection"]
-"""No complete answer in time; asked too often; the batch, or the size of the message, is refused;
-an HTTP error status; not JSON-RPC; no connection."""
+"""No complete answer in time; rate limited; batch or message size refused; an HTTP error status;
+not JSON-RPC; no connection."""
 
 
 class ProbeFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,26 +33,25 @@ class ProbeFailure(msgspec.Struct, frozen=True, kw_only=True):
     kind: FailureKind
     reason: str
     retry_after_s: float | None = None
-    """As the node demanded. None: it did not say."""
+    """Retry-After of the node. None: it sent none."""
 
 
 ProbeAnswer = RpcAnswer | ProbeFailure
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests whose answers a check waits for."""
+    """Requests of one step of a check."""
 
     requests: tuple[RpcRequest, ...]
     sending: Literal["packed", "one message", "at once"] = "packed"
-    """packed: in batches that the endpoint takes, again after a rate limit. one message: exactly
-    that, once. at once: each by itself, all concurrently, once."""
+    """packed: in batches that the endpoint accepts, retried after a rate limit. one message: a
+    single batch, sent once. at once: single requests, all concurrently, sent once."""
     after_s: float = 0.0
-    """Seconds to wait before they are sent."""
+    """Seconds to wait before sending."""
 
 
 class HeadsQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Wait for a head that the endpoint announces by itself; the answer is a header or a
-    ProbeFailure."""
+    """Wait for a head announced by the endpoint; the answer is a header or a ProbeFailure."""
 
     wait_s: float
 
@@ -62,27 +61,27 @@ class ProbeAnswers(msgspec.Struct, frozen=True, kw_only=True):
 
     all: tuple[ProbeAnswer, ...]
     elapsed_s: tuple[float, ...]
-    """Seconds of each message, in the order they ended."""
+    """Seconds of each message, in the order of their ends."""
 
     def __getitem__(self, at: int) -> ProbeAnswer:
         return self.all[at]
 
 
 class CheckFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check found about one subject."""
+    """Finding of a check about one subject."""
 
     status: CheckStatus
     seen: str
     subject: str = ""
     """Exchange, platform or contract. Empty: the endpoint itself."""
     costs: str | None = None
-    """What it costs in answers. None: as the check says in general."""
+    """Consequence for reports. None: that of the check."""
     mend: str | None = None
-    """None: as the check says in general."""
+    """Remedy. None: that of the check."""
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check is about."""
+    """Subject of a check."""
 
     chain: Chain
     head: Header
@@ -97,10 +96,10 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 T = TypeVar("T")
 Asking: TypeAlias = Generator[Question | HeadsQuestion, ProbeAnswers, T]
-"""A part of a check that asks questions and returns what it learnt."""
+"""A part of a check: yields questions and returns a value."""
 
 Steps: TypeAlias = Asking[Sequence[CheckFinding]]
-"""The questions of a check, and in the end its findings."""
+"""A whole check: yields questions and returns findings."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,12 +108,12 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     group: CheckGroup
     question: str
-    """What it asks, in a few words."""
+    """Question of the check, in a few words."""
     look: Callable[[Subject], Steps]
     severity: Literal["failed", "degraded"] = "failed"
-    """The status where what it asks for is missing."""
+    """Status of a missing ability."""
     costs: str
-    """What a failure costs in answers."""
+    """Consequence of a failure for reports."""
     mend: str
 
 
@@ -127,22 +126,22 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     status: CheckStatus
     seen: str
     costs: str
-    """Empty where the status is ok."""
+    """Empty if the status is ok."""
     mend: str
-    """Empty where the status is ok."""
+    """Empty if the status is ok."""
 
 
 class NotHeldError(AssayError):
-    """What a check asks for does not hold: the message says what was seen instead."""
+    """A requirement of a check does not hold; the message describes the observation."""
 
 
 def ask(*requests: RpcRequest) -> Question:
-    """Return the requests as a question whose answers are wanted, however they are sent."""
+    """Build a question whose requests may be sent in any way."""
     return Question(requests=requests)
 
 
 def ok(seen: str, *, subject: str = "") -> CheckFinding:
-    """Return a finding that all is as needed."""
+    """Build a finding with the status ok."""
     return CheckFinding(status="ok", seen=seen, subject=subject)
 
 
@@ -152,7 +151,7 @@ def is_result(answer: ProbeAnswer) -> TypeGuard[msgspec.Raw]:
 
 
 def describe_answer(answer: ProbeAnswer) -> str:
-    """Return an error or a failure as a line of at most 160 characters; "a result" otherwise."""
+    """Describe an error or a failure in at most 160 characters; otherwise "a result"."""
     if isinstance(answer, ProbeFailure):
         text = answer.reason
     elif isinstance(answer, RpcFault):
@@ -163,33 +162,33 @@ def describe_answer(answer: ProbeAnswer) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return at most 160 characters of what a node said, which may be anything."""
-    return text if len(text) <= _MOST_SAID else text[: _MOST_SAID - 3] + "..."
+    """Truncate text of a node, which may be anything, to 160 characters."""
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 3] + "..."
 
 
-_MOST_SAID = 160
+_MOST_CHARACTERS = 160
 
 
-def result_of(answer: ProbeAnswer, *, asked: str) -> msgspec.Raw:
-    """Return the result. Raises NotHeldError where there is none."""
+def result_of(answer: ProbeAnswer, *, what: str) -> msgspec.Raw:
+    """Return the result. Raises NotHeldError for an error or failure."""
     if isinstance(answer, RpcFault | ProbeFailure):
-        message = f"{asked}: {describe_answer(answer)}"
+        message = f"{what}: {describe_answer(answer)}"
         raise NotHeldError(message)
     return answer
 
 
-def hex_of(answer: ProbeAnswer, *, asked: str) -> bytes:
-    """Return the bytes of a result that is 0x hex. Raises NotHeldError."""
-    raw = result_of(answer, asked=asked)
+def hex_of(answer: ProbeAnswer, *, what: str) -> bytes:
+    """Decode a result that is 0x hex. Raises NotHeldError."""
+    raw = result_of(answer, what=what)
     try:
         return bytes.fromhex(msgspec.json.decode(raw, type=str).removeprefix("0x"))
     except ValueError:
-        message = f"{asked}: the result is no hex: {bytes(raw)[:60].decode(errors='replace')}"
+        message = f"{what}: the result is no hex: {bytes(raw)[:60].decode(errors='replace')}"
         raise NotHeldError(message) from None
 
 
 def word_of(answer: ProbeAnswer) -> int | None:
-    """Return the first word that a call returned. None: it failed, or returned less."""
+    """Return the first word of a call's result. None: it failed, or returned less."""
     if isinstance(answer, RpcFault | ProbeFailure):
         return None
     try:
@@ -202,11 +201,11 @@ def word_of(answer: ProbeAnswer) -> int | None:
 _WORD = 32
 
 
-def quantity_of(answer: ProbeAnswer, *, asked: str) -> int:
-    """Return a result that is a quantity. Raises NotHeldError."""
-    raw = result_of(answer, asked=asked)
+def quantity_of(answer: ProbeAnswer, *, what: str) -> int:
+    """Decode a result that is a quantity. Raises NotHeldError."""
+    raw = result_of(answer, what=what)
     try:
         return int(msgspec.json.decode(raw, type=str), 16)
     except ValueError:
-        message = f"{asked}: the result is no quantity"
+        message = f"{what}: the result is no quantity"
         raise NotHeldError(message) from None

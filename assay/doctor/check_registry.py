@@ -1,5 +1,4 @@
-"""All checks, in the order they are run. Identity and head come first: the rest is meaningless
-without them."""
+"""All checks in the order they are run. Identity and head come first: the others need them."""
 
 from assay.doctor.abilities import (
     head_checks,
@@ -13,7 +12,7 @@ from assay.doctor.check import Check
 from assay.doctor.facts import announcement_checks, coin_checks, contract_checks, pool_checks
 
 IDENTITY: Check = head_checks.CHAIN_ID
-"""Run before there is a head. Where it fails, no other is run."""
+"""Run before a head is read. If it fails, no other check is run."""
 
 CHECKS: tuple[Check, ...] = (
     head_checks.HEAD_AGE,
@@ -48,6 +47,6 @@ CHECKS: tuple[Check, ...] = (
     announcement_checks.POOLS_ANNOUNCED,
     announcement_checks.LAUNCHES_ANNOUNCED,
     announcement_checks.START_BLOCKS,
-    # last: what it provokes lasts for a while
+    # last: the rate limit that it provokes lasts for a while
     limit_checks.RATE_LIMIT,
 )

@@ -1,4 +1,4 @@
-"""Calls of contracts at the head, and what they return. No I/O."""
+"""Calls of contracts at the head, and decoding of their results. No I/O."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ from core.rpc.messages import RpcRequest
 
 
 class ContractGetter(msgspec.Struct, frozen=True):
-    """A call without effects."""
+    """A call of a view function."""
 
     contract: Address
     signature: str
     arguments: tuple[object, ...] = ()
 
     def request(self, head: Header) -> RpcRequest:
-        """Return the eth_call at the head."""
+        """Build the eth_call at the head."""
         data = call_data(self.signature, *self.arguments)
         return RpcRequest("eth_call", ({"to": self.contract, "data": data}, pinned(head)))
 
@@ -29,14 +29,14 @@ class ContractGetter(msgspec.Struct, frozen=True):
 def read_all(
     head: Header, getters: Sequence[ContractGetter]
 ) -> Asking[dict[ContractGetter, ProbeAnswer]]:
-    """Return the answer to each getter, each asked once."""
+    """Read each getter once; return the answers by getter."""
     unique = list(dict.fromkeys(getters))
     answers = yield ask(*(getter.request(head) for getter in unique))
     return dict(zip(unique, answers.all, strict=True))
 
 
 def bytes_in(answer: ProbeAnswer) -> bytes:
-    """Return what a call returned; empty where it failed."""
+    """Return the bytes that a call returned; empty if it failed."""
     if not is_result(answer):
         return b""
     try:

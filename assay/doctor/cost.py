@@ -1,5 +1,7 @@
-"""Estimate of the calls that a chain costs: from one real analysis and one real step of following,
-with a store in memory, counted by the client's meter."""
+"""Estimate of the calls that a chain needs, from one real analysis and one real following step.
+
+The calls are counted by the client's meter; the store is in memory.
+"""
 
 import math
 import time
@@ -24,11 +26,11 @@ _DAY_S = 86_400
 _MOST_BLOCKS = 32
 _POLL = "eth_getBlockByNumber"
 _ANNOUNCED_FACTOR = 10
-"""Polling goes on at a tenth of the pace where heads are announced. Source: indexer.heads."""
+"""Polling interval relative to normal while heads are announced. Source: indexer.heads."""
 
 
 class ProviderCost(msgspec.Struct, frozen=True, kw_only=True):
-    """The same in a provider's units."""
+    """Cost in a provider's units."""
 
     provider: str
     unit: str
@@ -37,25 +39,25 @@ class ProviderCost(msgspec.Struct, frozen=True, kw_only=True):
     following_day: float
     source: str
     not_counted: tuple[str, ...]
-    """Methods whose weight is not known. The numbers are lower bounds where there are any."""
+    """Methods without a known weight: with any, the numbers are lower bounds."""
 
 
 class CostEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls by method. Retries are counted, as providers do."""
+    """Calls by method, retries included, as providers count them."""
 
     token: Address
-    """The token that was analysed."""
+    """Analysed token."""
     scan: dict[str, float]
-    """One analysis with nothing remembered: the first of a chain, which reads routers too."""
+    """First analysis on a chain, with empty caches: it reads routers too."""
     next_scan: dict[str, float]
-    """The same with what a running service remembers."""
+    """Analysis with the caches of a running service."""
     block: dict[str, float]
-    """One followed block, beside the question for the head."""
+    """One followed block, without the poll for the head."""
     blocks_per_day: int
     following_day: dict[str, float]
-    """A day of following with the questions for the head, without analyses and histories."""
+    """A day of following with polls for the head, without analyses and histories."""
     most_background_day: int
-    """Most calls a day for analyses that nobody asks for: analysis.background_requests_per_hour."""
+    """Most calls a day for background analyses: analysis.background_requests_per_hour."""
     providers: tuple[ProviderCost, ...]
 
 

@@ -1,4 +1,4 @@
-"""Examines all endpoints of a chain side by side, compares them, and estimates the cost."""
+"""Examines all endpoints of a chain concurrently, compares them, and estimates the cost."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ from core.rpc.open_transport import open_transport
 from core.rpc.transport import TransportLimits, name_endpoint
 
 Show = Callable[[str, int, int], None]
-"""Takes what is being done, how much is done, and of how much."""
+"""Called with the step, the amount done and the total."""
 
 _MOST_TIMEOUT_S = 10.0
 
@@ -35,15 +35,15 @@ class ExaminationBounds(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of an examination."""
 
     most_calls: int
-    """Of one endpoint."""
+    """Most calls of one endpoint."""
     deadline_s: float
-    """Seconds for the checks, all endpoints at the same time."""
+    """Seconds for the checks of all endpoints, which run concurrently."""
     timeout_s: float = _MOST_TIMEOUT_S
     """Seconds for one message and its answer; never more than rpc.timeout_s."""
 
 
 class ChainExamination:
-    """The examination of one chain's endpoints. What was found so far can be reported any time."""
+    """Examination of one chain's endpoints. Its results so far can be reported at any time."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ChainExamination:
         now_s: Callable[[], float] = time.time,
         checks: Sequence[Check] = CHECKS,
     ) -> None:
-        """Raises ConfigError for an address that is no HTTP or WebSocket URL."""
+        """Raise ConfigError for an address that is no HTTP or WebSocket URL."""
         self._chain = chain
         self._settings = settings
         self._now_s = now_s
@@ -116,7 +116,7 @@ class ChainExamination:
             await asyncio.gather(*(probe.aclose() for probe in self._probes))
 
     def report(self) -> DoctorReport:
-        """Return what was found until now."""
+        """Build the report of the results so far."""
         endpoints = tuple(
             one.report(name) for name, one in zip(self._names, self._examinations, strict=True)
         )
@@ -133,26 +133,26 @@ class ChainExamination:
         )
 
     async def _compare(self) -> None:
-        """Ask all endpoints for the same block, at the same time as for their heads."""
+        """Compare the heads of all endpoints, and one block that all have."""
         alive = [
             (name, probe)
             for name, probe, one in zip(self._names, self._probes, self._examinations, strict=True)
             if one.head is not None
         ]
-        found = await asyncio.gather(*(_ask_header(probe, LATEST) for _, probe in alive))
+        found = await asyncio.gather(*(_fetch_block(probe, LATEST) for _, probe in alive))
         heads = {
             name: ref.number for (name, _), ref in zip(alive, found, strict=True) if ref is not None
         }
         height = common_height(heads, self._chain)
         if height is None:
             return
-        asked = [(name, probe) for name, probe in alive if name in heads]
+        readable = [(name, probe) for name, probe in alive if name in heads]
         refs = await asyncio.gather(
-            *(_ask_header(probe, header_request(height)) for _, probe in asked)
+            *(_fetch_block(probe, header_request(height)) for _, probe in readable)
         )
         named = {
             name: None if ref is None else ref.hash
-            for (name, _), ref in zip(asked, refs, strict=True)
+            for (name, _), ref in zip(readable, refs, strict=True)
         }
         self._comparison = compare(self._chain, heads, height=height, hashes=named)
 
@@ -192,13 +192,13 @@ _NEEDED = frozenset({"chain id", "head age", "blocks by hash", "state by block h
 
 
 def _is_usable(report: EndpointReport) -> bool:
-    """True if an analysis can be tried: what the checks need for it was run, and did not fail."""
-    held = {one.check for one in report.results if one.status not in ("failed", "skipped")}
-    return held >= _NEEDED
+    """True if an analysis can be tried: the checks that it needs were run and did not fail."""
+    passed = {one.check for one in report.results if one.status not in ("failed", "skipped")}
+    return passed >= _NEEDED
 
 
 def _names(urls: Sequence[str], *, source: str) -> list[str]:
-    """Return host and port of each, with a number where several are alike."""
+    """Return host and port of each endpoint, numbered if several are equal."""
     services = [name_endpoint(url, source=source) for url in urls]
     alike, seen = Counter(services), Counter[str]()
     names = []
@@ -208,11 +208,11 @@ def _names(urls: Sequence[str], *, source: str) -> list[str]:
     return names
 
 
-async def _ask_header(probe: Probe, request: RpcRequest) -> BlockRef | None:
-    """Return the block that a request for a header names. None: no answer that can be read."""
+async def _fetch_block(probe: Probe, request: RpcRequest) -> BlockRef | None:
+    """Read a header and return its block. None: no readable answer."""
     try:
         answers = await probe.ask(ask(request))
-        header = decode_header(result_of(answers[0], asked="block"), request="block")
+        header = decode_header(result_of(answers[0], what="block"), request="block")
     except (BudgetSpentError, NotHeldError, UpstreamError):
         return None
     return None if header is None else header.ref
@@ -220,12 +220,11 @@ async def _ask_header(probe: Probe, request: RpcRequest) -> BlockRef | None:
 
 _MOST_APART_S = 30.0
 _LEAST_APART = 3
-"""Blocks that heads may be apart, whatever the chain's pace: they are asked one after another."""
+"""Allowed distance of heads in blocks on every chain: endpoints are read one after another."""
 
 
 def common_height(heads: Mapping[str, int], chain: Chain) -> int | None:
-    """Return a height that all endpoints have, a little below their heads. None: there are fewer
-    than two endpoints to compare."""
+    """Return a height slightly below all heads. None: fewer than two endpoints to compare."""
     if len(heads) < 2:  # noqa: PLR2004 - a comparison
         return None
     return max(0, min(heads.values()) - min(_LEAST_APART, chain.finality_blocks))
@@ -234,8 +233,8 @@ def common_height(heads: Mapping[str, int], chain: Chain) -> int | None:
 def compare(
     chain: Chain, heads: Mapping[str, int], *, height: int, hashes: Mapping[str, Hash32 | None]
 ) -> Sequence[CheckResult]:
-    """Return what differs between endpoints, by their names. A hash that is None: the endpoint has
-    no block at the height, or did not answer."""
+    """Compare endpoints by name. `hashes` at None: the endpoint has no block at the height, or did
+    not answer."""
     return [_heads(chain, heads), _blocks(height, hashes)]
 
 
@@ -245,17 +244,17 @@ def _heads(chain: Chain, heads: Mapping[str, int]) -> CheckResult:
     behind = {name: newest - head for name, head in heads.items() if newest - head > allowed}
     if not behind:
         return _result("heads", "ok", f"at most {newest - min(heads.values())} blocks apart")
-    told = ", ".join(f"{name} by {blocks}" for name, blocks in behind.items())
-    return _result("heads", "failed", f"behind block {newest}: {told}")
+    shown = ", ".join(f"{name} by {blocks}" for name, blocks in behind.items())
+    return _result("heads", "failed", f"behind block {newest}: {shown}")
 
 
 def _blocks(height: int, hashes: Mapping[str, Hash32 | None]) -> CheckResult:
-    told = {name: found for name, found in hashes.items() if found is not None}
-    if len(set(told.values())) > 1:
-        shown = ", ".join(f"{name} {found}" for name, found in told.items())
+    known = {name: found for name, found in hashes.items() if found is not None}
+    if len(set(known.values())) > 1:
+        shown = ", ".join(f"{name} {found}" for name, found in known.items())
         return _result("blocks", "failed", f"block {height} differs: {shown}")
-    if len(told) < len(hashes):
-        silent = ", ".join(name for name in hashes if name not in told)
+    if len(known) < len(hashes):
+        silent = ", ".join(name for name in hashes if name not in known)
         return _result("blocks", "failed", f"block {height} is missing at {silent}")
     return _result("blocks", "ok", f"block {height} is the same everywhere")
 

@@ -1,4 +1,4 @@
-"""Runs all checks against one endpoint; what was found until it is cut short is kept."""
+"""Runs all checks against one endpoint; an interruption keeps the results so far."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from core.rpc.limits import RpcLimits
 from core.rpc.messages import RpcRequest
 
 Tell = Callable[[str, int, int], None]
-"""Takes the name of the check that begins, how many are done, and of how many."""
+"""Called with the name of the next check, the number done and the total."""
 
 _NO_HEAD = Header(
     ref=BlockRef(number=0, hash=Hash32("0x"), parent_hash=Hash32("0x"), time_s=0),
@@ -75,12 +75,12 @@ class Examination:
 
     @property
     def head(self) -> Header | None:
-        """Return the newest block that was read. None: none was."""
+        """Return the newest block read. None: none."""
         return self._head
 
     async def run(self, tell: Tell) -> None:
-        """Run all checks that are left. Returns early where the budget is spent, the endpoint
-        serves another chain, or it has stopped to answer."""
+        """Run the remaining checks. Returns early if the budget is spent, the endpoint serves
+        another chain, or it has stopped answering."""
         try:
             await self._run(tell)
         except BudgetSpentError as error:
@@ -111,7 +111,7 @@ class Examination:
     async def _fetch_head(self) -> Header | None:
         answers = await self._probe.ask(ask(LATEST))
         try:
-            raw = result_of(answers[0], asked="latest block")
+            raw = result_of(answers[0], what="latest block")
             return decode_header(raw, request="latest block")
         except (NotHeldError, UpstreamError) as error:
             self._results.append(_result(IDENTITY, _broken("failed", shorten(f"no head: {error}"))))
@@ -123,7 +123,7 @@ class Examination:
         self._done.add(check.name)
 
     def report(self, name: str) -> EndpointReport:
-        """Return what was found until now; `name` is what the endpoint is called."""
+        """Build the report of the results so far. `name`: of the endpoint."""
         left = [check for check in (IDENTITY, *self._checks) if check.name not in self._done]
         seconds = self._seconds
         return EndpointReport(
@@ -141,7 +141,7 @@ class Examination:
 
 
 async def run_check(check: Check, subject: Subject, probe: Probe) -> Sequence[CheckFinding]:
-    """Return the findings of one check. Raises BudgetSpentError."""
+    """Run one check and return its findings. Raises BudgetSpentError."""
     steps = check.look(subject)
     try:
         question = next(steps)
@@ -153,7 +153,7 @@ async def run_check(check: Check, subject: Subject, probe: Probe) -> Sequence[Ch
     except (NotHeldError, UpstreamError) as error:
         return [_broken(check.severity, shorten(str(error)))]
     except (ValueError, LookupError, DecodingError, RecursionError) as error:
-        # msgspec's errors are ValueErrors: the node sent something of another form
+        # msgspec's errors are ValueErrors: the node's answer has another form
         return [_broken(check.severity, shorten(f"an answer cannot be read: {error}"))]
     finally:
         steps.close()

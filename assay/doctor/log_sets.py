@@ -1,4 +1,4 @@
-"""Logs as nodes send them, as sets to compare. No I/O."""
+"""Logs of nodes, as sets to compare. No I/O."""
 
 import msgspec
 
@@ -29,23 +29,23 @@ class _Receipt(msgspec.Struct):
     logs: list[NodeLog]
 
 
-def logs_of(answer: ProbeAnswer, *, asked: str) -> list[NodeLog]:
+def logs_of(answer: ProbeAnswer, *, what: str) -> list[NodeLog]:
     """Decode the answer to eth_getLogs. Raises NotHeldError, and msgspec's errors."""
-    return msgspec.json.decode(result_of(answer, asked=asked), type=list[NodeLog])
+    return msgspec.json.decode(result_of(answer, what=what), type=list[NodeLog])
 
 
-def receipt_logs(answer: ProbeAnswer, *, asked: str) -> list[NodeLog] | None:
+def receipt_logs(answer: ProbeAnswer, *, what: str) -> list[NodeLog] | None:
     """Decode the logs in the answer to eth_getBlockReceipts. None: the node has no such block.
 
     Raises NotHeldError, and msgspec's errors.
     """
-    raw = result_of(answer, asked=asked)
+    raw = result_of(answer, what=what)
     receipts = msgspec.json.decode(raw, type=list[_Receipt] | None)
     return None if receipts is None else [log for one in receipts for log in one.logs]
 
 
 def query(first: int, last: int, topics: tuple[Hash32, ...], address: object = None) -> RpcRequest:
-    """Return the request for logs of a range of blocks. `address` None: of all contracts."""
+    """Build the request for logs of a block range. `address` None: of all contracts."""
     where: dict[str, object] = {
         "fromBlock": hex(first),
         "toBlock": hex(last),
@@ -57,13 +57,13 @@ def query(first: int, last: int, topics: tuple[Hash32, ...], address: object = N
 
 
 def query_block(header: Header, topics: tuple[Hash32, ...] = ()) -> RpcRequest:
-    """Return the request for logs of one block by its hash; without topics, for all."""
+    """Build the request for logs of one block by its hash; without topics, for all."""
     where: dict[str, object] = {"blockHash": header.ref.hash}
     return RpcRequest("eth_getLogs", ({**where, "topics": [list(topics)]} if topics else where,))
 
 
-def untold(header: Header, logs: list[NodeLog]) -> bool:
-    """True if the block's bloom filter tells of an address or a topic that the logs lack."""
+def lacks_logs(header: Header, logs: list[NodeLog]) -> bool:
+    """True if the block's bloom filter contains an address or topic that the logs lack."""
     items = {bytes.fromhex(log.address[2:]) for log in logs}
     items |= {bytes.fromhex(topic[2:]) for log in logs for topic in log.topics}
     found = 0

@@ -1,7 +1,7 @@
 """Sends the questions of checks to one endpoint, within a budget. The package's only I/O.
 
-Unlike the client of the product it retries little and corrects nothing: what an endpoint does wrong
-is what a check wants to see.
+Unlike the client of the product it retries little and corrects nothing, as checks look for the
+faults of an endpoint.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ from core.rpc.wire import decode_answers, encode_requests, is_passing
 
 _AT_ONCE = 16
 _PACK = 25
-"""Requests in one message, unless the endpoint takes fewer: providers' limits begin at 30."""
+"""Requests in one message, unless the endpoint accepts fewer: providers' limits begin at 30."""
 _RATE_TRIES = 4
 _FIRST_PAUSE_S = 0.5
 _MOST_PAUSE_S = 5.0
 _SILENCES = 3
-"""Messages in a row without any answer, after which the endpoint counts as silent."""
+"""Unanswered messages in a row after which the endpoint counts as silent."""
 _STATUS_TOO_LARGE = 413
 
 _KINDS: tuple[tuple[type[UpstreamError], FailureKind], ...] = (
@@ -56,7 +56,7 @@ class Probe:
     """One endpoint under examination."""
 
     def __init__(self, transport: Transport, budget: CallBudget, *, timeout_s: float) -> None:
-        """`timeout_s`: for one message and its answer."""
+        """`timeout_s`: limit for one message and its answer."""
         self._transport = transport
         self._budget = budget
         self._timeout_s = timeout_s
@@ -65,7 +65,7 @@ class Probe:
         self._silences = 0
         self.service = transport.service
         self.rate_limits = 0
-        """Messages that were refused because of their rate, outside of checks that provoke it."""
+        """Messages refused by a rate limit, outside of checks that provoke it."""
 
     @property
     def calls(self) -> int:
@@ -83,7 +83,7 @@ class Probe:
         return self._silences >= _SILENCES
 
     async def ask(self, question: Question | HeadsQuestion) -> ProbeAnswers:
-        """Return the answers. Raises BudgetSpentError."""
+        """Send a question and return the answers. Raises BudgetSpentError."""
         if isinstance(question, HeadsQuestion):
             return await self._await_head(question.wait_s)
         if question.after_s:
@@ -155,7 +155,7 @@ class Probe:
             )
             self._silences = 0
         except (UpstreamError, TimeoutError) as error:
-            self._budget.check_time()  # who was cut short has not failed
+            self._budget.check_time()  # an interruption by the deadline is no failure
             failure = _failure(error, waited_s=time.monotonic() - started_s)
             is_silence = failure.kind in ("time", "connection")
             self._silences = self._silences + 1 if is_silence else 0

@@ -1,4 +1,4 @@
-"""What providers charge a call, as data."""
+"""Prices of calls by provider, as data."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -22,7 +22,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Units a call, by method."""
 
     def units(self, calls: Mapping[str, float]) -> float:
-        """Return the units of so many calls; methods without a weight count as none."""
+        """Return the units of these calls; methods without a weight count as 0."""
         return sum(self.weights.get(method, 0) * count for method, count in calls.items())
 
     def unweighted(self, calls: Mapping[str, float]) -> tuple[str, ...]:

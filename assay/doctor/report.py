@@ -1,4 +1,4 @@
-"""What an examination found, as structs. Its JSON is the output of `assay doctor --output json`."""
+"""Report of an examination. Its JSON is the output of `assay doctor --output json`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -10,16 +10,16 @@ from assay.doctor.cost import CostEstimate
 from core.evm.primitives import Hash32
 
 NodeVerdict = Literal["good", "failed", "incomplete"]
-"""failed: a check has failed. incomplete: none has, but not all were run."""
+"""failed: a check failed. incomplete: none failed, but not all were run."""
 
 
 class EndpointReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found at one endpoint."""
+    """Results of one endpoint."""
 
     endpoint: str
-    """Host and port; never the path, which may hold a key. Numbered where two are alike."""
+    """Host and port; never the path, which may contain a key. Numbered if two are equal."""
     client: str | None
-    """What it calls itself (web3_clientVersion). None: it does not say."""
+    """Answer to web3_clientVersion. None: no answer."""
     head: int | None
     """Number of the newest block. None: not known."""
     results: tuple[CheckResult, ...]
@@ -27,11 +27,11 @@ class EndpointReport(msgspec.Struct, frozen=True, kw_only=True):
     """Requests sent, answered or not."""
     seconds: float
     is_complete: bool
-    """False: the budget, the time or Ctrl-C ended it. What was not run is `skipped`."""
+    """False: ended by the budget, the deadline or Ctrl-C. Checks not run are `skipped`."""
 
 
 class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found about one chain."""
+    """Results of one chain."""
 
     chain: str
     chain_id: int
@@ -41,15 +41,15 @@ class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[CheckStatus, int]
     endpoints: tuple[EndpointReport, ...]
     comparison: tuple[CheckResult, ...]
-    """Of endpoints with each other; empty for a single one."""
+    """Comparison of the endpoints; empty for a single one."""
     cost: CostEstimate | None
-    """None: not measured, as a check that it rests on has failed, or for want of time."""
+    """None: not measured, as a check that it needs has failed, or the time was up."""
     cost_missing: str = ""
     """Why there is no cost estimate."""
 
 
 class BlockAt(msgspec.Struct, frozen=True, kw_only=True):
-    """A block of one endpoint at a height that endpoints are compared at."""
+    """Block of one endpoint at the compared height."""
 
     number: int
     hash: Hash32

@@ -1,6 +1,6 @@
-"""Accounts and words that only an override can have put there, and the code that returns them.
+"""Accounts and words that only an override can set, and code that returns them.
 
-They are drawn from the hash of the head, so that no node can know them before it is asked.
+They are derived from the hash of the head, so that no node can know them before the request.
 """
 
 from hashlib import sha256
@@ -19,12 +19,12 @@ _GAS = hex(1_000_000)
 
 
 def drawn_word(head: Header, purpose: str) -> Hash32:
-    """Return a word that differs with the head and the purpose."""
+    """Derive a word from the head and a purpose."""
     return Hash32("0x" + sha256(f"{head.ref.hash}:{purpose}".encode()).hexdigest())
 
 
 def drawn_address(head: Header, purpose: str) -> Address:
-    """Return an address without code, coins and history."""
+    """Derive an address without code, coins and history."""
     return Address("0x" + drawn_word(head, purpose)[-40:])
 
 
@@ -46,6 +46,6 @@ def pinned(head: Header) -> dict[str, str]:
 def call_with(
     overrides: dict[str, dict[str, object]] | None, block: object, *, to: str | None, data: str
 ) -> RpcRequest:
-    """Return an eth_call; `to` None: the data is creation code, and its result is returned."""
+    """Build an eth_call. `to` None: the data is creation code, whose result is returned."""
     transaction = {"data": data, "gas": _GAS, **({} if to is None else {"to": to})}
     return RpcRequest("eth_call", (transaction, block, *([overrides] if overrides else [])))

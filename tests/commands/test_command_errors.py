@@ -56,7 +56,7 @@ def test_what_to_do_next(error: AssayError, step: str | None) -> None:
             ("scan", "bsc", f"0x{'12' * 20}"),
             {"ASSAY_RPC_56": "ws://127.0.0.1:9,http://127.0.0.1:9"},
             1,
-            ("next: see whether", "assay doctor 56"),
+            ("next: check the node", "assay doctor 56"),
         ),
         (
             ("index", "bsc", "--from", "1", "--to", "2"),

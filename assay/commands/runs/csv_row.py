@@ -1,4 +1,4 @@
-"""Values as CSV that spreadsheets may open: an answer as a header and a row, and single cells."""
+"""CSV that is safe in spreadsheets: an answer as header and row, and single cells."""
 
 import csv
 import io
@@ -9,12 +9,12 @@ import msgspec
 from core.process.terminal import printable
 
 _FORMULA = ("=", "+", "-", "@")
-"""What a text begins with that spreadsheets would compute. Source: OWASP, CSV injection."""
+"""First characters of texts that spreadsheets would compute. Source: OWASP, CSV injection."""
 
 
 def csv_of(body: bytes) -> str:
-    """Return header and row of a JSON object. Keys of `features` stand beside those around them;
-    null is empty, and what is no single value is JSON."""
+    """Render a JSON object as header and row. Keys of `features` become columns of their parent;
+    null is empty, and lists and objects are JSON."""
     cells = dict(_cells(msgspec.json.decode(body)))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -32,10 +32,10 @@ def _cells(answer: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def csv_cell(value: object) -> str:
-    """Return a value as a cell that no spreadsheet computes; None is empty."""
+    """Render a value as a cell that no spreadsheet computes; None is empty."""
     if value is None:
         return ""
     if not isinstance(value, str):
         return printable(msgspec.json.encode(value).decode())
-    # A token can be called anything.
+    # A token can have any name.
     return printable(f"'{value}" if value.startswith(_FORMULA) else value)

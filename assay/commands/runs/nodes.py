@@ -1,4 +1,4 @@
-"""The chain that a command is about, and a client of its nodes."""
+"""The chain of a command, and a client of its nodes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
@@ -14,7 +14,7 @@ from core.rpc.client import RpcClient
 
 
 def choose_chain(chains: Sequence[Chain], name: str) -> Chain:
-    """The chain with that slug, number or alias. Raises BadParameter for a name of none."""
+    """Find a chain by slug, number or alias. Raises BadParameter for an unknown name."""
     chain = find_by_name(chains, name)
     if chain is None:
         reason = f"{name} is no supported chain; those are {list_names(chains)}"
@@ -23,8 +23,8 @@ def choose_chain(chains: Sequence[Chain], name: str) -> Chain:
 
 
 def find_chain(settings: Settings, name: str) -> Chain:
-    """A served chain by name. Raises BadParameter for a name of none, ConfigError without a
-    node."""
+    """Find a chain with a node by name. Raises BadParameter for an unknown name, ConfigError
+    without a node."""
     chain = choose_chain(load_chains(settings.overlay), name)
     if chain.id not in settings.rpc_urls:
         key, reason = f"ASSAY_RPC_{chain.id}", f"not set, and {chain.display_name} needs a node"
@@ -34,7 +34,7 @@ def find_chain(settings: Settings, name: str) -> Chain:
 
 @contextmanager
 def asking_nodes_of(chain: Chain) -> Iterator[None]:
-    """Have a failure of a node say of which chain it is."""
+    """Add the chain's id to errors of its nodes."""
     try:
         yield
     except UpstreamError as error:
@@ -43,7 +43,7 @@ def asking_nodes_of(chain: Chain) -> Iterator[None]:
 
 
 async def connect(stack: AsyncExitStack, chain: Chain, settings: Settings) -> RpcClient:
-    """A client of the chain's nodes, closed with the stack. Raises UpstreamError, ConfigError."""
+    """Connect to the chain's nodes until the stack is closed. Raises UpstreamError, ConfigError."""
     client = await RpcClient.connect(settings.rpc_urls[chain.id], chain.id, settings.rpc)
     stack.push_async_callback(client.aclose)
     return client

@@ -1,7 +1,6 @@
-"""Progress of long work on standard error: on a terminal, where somebody looks.
+"""Progress bars on standard error, only on a terminal.
 
-What is drawn moves the cursor, so nothing is, nor loaded for it, where escape sequences are not
-wanted.
+Without a terminal that takes escape sequences nothing is drawn, and rich is not imported.
 """
 
 import os
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
 
 Show = Callable[[str, int, int | None], None]
-"""Takes what is being done, and how much of how much of it is done. None: nobody knows."""
+"""Called with the task, the amount done and the total. None: unknown total."""
 
 
 def progress_bars() -> AbstractContextManager[Show]:
-    """Yield what shows progress: a bar for each thing that is being done, below the last."""
+    """Yield a function that shows a bar for each task, below the previous one."""
     return _bars() if takes_colours(sys.stderr, os.environ) else nullcontext(_show_nothing)
 
 
 def progress_steps(*, is_kept: bool = True) -> AbstractContextManager[Show]:
-    """Yield what shows steps that take different times: one bar with the name of the step.
+    """Yield a function that shows steps of different lengths: one bar with the name of the step.
 
-    With `is_kept` the bar stays on the terminal when all is done.
+    With `is_kept` the bar stays on the terminal at the end.
     """
     if not takes_colours(sys.stderr, os.environ):
         return nullcontext(_show_nothing)

@@ -1,4 +1,4 @@
-"""The work of `assay backtest`: tokens judged as of a past block, and what became of buyers."""
+"""Work of `assay backtest`: verdicts as of a past block, scored by the outcomes of buyers."""
 
 import asyncio
 import os
@@ -50,10 +50,10 @@ _EXIT_FALSE_SAFE = 1
 def run_backtest(
     name: str, *, first: int, last: int, receipts: ReadSpan, output: BacktestOutput
 ) -> None:
-    """Score the tokens that first traded in these blocks, and print what came out. `receipts`: for
-    how long after its first trade a token's sales are read from the node.
+    """Score the tokens that first traded in these blocks, and print the result. `receipts`: time
+    after its first trade in which a token's sales are read from the node.
 
-    Ends with 1 where one that was called safe trapped its buyers within an hour. Raises
+    Exits with 1 if a token with the verdict safe trapped its buyers within an hour. Raises
     BadParameter, ConfigError, StoreError, UpstreamError.
     """
     if first > last:

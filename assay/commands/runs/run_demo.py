@@ -1,4 +1,4 @@
-"""The work of `assay demo`: a chain of its own, and the service on top."""
+"""Work of `assay demo`: an embedded chain, and the service on it."""
 
 import asyncio
 import secrets
@@ -29,7 +29,7 @@ from sql.accounts.ledger import Ledger
 _ZOO_WIDTH = 120
 
 _SHOWN_KEY = "sell_blocked"
-"""Token of the zoo whose page is linked: what is wrong with it takes a simulation to see."""
+"""Token of the zoo whose page is linked: only a simulation finds its trap."""
 
 _STEPS = len(STAGES) + 1
 
@@ -71,7 +71,7 @@ def _shown(zoo: EmbeddedChain) -> ZooToken:
 
 
 def _shared_settings(zoo: EmbeddedChain, folder: Path) -> dict[str, str]:
-    """What other commands need to work on the demo's chain and store."""
+    """Return the environment of other commands on the demo's chain and store."""
     return {
         f"ASSAY_RPC_{zoo.node.chain_id}": f"{zoo.node.ws_url},{zoo.node.url}",
         "ASSAY_CONFIG": str(zoo.overlay),
@@ -87,7 +87,7 @@ def _print_zoo(zoo: EmbeddedChain) -> None:
         table.add_row(token.symbol, token.trait, checksum(token.address))
     for issued in zoo.world.launched:
         table.add_row(issued.symbol, issued.trait, checksum(issued.address))
-    # An address cut short is no use, however narrow the terminal is.
+    # A truncated address is useless, on narrow terminals too.
     make_console(_ZOO_WIDTH).print(table)
 
 

@@ -43,9 +43,9 @@ def run_doctor(
     deadline_s: float,
     shows_all: bool,
 ) -> None:
-    """Examine the chain of that name, or every chain with a node, and print what was found.
+    """Examine the chain of that name, or every chain with a node, and print the reports.
 
-    Ends with 1 unless every report is good, with 130 after Ctrl-C. Raises BadParameter,
+    Exits with 1 unless every report is good, with 130 after Ctrl-C. Raises BadParameter,
     ConfigError, InvalidAddressError.
     """
     settings = load_settings(os.environ)
@@ -89,7 +89,7 @@ async def _examine(
     *,
     is_costed: bool,
 ) -> tuple[DoctorReport, bool]:
-    """Return what was found, and whether a signal cut it short."""
+    """Return the report, and True if a signal interrupted it."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     examination = ChainExamination(chain, settings, bounds)
@@ -115,9 +115,9 @@ _STYLES: dict[CheckStatus, str] = {
 
 
 def print_report(report: DoctorReport, *, shows_all: bool) -> None:
-    """Print a table of each endpoint, worst first, then what to do, then the cost.
+    """Print a table of each endpoint, worst first, then the comparison and the cost.
 
-    Without `shows_all` what is well is counted only.
+    Without `shows_all` good results are only counted.
     """
     out = make_console(soft_wrap=False)
     for endpoint in report.endpoints:

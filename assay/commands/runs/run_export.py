@@ -1,4 +1,4 @@
-"""The work of `assay export`."""
+"""Work of `assay export`."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The work of `assay index`: following of one chain, or a back-fill of a range of it."""
+"""Work of `assay index`: follows one chain, or back-fills a range of it."""
 
 import asyncio
 import gc
@@ -24,7 +24,7 @@ from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 
 _YOUNG_OBJECTS = 10_000
-"""Objects after which a back-fill looks for cycles."""
+"""Objects after which the garbage collector runs in a back-fill."""
 
 _LOG = structlog.get_logger("assay")
 
@@ -45,7 +45,7 @@ def run_index(name: str, from_block: int | None, to_block: int | None) -> None:
 
 
 def _check_range(first: int, last: int) -> None:
-    """Raise BadParameter for a range that ends before it begins."""
+    """Raise BadParameter for a range that ends before its start."""
     if first > last:
         reason = f"the range ends at block {last}, before its first block {first}"
         raise click.BadParameter(reason, param_hint="--from and --to")
@@ -74,11 +74,11 @@ async def _index(
             f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
         )
         if result.done_to < last:
-            _tell_rest(chain, result.done_to + 1, last)
+            _report_rest(chain, result.done_to + 1, last)
 
 
-def _tell_rest(chain: Chain, first: int, last: int) -> None:
-    """Say what is not stored yet, and end with 1. Raises ClickException."""
+def _report_rest(chain: Chain, first: int, last: int) -> None:
+    """Report the blocks that are not final yet. Raises ClickException, so the exit code is 1."""
     wait_s = (last - first + 1) * chain.block_time_s
     message = (
         f"blocks {first} to {last} are not final yet, and following does not hold them. Run the "
@@ -90,7 +90,7 @@ def _tell_rest(chain: Chain, first: int, last: int) -> None:
 async def _follow(
     chain: Chain, client: RpcClient, store: Store, settings: Settings, stop: asyncio.Event
 ) -> None:
-    from indexer.follow import follow  # noqa: PLC0415 - a back-fill starts without it
+    from indexer.follow import follow  # noqa: PLC0415 - a back-fill does not need it
 
     with hold_follow_lock(StoreFiles(prefix=settings.store.prefix), chain.id):
         _LOG.info("following", chain=chain.slug, store=str(settings.store))
@@ -100,8 +100,8 @@ async def _follow(
 async def _backfill(
     chain: Chain, client: RpcClient, store: Store, settings: Settings, *, first: int, last: int
 ) -> BackfillResult:
-    # Rows of a piece live and die together, ten thousands at once: looking through them for cycles
-    # at each 700 finds nothing.
+    # Rows of a chunk are freed together, tens of thousands at a time: a collection after every 700
+    # objects finds no cycles.
     gc.set_threshold(_YOUNG_OBJECTS)
     with progress_bars() as show:
 
@@ -122,6 +122,6 @@ async def _backfill(
 
 
 def _start_of(chain: Chain) -> int:
-    """Where a chain's exchanges begin, as far as the chain file knows."""
+    """Return the first block of a chain's exchanges, as far as configured."""
     known = [dex.from_block for dex in chain.dexes if dex.from_block is not None]
     return min(known, default=chain.start_block or 0)

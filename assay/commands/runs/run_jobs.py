@@ -1,4 +1,4 @@
-"""The work of `assay jobs`."""
+"""Work of `assay jobs`."""
 
 import os
 import time
@@ -28,7 +28,7 @@ _COLUMNS = ("job", "does", "when", "of", "state", "due", "last run", "tokens", "
 
 
 def print_jobs() -> None:
-    """Print a row a job. Raises ConfigError, StoreError."""
+    """Print one row per job. Raises ConfigError, StoreError."""
     table = Table(*_COLUMNS)
     with _store() as store:
         for job in list_jobs(store):
@@ -37,14 +37,14 @@ def print_jobs() -> None:
 
 
 def print_job(name: str) -> None:
-    """Print a job as the API answers with it. Raises BadParameter, ConfigError, StoreError."""
+    """Print a job in the format of the API. Raises BadParameter, ConfigError, StoreError."""
     with _store() as store:
         job = _existing(store, name)
         _print(job_body(job, find_unfinished_run(store, job.job_id)))
 
 
 def print_runs(name: str) -> None:
-    """Print the last runs of a job, the newest first. Raises as `print_job`."""
+    """Print the last runs of a job, newest first. Raises as `print_job`."""
     with _store() as store:
         job = _existing(store, name)
         for run in job_detail(job, list_runs(store, job.job_id, at_most=_RUNS_SHOWN)).runs:
@@ -52,7 +52,7 @@ def print_runs(name: str) -> None:
 
 
 def make_job(fields: Mapping[str, object]) -> None:
-    """Make a job of the fields of a JobDefinition. Raises as `print_job`."""
+    """Create a job from the fields of a JobDefinition. Raises as `print_job`."""
     settings = load_settings(os.environ)
     limits = job_limits(settings.jobs, load_chains(settings.overlay))
     try:
@@ -60,30 +60,30 @@ def make_job(fields: Mapping[str, object]) -> None:
         check_job(definition, limits)
     except (msgspec.ValidationError, JobInvalidError) as error:
         raise click.UsageError(str(error)) from error
-    with _store() as store, _told():
+    with _store() as store, _usage_errors():
         job = add_job(store, definition, now_s=time.time())
     click.echo(f"{job.name} is due at {iso_utc(job.due_s)}")
 
 
 def set_paused(name: str, *, is_paused: bool) -> None:
     """Pause or resume a job. Raises as `print_job`."""
-    with _store() as store, _told():
+    with _store() as store, _usage_errors():
         job = pause_job(store, name, is_paused=is_paused, now_s=time.time())
     click.echo(
         f"{job.name} is paused" if is_paused else f"{job.name} is due at {iso_utc(job.due_s)}"
     )
 
 
-def ask_for_run(name: str) -> None:
-    """Have a job run now. Raises as `print_job`."""
-    with _store() as store, _told():
+def request_run_now(name: str) -> None:
+    """Request a run of a job now. Raises as `print_job`."""
+    with _store() as store, _usage_errors():
         request_run(store, name, now_s=time.time())
     click.echo(f"{name} begins within seconds where the service runs, else with its start")
 
 
 def drop_job(name: str) -> None:
     """Remove a job. Raises as `print_job`."""
-    with _store() as store, _told():
+    with _store() as store, _usage_errors():
         remove_job(store, name)
     click.echo(f"removed {name}")
 
@@ -96,8 +96,8 @@ def _store() -> Iterator[Store]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Tell what a job's state does not allow as bad usage."""
+def _usage_errors() -> Iterator[None]:
+    """Turn errors of a job's state into bad usage."""
     try:
         yield
     except JobStateError as error:

@@ -1,4 +1,4 @@
-"""The work of `assay record`: one analysis whose calls are kept."""
+"""Work of `assay record`: one analysis with its calls."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The work of `assay replay`: a pack from somebody else, run on a node of one's own."""
+"""Work of `assay replay`: an evidence pack, checked against the user's node."""
 
 import asyncio
 import os
@@ -25,12 +25,12 @@ from core.rpc.client import RpcClient
 _EXIT_CODES: Final = {"equal": 0, "different": 1, "not_run": 2}
 
 _MOST_ROWS: Final = 100
-"""Of one table: a pack of thousands of differences is not read to its end."""
+"""Most rows of one table."""
 
 
 def run_replay(file: IO[bytes], url: str | None, *, shows_all: bool) -> int:
-    """Print what running the pack again told; return the exit code. Raises nothing of ours: what
-    keeps it from being run is printed."""
+    """Replay a pack, print the differences, and return the exit code. Prints errors instead of
+    raising them."""
     try:
         pack = decode_pack(file.read(MOST_BYTES + 1))
         check_pack(pack)

@@ -1,4 +1,4 @@
-"""The work of `assay scan`: one analysis, printed as a card, as JSON or as CSV."""
+"""Work of `assay scan`: one analysis, printed as a card, as JSON or as CSV."""
 
 import asyncio
 import os
@@ -30,8 +30,7 @@ Output = Literal["card", "json", "csv"]
 
 
 def choose_output(*, is_format_chosen: bool) -> Output:
-    """Return how to print where it was not said: a card to people, JSON to programs and to who
-    names a format."""
+    """Choose the default output: a card on a terminal, JSON for programs and with a format."""
     return "card" if sys.stdout.isatty() and not is_format_chosen else "json"
 
 

@@ -1,4 +1,4 @@
-"""The work of `assay serve`: follower, analyser and API on one store."""
+"""Work of `assay serve`: follower, analyser and API on one store."""
 
 import asyncio
 import os
@@ -12,13 +12,13 @@ from core.process.allocator import share_one_arena
 
 
 def run_serve(host: str | None, port: int | None, roles: Sequence[str]) -> None:
-    """Serve until SIGINT or SIGTERM. None: host or port of the settings. `roles`: none is all.
+    """Serve until SIGINT or SIGTERM. None: host or port of the settings. No `roles`: all roles.
 
     Raises ConfigError, StoreError.
     """
     share_one_arena()
     settings = load_settings(os.environ)
     chosen = choose_roles(roles, settings.store)
-    open_store(settings.store).close()  # takes over what an earlier release left
+    open_store(settings.store).close()  # creates or migrates the store, and checks the lake
     chosen_port = settings.port if port is None else port
     asyncio.run(run_service(settings, host=host or settings.host, port=chosen_port, roles=chosen))

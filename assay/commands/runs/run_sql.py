@@ -30,19 +30,19 @@ def run_sql(
     output: Output | None,
     path: Path | None,
 ) -> None:
-    """Run a statement (`-`: the one on standard input), or describe a view (empty text: list them),
-    and write the result as it comes, to standard output where no path is given.
+    """Run a statement (`-`: from standard input), or describe a view (empty: list all views).
 
-    Raises QueryError, StoreError, ConfigError and click.FileError; a file is then left as it was.
+    Streams the result to the path, or to standard output. Raises QueryError, StoreError,
+    ConfigError and click.FileError; a file is then unchanged.
     """
     settings = load_settings(os.environ)
     chosen: Output = output or ("table" if path is None and sys.stdout.isatty() else "json")
-    asked = _statement_of(statement, view)
+    text = _statement_of(statement, view)
     bounds = _bounds(settings.sql, limit)
     with (
         nullcontext() if path is None else _unfinished(path) as file,
         open_result(
-            settings.store, asked, bounds, parquet=file if chosen == "parquet" else None
+            settings.store, text, bounds, parquet=file if chosen == "parquet" else None
         ) as result,
     ):
         with progress_steps(is_kept=False) as show:
@@ -60,7 +60,7 @@ def run_sql(
 
 def _statement_of(statement: str | None, view: str | None) -> str:
     if statement is None:
-        from sql.analyst.descriptions import LIST_VIEWS, describe_view  # noqa: PLC0415 - and DuckDB
+        from sql.analyst.descriptions import LIST_VIEWS, describe_view  # noqa: PLC0415 - imports DuckDB
 
         return describe_view(view) if view else LIST_VIEWS
     return sys.stdin.read() if statement == "-" else statement
@@ -91,11 +91,11 @@ def _write_file(result: OpenResult, file: Path, output: Output) -> None:
 
 
 _TABLE_ROWS = 500
-"""Rows of one table: its widths are known once it is whole. Longer results are several tables."""
+"""Rows of one table, whose widths need all of them. Longer results are several tables."""
 
 
 def write_tables(result: OpenResult, out: IO[str]) -> None:
-    """Write tables of some hundred rows each."""
+    """Write tables of at most `_TABLE_ROWS` rows."""
     from rich.table import Column, Table  # noqa: PLC0415 - only tables need it
 
     from assay.commands.runs.tables import cell_text, make_console  # noqa: PLC0415 - as above
@@ -115,7 +115,7 @@ def write_tables(result: OpenResult, out: IO[str]) -> None:
 
 
 def write_json(result: OpenResult, out: IO[str]) -> None:
-    """Write one JSON array a line: the names of the columns, then the rows."""
+    """Write a JSON array per line: the column names, then the rows."""
     for line in itertools.chain([result.columns], result.rows()):
         out.write(printable(msgspec.json.encode(line).decode()) + "\n")
 
@@ -138,18 +138,20 @@ _WRITERS: Final[dict[Output, Callable[[OpenResult, IO[str]], None]]] = {
 
 
 def write_text(result: OpenResult, out: IO[str], output: Output) -> None:
-    """Write a result as text of any kind."""
+    """Write a result as text in any format."""
     _WRITERS[output](result, out)
 
 
 @contextmanager
 def replaced_when_whole(path: Path) -> Iterator[Path]:
-    """Yield the path of an unfinished file, which takes the place of `path` at the end of the
-    block, or goes with an exception."""
+    """Yield the path of a temporary file, which replaces `path` at the end of the block.
+
+    After an exception it is deleted.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        # That it cannot be made is known before a statement runs. It goes again: DuckDB writes what
-        # is there under another name first, which its process may not.
+        # An unwritable folder is detected before the statement runs. The file is deleted again:
+        # DuckDB would first move an existing file, which its process may not.
         unfinished.touch()
         unfinished.unlink()
         yield unfinished

@@ -1,4 +1,4 @@
-"""The work of `assay static`: static analysis of runtime codes, one line an answer."""
+"""Work of `assay static`: static analysis of runtime codes, one answer per line."""
 
 import os
 import stat
@@ -15,8 +15,8 @@ from assay.commands.runs.progress import Show, progress_bars
 
 
 def run_static(file: IO[bytes]) -> None:
-    """Write an answer to each line of the file as soon as it is made."""
-    if sys.stdout.isatty():  # the answers themselves show how far it is
+    """Write the answer to each line of the file as soon as it is ready."""
+    if sys.stdout.isatty():  # the answers show the progress
         _write(analyse_lines(lines_of(file)))
         return
     with progress_bars() as show:
@@ -30,12 +30,12 @@ def _write(answers: Iterable[bytes]) -> None:
 
 
 def run_printer(file: IO[bytes], printer: str) -> None:
-    """Print one view of the code in the first line. Raises BadParameter where it is none."""
+    """Print one view of the code in the first line. Raises BadParameter for anything else."""
     click.echo(PRINTERS[printer](_one_code(file)), nl=False)
 
 
 def _noted(lines: Iterator[bytes], show: Show, size: int | None) -> Iterator[bytes]:
-    """Yield the lines, and show how many bytes of them have been taken."""
+    """Yield the lines, and show the number of bytes read."""
     taken = 0
     for line in lines:
         yield line
@@ -44,7 +44,7 @@ def _noted(lines: Iterator[bytes], show: Show, size: int | None) -> Iterator[byt
 
 
 def _size_of(file: IO[bytes]) -> int | None:
-    """Bytes of the file. None: it has no size, as a pipe has none."""
+    """Return the bytes of the file. None: a pipe, without a size."""
     try:
         about = os.fstat(file.fileno())
     except OSError:

@@ -1,4 +1,4 @@
-"""The work of `assay status`: how far each chain has been followed."""
+"""Work of `assay status`: progress of each followed chain."""
 
 import asyncio
 import os
@@ -35,12 +35,12 @@ _COLUMNS = (
 )
 
 _STALE_AFTER_S = 60.0
-"""A chain is stale when its tip is behind the head by blocks worth more than this; where no node
-tells the head, when the tip is older."""
+"""A chain is stale if its tip is behind the head by blocks worth more than this. Without a node,
+the age of the tip counts."""
 
 
 def run_status() -> None:
-    """Print a row a chain. Ends with 1 when a chain is stale. Raises ConfigError, StoreError."""
+    """Print one row per chain. Exits with 1 if a chain is stale. Raises ConfigError, StoreError."""
     settings = load_settings(os.environ)
     known = load_chains(settings.overlay)
     enabled = choose_enabled(known, settings)
@@ -71,7 +71,7 @@ def run_status() -> None:
             *_rows(found, lake, chain.id),
         )
         table.add_row(chain.slug, *map(cell_text, cells), cell_text(state))
-    # A number cut short is no use, however narrow the terminal is.
+    # A truncated number is useless, on narrow terminals too.
     make_console(max(OUT.width, _LEAST_WIDTH)).print(table)
     if isinstance(settings.store, FileAddress):
         size = StoreFiles(prefix=settings.store.path).serving.stat().st_size
@@ -83,7 +83,7 @@ def run_status() -> None:
 def _without_node(
     known: Sequence[Chain], enabled: Sequence[Chain], settings: Settings
 ) -> list[Chain]:
-    """Return the chains of the fleet that no node is given for here. Raises StoreError."""
+    """Return the chains of the fleet without a node here. Raises StoreError."""
     if not isinstance(settings.store, PostgresAddress):
         return []
     with open_registry(settings.store) as registry:
@@ -92,12 +92,12 @@ def _without_node(
 
 
 def _is_recent(chain: Chain, tip: BlockRef | None) -> bool:
-    """Return whether the newest stored block is so new that the chain is being followed."""
+    """True if the newest stored block is so recent that the chain is being followed."""
     return tip is not None and time.time() - tip.time_s <= _STALE_AFTER_S + chain.block_time_s
 
 
 def _rows(found: ChainCounts | None, lake: LakeSize, chain_id: int) -> tuple[object, ...]:
-    """What is stored of a chain, for the columns from `pools` on."""
+    """Return the cells of a chain from the column `pools` on."""
     if found is None:
         return (None,) * 6
     stored = sum(
@@ -120,7 +120,7 @@ def _megabytes(count: int) -> str:
 
 
 async def _head_of(settings: Settings, chain: Chain) -> int | str:
-    """The head's number, or why there is none."""
+    """Fetch the number of the head. A text: the error."""
     try:
         async with AsyncExitStack() as stack:
             client = await connect(stack, chain, settings)

@@ -65,7 +65,7 @@ def _restore(address: StoreAddress, folder: Path, progress: Callable[[int, int],
 
 
 def run_compact(name: str | None) -> None:
-    """Compact the chain of that name; None: every chain. No node is asked.
+    """Compact the chain of that name; None: every chain. Needs no node.
 
     Raises BadParameter, ConfigError, StoreError.
     """

@@ -1,4 +1,4 @@
-"""The work of `assay watch`: on the store, also while a service runs on it."""
+"""Work of `assay watch`, on the store, also while a service uses it."""
 
 import os
 import time
@@ -57,7 +57,7 @@ def add_watch(
     url: str | None,
     key_id: int | None,
 ) -> None:
-    """Make a watch and print it. Raises BadParameter, ConfigError, StoreError."""
+    """Create a watch and print it. Raises BadParameter, ConfigError, StoreError."""
     settings = load_settings(os.environ)
     chosen, parsed = _tokens(settings, chain, addresses)
     if url is not None:
@@ -172,7 +172,7 @@ def _add(tx: Transaction, watch_id: int, chain: Chain, addresses: list[Address])
 
 
 def _change(watch_id: int, change: Callable[[Transaction], None]) -> None:
-    """Change a watch and print it as it is then."""
+    """Change a watch and print the result."""
 
     def write(tx: Transaction) -> WatchView:
         _found(tx, watch_id)

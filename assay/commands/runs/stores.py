@@ -1,4 +1,4 @@
-"""Opens the store for commands that write it."""
+"""The store, opened for commands that write to it."""
 
 from config.store_address import StoreAddress
 from sql.analyst.query_runner import check_opens

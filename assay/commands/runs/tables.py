@@ -10,9 +10,9 @@ from core.process.terminal import printable, takes_colours
 
 
 def make_console(width: int | None = None, *, soft_wrap: bool = True) -> Console:
-    """A console on standard output, which writes escape sequences only where they are wanted.
+    """Build a console on standard output, with escape sequences only on a terminal that takes them.
 
-    None as width: the terminal's. With `soft_wrap` long lines are left to the terminal.
+    `width` None: the terminal's. With `soft_wrap` the terminal wraps long lines.
     """
     return Console(
         soft_wrap=soft_wrap,
@@ -26,5 +26,5 @@ OUT = make_console()
 
 
 def cell_text(value: object) -> Text:
-    """A value in a table: as text, never as markup or as a command to the terminal."""
+    """Render a table cell as text, never as markup or terminal commands."""
     return Text("" if value is None else printable(str(value)))

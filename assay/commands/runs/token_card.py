@@ -1,4 +1,4 @@
-"""The card of a token for a terminal: what is wrong first, with what each finding rests on."""
+"""The card of a token for a terminal: problems first, each finding with its proofs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -33,15 +33,15 @@ CARD_WIDTH: Final = 100
 """Columns beyond which lines of words are hard to read."""
 
 _MOST_PROOFS: Final = 2
-"""Of one finding; all of them are in the evidence format."""
+"""Most proofs of one finding; the evidence format contains all."""
 _MOST_PLACES: Final = 4
 _MOST_POOLS: Final = 5
 _INDENT: Final = 10
-"""Columns under which the words of a finding stand: behind its status."""
+"""Columns before the text of a finding, for its status."""
 
 
 def make_card(view: TokenView) -> RenderableType:
-    """Return what a console prints for one token. Texts of the token are escaped, never obeyed."""
+    """Build the card of one token. Texts of the token are escaped."""
     findings = view.findings
     parts: list[RenderableType] = [_head(view)]
     for title, shown in (
@@ -73,7 +73,7 @@ def _head(view: TokenView) -> Panel:
 
 
 def _lines(lines: Sequence[FindingLine]) -> Iterator[RenderableType]:
-    """Yield the findings, each that is wrong with what it rests on."""
+    """Yield the findings; problems with their proofs."""
     for line in lines:
         yield _line(line.status, line.text, _STYLES[line.status])
         if line.status in ("danger", "warning"):
@@ -82,7 +82,7 @@ def _lines(lines: Sequence[FindingLine]) -> Iterator[RenderableType]:
 
 
 def _unanswered(lines: Sequence[FindingLine]) -> Iterator[RenderableType]:
-    """Yield the checks without an answer; a reason stands once, below all that have it."""
+    """Yield the checks without an answer; each reason once, below its checks."""
     for reason in dict.fromkeys(line.why for line in lines):
         for line in lines:
             if line.why == reason:
@@ -92,11 +92,11 @@ def _unanswered(lines: Sequence[FindingLine]) -> Iterator[RenderableType]:
 
 
 def _fine(view: TokenView) -> Iterator[RenderableType]:
-    """Yield what was tested and found good: its number where something else is to be read first."""
+    """Yield the passed checks; only their number if there are problems."""
     fine = view.findings.fine
     if view.findings.wrong and fine:
-        told = f"{len(fine)} checks found nothing; --format summary lists them"
-        yield _line("fine", told, _STYLES["fine"])
+        summary = f"{len(fine)} checks found nothing; --format summary lists them"
+        yield _line("fine", summary, _STYLES["fine"])
         return
     for line in fine:
         yield _line("fine", line.text, _STYLES["fine"])
@@ -117,14 +117,14 @@ def _proof(proof: ProofShown) -> Iterator[str]:
         _numbered("program counter", [str(pc) for pc in proof.places[:_MOST_PLACES]]),
         _numbered("slot", [_slot(slot) for slot in proof.slots[:_MOST_PLACES]]),
     ]
-    told = "; ".join(part for part in found if part)
-    yield f"{proof.title}{block}{': ' if told else ''}{told}"
+    details = "; ".join(part for part in found if part)
+    yield f"{proof.title}{block}{': ' if details else ''}{details}"
     yield from (f"  {condition}" for condition in proof.conditions[:_MOST_PLACES])
     yield from (f"  {_call(call)}" for call in proof.calls)
 
 
 def _function(function: FunctionShown) -> str:
-    """The likely name without its arguments, else the selector."""
+    """Return the likely name without arguments, else the selector."""
     return f"{function.name.partition('(')[0]}()" if function.name else function.selector
 
 
@@ -164,18 +164,18 @@ def _facts(view: TokenView) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for fact in view.facts:
         if fact.text == view.chain.display_name:
-            continue  # stands above
+            continue  # shown above
         shown = " ".join(part for part in (fact.address, fact.text) if part)
         grid.add_row(_text(fact.label, "dim"), _text(shown))
     return grid
 
 
 def more_of(view: TokenView) -> Text:
-    """Return the command for all proofs, to be printed in one line, so that it can be copied."""
+    """Return the command for all proofs, in one line for copying."""
     name = view.chain.aliases[0] if view.chain.aliases else view.chain.slug
     return _text(f"\nAll proofs: assay scan {name} {view.address} --format evidence", "dim")
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Text that is neither markup nor a command to the terminal, with its own line ends alone."""
+    """Render text without markup and terminal commands; only its line ends are kept."""
     return Text("\n".join(map(printable, text.split("\n"))), style=style)

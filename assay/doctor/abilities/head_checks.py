@@ -20,7 +20,7 @@ from core.rpc.messages import RpcFault, RpcRequest
 
 def _check_chain_id(subject: Subject) -> Steps:
     answers = yield ask(RpcRequest("eth_chainId"))
-    got, wanted = quantity_of(answers[0], asked="eth_chainId"), subject.chain.id
+    got, wanted = quantity_of(answers[0], what="eth_chainId"), subject.chain.id
     if got == wanted:
         return [ok(f"chain id {got}")]
     return [CheckFinding(status="failed", seen=f"chain id {got}, expected {wanted}")]
@@ -38,9 +38,9 @@ CHAIN_ID = Check(
 
 _LEAST_AGE_S = 60.0
 _MOST_AGE_BLOCKS = 20
-"""Age in block times from which on a head is old, where that is more than a minute."""
+"""Age of an old head in block times, if that is more than a minute."""
 _AHEAD_S = 15.0
-"""How far in the future a block may be: proposers' clocks differ. Source: go-ethereum,
+"""Allowed time of a block in the future: proposers' clocks differ. Source: go-ethereum,
 allowedFutureBlockTime."""
 _MOST_HEAD_WAIT_S = 2.0
 
@@ -57,7 +57,7 @@ def _check_head_age(subject: Subject) -> Steps:
     wait_s = min(2 * block_s, _MOST_HEAD_WAIT_S)
     question = ask(LATEST)
     answers = yield type(question)(requests=question.requests, after_s=wait_s)
-    later = decode_header(result_of(answers[0], asked="latest block"), request="latest block")
+    later = decode_header(result_of(answers[0], what="latest block"), request="latest block")
     return [_stale_head(shown, head, later, wait_s)]
 
 
@@ -87,8 +87,8 @@ def _check_blocks_by_hash(subject: Subject) -> Steps:
         block_request(drawn_word(head, "no block")),
     )
     by_hash, before, unknown = (
-        decode_header(result_of(answers[at], asked=asked), request=asked)
-        for at, asked in enumerate(("block by hash", "block by number", "block of no such hash"))
+        decode_header(result_of(answers[at], what=what), request=what)
+        for at, what in enumerate(("block by hash", "block by number", "block of no such hash"))
     )
     if by_hash is None or by_hash.ref != head.ref:
         return [
@@ -115,11 +115,11 @@ BLOCKS_BY_HASH = Check(
 
 def _check_finality(subject: Subject) -> Steps:
     answers = yield ask(RpcRequest("eth_getBlockByNumber", ("finalized", False)))
-    asked = "finalized block"
+    what = "finalized block"
     if isinstance(answers[0], RpcFault):
         seen = f"no finalized tag: {describe_answer(answers[0])}"
         return [CheckFinding(status="unknown", seen=seen)]
-    final = decode_header(result_of(answers[0], asked=asked), request=asked)
+    final = decode_header(result_of(answers[0], what=what), request=what)
     head, depth = subject.head.number, subject.chain.finality_blocks
     if final is None:
         return [CheckFinding(status="unknown", seen="there is no finalized block")]

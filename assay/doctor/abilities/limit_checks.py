@@ -55,10 +55,10 @@ BATCHES = Check(
 
 
 _REQUEST_BYTES = 256 * 1024
-"""Of call data, twice as much in hex: about what the largest pack of reads takes."""
+"""Bytes of call data, twice that in hex: about the largest pack of reads."""
 _ANSWER_BYTES = 512 * 1024
 _RETURN_ZEROS = f"0x62{_ANSWER_BYTES:06x}6000f3"
-"""Code that returns so many zeros."""
+"""Code that returns `_ANSWER_BYTES` zeros."""
 
 
 def _check_message_sizes(subject: Subject) -> Steps:
@@ -84,7 +84,7 @@ def _check_message_sizes(subject: Subject) -> Steps:
 
 
 def _find_size_refusal(answer: ProbeAnswer) -> str | None:
-    """Return what refuses the size. None: the call was run, whatever came of it."""
+    """Return the refusal of the size. None: the call was run, with any result."""
     if isinstance(answer, ProbeFailure):
         return answer.reason
     if isinstance(answer, RpcFault) and any(word in answer.message.lower() for word in _SIZE_WORDS):
@@ -107,7 +107,7 @@ MESSAGE_SIZES = Check(
 
 _ROUND_TRIPS = 12
 _MOST_MEDIAN_S = 1.0
-"""Three round trips of an analysis and their simulations fit into analysis.wait_s."""
+"""With it three round trips of an analysis and their simulations fit into analysis.wait_s."""
 _MOST_P95_S = 2.0
 
 
@@ -115,7 +115,7 @@ def _check_latency(_: Subject) -> Steps:
     taken: list[float] = []
     for _round in range(_ROUND_TRIPS):
         answers = yield Question(requests=(LATEST,), sending="one message")
-        result_of(answers[0], asked="latest block")
+        result_of(answers[0], what="latest block")
         taken += answers.elapsed_s
     taken.sort()
     median, p95 = taken[len(taken) // 2], taken[min(len(taken) - 1, len(taken) * 95 // 100)]
@@ -137,7 +137,7 @@ LATENCY = Check(
 
 
 _BURST = 40
-"""About the calls of one analysis."""
+"""About the number of calls of one analysis."""
 
 
 def _check_rate_limit(_: Subject) -> Steps:
@@ -150,8 +150,8 @@ def _check_rate_limit(_: Subject) -> Steps:
     if not refused:
         return [ok(f"{_BURST} requests at once within {max(answers.elapsed_s):.2f} s")]
     waits = [one.retry_after_s for one in refused if isinstance(one, ProbeFailure)]
-    told = [wait for wait in waits if wait is not None]
-    after = f"Retry-After up to {max(told):g} s" if told else "without Retry-After"
+    known = [wait for wait in waits if wait is not None]
+    after = f"Retry-After up to {max(known):g} s" if known else "without Retry-After"
     seen = f"{len(refused)} of {_BURST} requests at once are refused, {after}"
     return [CheckFinding(status="degraded", seen=seen)]
 

@@ -17,7 +17,7 @@ from assay.doctor.check import (
     ok,
     result_of,
 )
-from assay.doctor.log_sets import NodeLog, logs_of, query, query_block, receipt_logs, untold
+from assay.doctor.log_sets import NodeLog, lacks_logs, logs_of, query, query_block, receipt_logs
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcFault, RpcRequest
 from core.rpc.ranges import is_address_refusal
@@ -31,7 +31,7 @@ def _check_logs_of_all(subject: Subject) -> Steps:
     for answer in answers.all:
         if isinstance(answer, RpcFault) and is_address_refusal(answer):
             return [CheckFinding(status="degraded", seen=describe_answer(answer))]
-        result_of(answer, asked="logs of one block of all contracts")
+        result_of(answer, what="logs of one block of all contracts")
     return [ok("by range and by block hash")]
 
 
@@ -71,38 +71,38 @@ def _check_block_logs(subject: Subject) -> Steps:
 
 def _with_logs(answers: ProbeAnswers) -> list[Header]:
     headers = (
-        decode_header(result_of(one, asked="a header"), request="a header") for one in answers.all
+        decode_header(result_of(one, what="a header"), request="a header") for one in answers.all
     )
     return [header for header in headers if header is not None and header.logs_bloom]
 
 
 def _compare_block(header: Header, answers: ProbeAnswers, at: int, count: int) -> CheckFinding:
-    asked = f"logs of block {header.number}"
+    what = f"logs of block {header.number}"
     by_query, receipts = answers[at], answers[count + at]
     if isinstance(by_query, RpcFault) and is_address_refusal(by_query):
-        return _compare_receipts(header, receipts, asked)
-    found = logs_of(by_query, asked=f"{asked} by hash")
-    if untold(header, found):
-        return _failed(f"{asked} by query lack some that its bloom filter tells of")
+        return _compare_receipts(header, receipts, what)
+    found = logs_of(by_query, what=f"{what} by hash")
+    if lacks_logs(header, found):
+        return _failed(f"{what} by query lack some that its bloom filter tells of")
     if isinstance(receipts, RpcFault | ProbeFailure):
         seen = f"eth_getBlockReceipts: {describe_answer(receipts)}; the bloom filter agrees"
         return CheckFinding(status="ok", seen=seen)
-    judged = _compare_receipts(header, receipts, asked)
-    told = receipt_logs(receipts, asked=asked) or []
+    judged = _compare_receipts(header, receipts, what)
+    by_receipts = receipt_logs(receipts, what=what) or []
     if judged.status != "ok":
         return judged
-    if {log.log_index for log in told} != {log.log_index for log in found}:
-        return _failed(f"{len(found)} {asked} by query, {len(told)} by its receipts")
-    return ok(asked)
+    if {log.log_index for log in by_receipts} != {log.log_index for log in found}:
+        return _failed(f"{len(found)} {what} by query, {len(by_receipts)} by its receipts")
+    return ok(what)
 
 
-def _compare_receipts(header: Header, receipts: ProbeAnswer, asked: str) -> CheckFinding:
-    told = receipt_logs(receipts, asked=f"{asked} by receipts")
-    if told is None:
+def _compare_receipts(header: Header, receipts: ProbeAnswer, what: str) -> CheckFinding:
+    logs = receipt_logs(receipts, what=f"{what} by receipts")
+    if logs is None:
         return _failed(f"there are no receipts of block {header.number}")
-    if untold(header, told):
-        return _failed(f"{asked} by receipts lack some that its bloom filter tells of")
-    return ok(asked)
+    if lacks_logs(header, logs):
+        return _failed(f"{what} by receipts lack some that its bloom filter tells of")
+    return ok(what)
 
 
 def _failed(seen: str) -> CheckFinding:
@@ -123,7 +123,7 @@ _MOST_SEARCH = 8
 
 
 def _check_log_ranges(subject: Subject) -> Steps:
-    """Events that are rare are asked for: the number of blocks is to be the only limit."""
+    """Query rare events, so that the number of blocks is the only limit."""
     head = subject.head.number
     most = min(subject.indexer.max_log_range, head + 1)
     factories = [dex.factory for dex in subject.chain.dexes]
@@ -162,8 +162,8 @@ _MOST_COMPARED_BLOCKS = 512
 
 
 def _check_log_gaps(subject: Subject) -> Steps:
-    """Wider and wider ranges that end at the head; each against its halves, whose logs were
-    read before, and against its two ends by block."""
+    """Compare growing ranges that end at the head with their halves, and with their first and last
+    block."""
     head = subject.head.number
     size, compared = min(_FIRST_RANGE, head + 1), 0
     whole: list[NodeLog] = []
@@ -179,7 +179,7 @@ def _check_log_gaps(subject: Subject) -> Steps:
                 break
             seen = f"logs of {size} blocks: {describe_answer(answers[0])}"
             return [CheckFinding(status="unknown", seen=seen)]
-        whole = logs_of(answers[0], asked=f"logs of {size} blocks")
+        whole = logs_of(answers[0], what=f"logs of {size} blocks")
         lost = _find_lost(whole, answers, size) or (
             yield from _find_lost_at_ends(whole, first, head)
         )
@@ -196,25 +196,25 @@ def _check_log_gaps(subject: Subject) -> Steps:
 
 
 def _find_lost(whole: list[NodeLog], answers: ProbeAnswers, size: int) -> str:
-    parts = [log for answer in answers.all[1:] for log in logs_of(answer, asked="logs of a half")]
+    parts = [log for answer in answers.all[1:] for log in logs_of(answer, what="logs of a half")]
     if _log_keys(parts) == _log_keys(whole):
         return ""
     return f"{len(whole)} logs of {size} blocks in one query, {len(parts)} in two"
 
 
 def _find_lost_at_ends(whole: list[NodeLog], first: int, last: int) -> Asking[str]:
-    """Return what the range lacks of its first and last block, read by hash; empty: nothing."""
+    """Describe the logs of its first and last block that the range lacks; empty: none."""
     answers = yield ask(header_request(first), header_request(last))
     headers = [
-        decode_header(result_of(one, asked="a header"), request="a header") for one in answers.all
+        decode_header(result_of(one, what="a header"), request="a header") for one in answers.all
     ]
     ends = [header for header in headers if header is not None and header.logs_bloom]
     answers = yield ask(*(query_block(header, TOPICS) for header in ends))
     for header, answer in zip(ends, answers.all, strict=True):
-        own = _log_keys(logs_of(answer, asked=f"logs of block {header.number}"))
-        held = {key for key in _log_keys(whole) if key[0] == header.number}
-        if own != held:
-            lost = f"{len(held)} logs of block {header.number} in a query of a range, "
+        own = _log_keys(logs_of(answer, what=f"logs of block {header.number}"))
+        in_range = {key for key in _log_keys(whole) if key[0] == header.number}
+        if own != in_range:
+            lost = f"{len(in_range)} logs of block {header.number} in a query of a range, "
             return f"{lost}{len(own)} by its hash"
     return ""
 
@@ -251,7 +251,7 @@ def _check_receipts(subject: Subject) -> Steps:
     heights = [at for at in range(head, head - _RECEIPT_BLOCKS, -1) if at >= 0]
     answers = yield ask(*(header_request(at) for at in heights))
     blocks = [
-        msgspec.json.decode(result_of(one, asked="a block"), type=_BlockHashes | None)
+        msgspec.json.decode(result_of(one, what="a block"), type=_BlockHashes | None)
         for one in answers.all
     ]
     at = next((at for at, one in enumerate(blocks) if one is not None and one.transactions), 0)
@@ -265,8 +265,8 @@ def _check_receipts(subject: Subject) -> Steps:
         *(RpcRequest("eth_getTransactionReceipt", (one,)) for one in sent),
     )
     found = [
-        msgspec.json.decode(result_of(one, asked=asked), type=list[_Receipt])
-        for one, asked in zip(answers.all, ("receipts by hash", "receipts by number"), strict=False)
+        msgspec.json.decode(result_of(one, what=what), type=list[_Receipt])
+        for one, what in zip(answers.all, ("receipts by hash", "receipts by number"), strict=False)
     ]
     wanted = [*block.transactions]
     if any([one.transaction_hash for one in receipts] != wanted for receipts in found):
@@ -274,7 +274,7 @@ def _check_receipts(subject: Subject) -> Steps:
         return [CheckFinding(status="failed", seen=seen)]
     for one in answers.all[2:]:
         receipt = msgspec.json.decode(
-            result_of(one, asked="eth_getTransactionReceipt"), type=_Receipt
+            result_of(one, what="eth_getTransactionReceipt"), type=_Receipt
         )
         if receipt.block_hash != block.hash:
             return [CheckFinding(status="failed", seen="a receipt names another block")]

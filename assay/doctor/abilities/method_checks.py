@@ -1,4 +1,7 @@
-"""Check of the JSON-RPC methods that the product calls."""
+"""Check of the JSON-RPC methods that the product calls, each with an example request.
+
+A test compares the names with the calls in the code.
+"""
 
 import msgspec
 
@@ -25,7 +28,7 @@ class Method(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     is_optional: bool = False
-    """Something else is done where it is missing."""
+    """True if the product has a substitute for it."""
     used_for: str
 
 
@@ -53,7 +56,7 @@ METHODS: tuple[Method, ...] = (
 
 
 def example_requests(subject: Subject) -> dict[str, RpcRequest]:
-    """Return the requests by method; none for eth_subscribe, which HTTP does not have."""
+    """Build example requests by method; none for eth_subscribe, which HTTP does not have."""
     head, block = subject.head, pinned(subject.head)
     call = {"to": ZERO_ADDRESS, "data": "0x", "gas": hex(100_000)}
     simulated = {"blockStateCalls": [{"calls": [call]}]}

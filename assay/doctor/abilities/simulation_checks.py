@@ -1,4 +1,8 @@
-"""Checks of eth_simulateV1, of what can replace it, and of the fees that simulations pay."""
+"""Checks of eth_simulateV1, of its substitute, and of the fees that simulations pay.
+
+They share a simulation of a contract that stores a word and returns the fields of its block, built
+with the types of the product.
+"""
 
 import msgspec
 
@@ -56,7 +60,7 @@ _LEAST_FEE_WEI = 10**9
 
 
 class GivenBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """What a simulated block is told to be."""
+    """Requested number, time and base fee of a simulated block."""
 
     number: int
     time_s: int
@@ -64,7 +68,7 @@ class GivenBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(subject: Subject, *, is_validated: bool) -> Simulation:
-    """Return two blocks on the head with a call each."""
+    """Build two blocks on the head with a call each."""
     head = subject.head
     contract, sender = drawn_address(head, "witness"), drawn_address(head, "sender")
     step_s = max(1, round(subject.chain.block_time_s))
@@ -100,7 +104,7 @@ def build(subject: Subject, *, is_validated: bool) -> Simulation:
 
 
 def with_low_fees(simulation: Simulation) -> RpcRequest:
-    """Return the request with transactions that pay less than the base fee."""
+    """Build the request with transactions that pay less than the base fee."""
     request = simulation.request
     options = msgspec.json.decode(msgspec.json.encode(request.params[0]))
     for block in options["blockStateCalls"]:
@@ -110,12 +114,12 @@ def with_low_fees(simulation: Simulation) -> RpcRequest:
 
 
 def is_unsupported(answer: ProbeAnswer) -> bool:
-    """True if the node has no eth_simulateV1: what its simulations are like is no question then."""
+    """True if the node has no eth_simulateV1, so there are no simulations to check."""
     return not isinstance(answer, ProbeFailure) and is_unknown_method(answer)
 
 
 def given_block(simulation: Simulation, at: int) -> GivenBlock:
-    """Return the number, time and base fee that a block of the simulation is given."""
+    """Return the requested number, time and base fee of a block of the simulation."""
     block = simulation.blocks[at]
     fee = simulation.block_overrides(block).get("baseFeePerGas")
     return GivenBlock(
@@ -126,7 +130,7 @@ def given_block(simulation: Simulation, at: int) -> GivenBlock:
 
 
 def read(simulation: Simulation, answer: ProbeAnswer) -> SimulationResult:
-    """Return the results. Raises NotHeldError where the node did not run it."""
+    """Decode the results. Raises NotHeldError if the node did not run it."""
     if isinstance(answer, ProbeFailure | RpcFault):
         message = f"eth_simulateV1: {describe_answer(answer)}"
         raise NotHeldError(message)
@@ -141,7 +145,7 @@ def read(simulation: Simulation, answer: ProbeAnswer) -> SimulationResult:
 
 
 def words(result: SimulationResult, handle: CallHandle) -> list[int]:
-    """Return the six words of a call. Raises NotHeldError for less."""
+    """Return the six words of a call. Raises NotHeldError for fewer."""
     data = result[handle].data
     if len(data) != 6 * 32:
         message = f"a simulated call returned {len(data)} bytes of 192: its code is another"
@@ -320,7 +324,7 @@ class _History(msgspec.Struct, rename="camel"):
 
 def _check_fee_history(_: Subject) -> Steps:
     answers = yield ask(history_request())
-    history = msgspec.json.decode(result_of(answers[0], asked="eth_feeHistory"), type=_History)
+    history = msgspec.json.decode(result_of(answers[0], what="eth_feeHistory"), type=_History)
     if not history.reward:
         return [CheckFinding(status="degraded", seen="eth_feeHistory: without rewards")]
     return [ok(f"fees of {len(history.reward)} blocks")]

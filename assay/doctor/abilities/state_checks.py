@@ -44,11 +44,11 @@ def _check_pinned_state(subject: Subject) -> Steps:
         call_with(None, pinned(head), to=None, data=RETURN_TIME),
         RpcRequest("eth_getCode", (anchor, nowhere)),
     )
-    hex_of(answers[0], asked="eth_getCode at a block hash")
-    hex_of(answers[1], asked="eth_getStorageAt at a block hash")
-    told = int.from_bytes(hex_of(answers[2], asked="eth_call at a block hash"))
-    if told != head.ref.time_s:
-        seen = f"a call at block {head.number} sees the time {told}, not {head.ref.time_s}"
+    hex_of(answers[0], what="eth_getCode at a block hash")
+    hex_of(answers[1], what="eth_getStorageAt at a block hash")
+    seen_s = int.from_bytes(hex_of(answers[2], what="eth_call at a block hash"))
+    if seen_s != head.ref.time_s:
+        seen = f"a call at block {head.number} sees the time {seen_s}, not {head.ref.time_s}"
         return [CheckFinding(status="failed", seen=seen)]
     if not isinstance(answers[3], RpcFault):
         seen = "state at a hash of no block is answered: the hash is ignored"
@@ -127,7 +127,7 @@ def _check_packed_reads(subject: Subject) -> Steps:
         ContractGetter(anchor, "decimals()").request(head),
         ContractGetter(anchor, "totalSupply()").request(head),
     )
-    expected = [hex_of(answers[at], asked="a read by itself") for at in (1, 2, 3)]
+    expected = [hex_of(answers[at], what="a read by itself") for at in (1, 2, 3)]
     pack_answer = answers[0]
     found = read_pack(pack_answer, count=len(steps)) if is_result(pack_answer) else None
     if found is None:
@@ -159,9 +159,9 @@ PACKED_READS = Check(
 _FIRST_DEPTH = 8
 _GROWTH = 4
 _MOST_SEARCH = 12
-"""Halvings between a depth that was answered and one that was not."""
+"""Most halvings between an answered depth and a refused one."""
 _LEAST_DEPTH = 2
-"""Blocks behind the head that analyses need: the head moves on while one runs."""
+"""Blocks behind the head that analyses need: the head advances while one runs."""
 _SENDER_BLOCKS = 8
 
 
@@ -215,22 +215,19 @@ def _wrong_block(height: int) -> str:
 
 
 def _is_state_of(height: int) -> Asking[bool | None]:
-    """Return True if a call at this height sees that block, None if it is refused, False if it sees
-    another block."""
+    """Return True if a call at this height sees that block, False if another. None: refused."""
     answers = yield ask(
         header_request(height), call_with(None, hex(height), to=None, data=RETURN_TIME)
     )
     seen_s = word_of(answers[1])
     if seen_s is None:
         return None
-    header = decode_header(
-        result_of(answers[0], asked=f"block {height}"), request=f"block {height}"
-    )
+    header = decode_header(result_of(answers[0], what=f"block {height}"), request=f"block {height}")
     return header is not None and header.ref.time_s == seen_s
 
 
 def _states_differ(subject: Subject) -> Asking[bool]:
-    """Return False if a sender's nonce before one of its transactions is that after it."""
+    """Return False if a sender's nonce is the same before and after its transaction."""
     head = subject.head.number
     blocks = [height for height in range(head, max(0, head - _SENDER_BLOCKS), -1) if height > 1]
     answers = yield ask(
@@ -246,16 +243,14 @@ def _states_differ(subject: Subject) -> Asking[bool]:
                 for at in (height - 1, height)
             )
         )
-        before, after = (quantity_of(one, asked="eth_getTransactionCount") for one in counts.all)
+        before, after = (quantity_of(one, what="eth_getTransactionCount") for one in counts.all)
         return before <= int(sent.nonce, 16) < after
-    return True  # nothing was sent lately: nothing to compare
+    return True  # no recent transaction to compare
 
 
 def _find_first_sent(answer: ProbeAnswer) -> _SentTransaction | None:
     try:
-        block = msgspec.json.decode(
-            result_of(answer, asked="a whole block"), type=_FullBlock | None
-        )
+        block = msgspec.json.decode(result_of(answer, what="a whole block"), type=_FullBlock | None)
     except msgspec.ValidationError:
         return None  # a kind of transaction without these fields
     return block.transactions[0] if block is not None and block.transactions else None

@@ -1,4 +1,4 @@
-"""Checks of recent pool and launch events, and of the blocks they start at."""
+"""Checks of recent pool and launch events, and of the configured start blocks."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ _LEAST_BLOCKS = 8
 
 
 class RecentLogs(msgspec.Struct, frozen=True, kw_only=True):
-    """Logs, and the blocks that were searched."""
+    """Logs and the number of blocks searched."""
 
     logs: list[NodeLog]
     blocks: int
@@ -41,7 +41,7 @@ def recent_logs(
     *,
     until: int | None = None,
 ) -> Asking[RecentLogs]:
-    """Search blocks up to `until`, in as long a range as is answered. None: up to the head.
+    """Search blocks up to `until`, in the longest accepted range. None: up to the head.
 
     Raises NotHeldError where even few blocks are refused.
     """
@@ -57,7 +57,7 @@ def recent_logs(
             where["topics"] = [list(topics)]
         answers = yield ask(RpcRequest("eth_getLogs", (where,)))
         if is_result(answers[0]):
-            return RecentLogs(logs=logs_of(answers[0], asked="recent logs"), blocks=size)
+            return RecentLogs(logs=logs_of(answers[0], what="recent logs"), blocks=size)
         if size <= _LEAST_BLOCKS:
             message = f"logs of {size} blocks: {describe_answer(answers[0])}"
             raise NotHeldError(message)
@@ -84,7 +84,7 @@ def _check_pools_announced(subject: Subject) -> Steps:
 
 
 def _quiet_factory(subject: Subject, dex: Dex, blocks: int) -> Asking[CheckFinding]:
-    """Judge a factory that announced no pool: is it quiet, or are its events of another form."""
+    """Report a factory without recent pools: quiet, or with events of another form."""
     seen = f"no pool in {blocks} blocks: quiet, or another contract"
     quiet = CheckFinding(status="unknown", subject=dex.name, seen=seen)
     if venue_of(dex).entries is not None:
@@ -120,11 +120,11 @@ def _check_launches(subject: Subject) -> Steps:
     found = yield from recent_logs(subject, contracts, topics)
     findings = []
     for pad in pads:
-        told = {event.topic for event in pad.event}
+        pad_topics = {event.topic for event in pad.event}
         own = [
             log
             for log in found.logs
-            if log.address.lower() in pad.contracts and log.topics[0] in told
+            if log.address.lower() in pad.contracts and log.topics[0] in pad_topics
         ]
         if own:
             findings.append(ok(f"{len(own)} launches in {found.blocks} blocks", subject=pad.slug))

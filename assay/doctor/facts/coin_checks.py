@@ -32,20 +32,20 @@ from core.evm.primitives import Address
 
 
 def wrong_decimals(coin: Anchor, decimals: ProbeAnswer) -> CheckFinding | None:
-    """Return the failure that other decimals are. None: they are as configured."""
-    told = word_of(decimals)
-    if told == coin.decimals:
+    """Return a failure for other decimals. None: they are as configured."""
+    found = word_of(decimals)
+    if found == coin.decimals:
         return None
-    seen = f"{told} decimals, configured {coin.decimals}"
+    seen = f"{found} decimals, configured {coin.decimals}"
     return CheckFinding(status="failed", subject=coin.symbol, seen=seen)
 
 
 def wrong_symbol(coin: Anchor, symbol: ProbeAnswer) -> CheckFinding | None:
-    """Return what another symbol costs. None: it is as configured."""
-    told = text_in(symbol)
-    if told == coin.symbol:
+    """Return a finding for another symbol. None: it is as configured."""
+    found = text_in(symbol)
+    if found == coin.symbol:
         return None
-    seen, costs = f"its symbol is {told!r}", "names shown differ"
+    seen, costs = f"its symbol is {found!r}", "names shown differ"
     return CheckFinding(status="degraded", subject=coin.symbol, seen=seen, costs=costs)
 
 
@@ -105,7 +105,7 @@ def _build_deposit(subject: Subject) -> Simulation:
 
 
 def _read_gain(simulation: Simulation, answer: ProbeAnswer) -> int | None:
-    """Return the balance after the deposit; 0 where it failed. None: it was not simulated."""
+    """Return the balance after the deposit; 0 if it failed. None: not simulated."""
     if not is_result(answer):
         return None
     result = read_simulation(simulation, answer)
@@ -165,10 +165,10 @@ def _check_price_feed(subject: Subject) -> Steps:
         ContractGetter(feed, name) for name in ("decimals()", "description()", "latestRoundData()")
     )
     read = yield from read_all(head, (decimals, about, latest))
-    told = word_of(read[decimals])
+    found = word_of(read[decimals])
     round_data = bytes_in(read[latest])
-    if told != oracle.decimals or len(round_data) < _ROUND_BYTES:
-        seen = f"{told} decimals, configured {oracle.decimals}; {len(round_data)} bytes of a round"
+    if found != oracle.decimals or len(round_data) < _ROUND_BYTES:
+        seen = f"{found} decimals, configured {oracle.decimals}; {len(round_data)} bytes of a round"
         return [_feed_failure(seen)]
     age_s = head.ref.time_s - int.from_bytes(round_data[96:128])
     usd = int.from_bytes(round_data[32:64], signed=True) / 10**oracle.decimals
@@ -180,8 +180,8 @@ def _check_price_feed(subject: Subject) -> Steps:
     reserves = yield from read_all(
         head, [ContractGetter(pool.address, "getReserves()") for pool in pools]
     )
-    asked = [(pool.address, pool.tokens[0], pool.lookup.quote) for pool in pools]
-    market = _find_market_usd(subject.chain, asked, reserves)
+    compared = [(pool.address, pool.tokens[0], pool.lookup.quote) for pool in pools]
+    market = _find_market_usd(subject.chain, compared, reserves)
     name = text_in(read[about]) or "without a name"
     shown = f"{name}: {usd:g} USD, {age_s} s old"
     if market is None:
@@ -202,7 +202,7 @@ def _find_market_usd(
     pools: Sequence[tuple[Address, Address, Address]],
     reserves: Mapping[ContractGetter, ProbeAnswer],
 ) -> float | None:
-    """Return USD of one coin in the pair with most stable coins. None: there is no deep one.
+    """Return the USD price of the coin in the pair with most stable coins. None: no deep pair.
 
     `pools`: address, first token and stable coin of each.
     """

@@ -19,7 +19,7 @@ def _check_contract_code(subject: Subject) -> Steps:
     empty = {
         address
         for address, answer in zip(addresses, answers.all, strict=True)
-        if not hex_of(answer, asked=f"code of {address}")
+        if not hex_of(answer, what=f"code of {address}")
     }
     missing: dict[str, list[str]] = {}
     for owner, role, address in named:
@@ -135,8 +135,8 @@ def _periphery_finding(
 def _read_addresses(
     answers: Mapping[ContractGetter, ProbeAnswer], contract: Address, signatures: Sequence[str]
 ) -> list[Address]:
-    told = (address_in(answers[ContractGetter(contract, signature)]) for signature in signatures)
-    return [one for one in told if one is not None]
+    found = (address_in(answers[ContractGetter(contract, signature)]) for signature in signatures)
+    return [one for one in found if one is not None]
 
 
 NAMED_FACTORIES = Check(

@@ -1,4 +1,4 @@
-"""Check of pools: a factory names them, they name it back, and CREATE2 puts them there.
+"""Check of pools: factory and pool name each other, and CREATE2 gives the pool's address.
 
 Source: EIP-1014. Forks pack the key or encode it; both are tried.
 """
@@ -18,7 +18,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address
 
 
 class KnownPool(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool that a factory names."""
+    """A pool named by a factory."""
 
     lookup: Lookup
     address: Address
@@ -106,7 +106,7 @@ def _pool_finding(
 
 
 def _computed_addresses(dex: Dex, pool: KnownPool) -> Iterator[Address]:
-    """Yield the addresses that a pool of this key may have."""
+    """Yield the possible addresses of a pool with this key."""
     maker = bytes.fromhex((dex.pool_deployer or dex.factory)[2:])
     code_hash = bytes.fromhex((dex.init_code_hash or "")[2:])
     for salt in _salts(pool):
