@@ -1,9 +1,9 @@
-"""What it costs a block to hold predictions against it, by the number of reports stored.
+"""Cost per block of comparing predictions with it, by the number of stored reports.
 
-A block of 150 trades and 150 transfers of tokens that all have a report: five times what a busy
-block of Ethereum has. Written to a real store, with the block's commit.
+A block has 150 trades and 150 transfers of tokens that all have a report, five times a busy block
+of Ethereum. It is written to a real store, commit included.
 
-    python -m benchmarks.accuracy --reports 1000,100000
+python -m benchmarks.accuracy --reports 1000,100000
 """
 
 import argparse

@@ -90,7 +90,7 @@ class FullLoad:
 
 
 def compare(servers: dict[str, Server], load: FullLoad) -> float:
-    """Print rate and processor time of each server; return the rate of ours."""
+    """Print rate and processor time of each server; return the rate of Assay's."""
     rates: dict[str, list[float]] = {kind: [] for kind in servers}
     costs: dict[str, list[float]] = {kind: [] for kind in servers}
     for _ in range(ROUNDS):

@@ -1,11 +1,11 @@
-"""Whether `assay backtest` holds over generated launches: a confusion matrix by class.
+"""Confusion matrix of `assay backtest` over generated launches, by class.
 
 Honest tokens of many kinds, tokens whose owners use their powers, and traps composed at random
-(tests/redteam) are launched on nodes of this machine, bought and sold for a week by ordinary
-people, indexed by the follower, and judged as of before their first trade by the command itself.
-Who was trapped is told by receipts and balances, and beside it by the command's own score. Ends
-with 1 where a token that trapped a buyer within an hour was called safe; with --liquidity-holders
-never, where its code shows it.
+(tests/harness/redteam) are launched on nodes of this machine. Ordinary people buy and sell them for
+a week, the follower indexes them, and the command itself analyses them as of before their first
+trade. Receipts and balances show which buyers were trapped; the score of the command is printed
+next to that. Ends with 1 where a token that trapped a buyer within an hour was called safe; with
+--liquidity-holders never, only where its code shows it.
 """
 
 import argparse

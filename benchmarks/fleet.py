@@ -1,7 +1,7 @@
-"""How many analyses a second one and two analysing processes do, with a node 50 ms away.
+"""Analyses per second of one and of two analysing processes, with a node 50 ms away.
 
-Real processes of `assay serve --role analyse` on an embedded PostgreSQL and the demo's chain; every
-token of its world is asked for anew, again and again, by more callers than there are slots.
+Real processes of `assay serve --role analyse` on an embedded PostgreSQL and the demo's chain. More
+callers than there are slots request new analyses of every token in turn.
 """
 
 import argparse
@@ -45,13 +45,13 @@ START_S = 60.0
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured with some processes."""
+    """Rate of analyses with a number of processes."""
 
     processes: int
     per_s: float
     """Analyses that ended a second."""
     cpu_share: float
-    """Of one core that the analysing processes used, all together."""
+    """Cores used by the analysing processes together."""
     rest_share: float
     """The same of node, database, proxy and callers: where both together are all the cores that
     there are, a second process has nothing left to use."""
@@ -59,7 +59,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def analysing(count: int, env: Mapping[str, str]) -> Iterator[list[Process]]:
-    """Run so many analysing processes."""
+    """Run a number of analysing processes."""
     with ExitStack() as stack:
         found = []
         for _ in range(count):
@@ -91,7 +91,7 @@ def _await_answer(port: int) -> None:
 
 
 class Callers:
-    """Ask for tokens, each for the next one that nobody asks for, until they are stopped."""
+    """Callers that request analyses in turn, each of a token that no other waits for."""
 
     def __init__(self, shared_analysis: RequestedAnalysis, tokens: Sequence[Address]) -> None:
         self._asked = shared_analysis
@@ -99,7 +99,7 @@ class Callers:
         self.ended = 0
 
     async def call(self) -> None:
-        """Ask for one token after the other, for ever."""
+        """Request one token after the other until cancelled."""
         while True:
             token = self._waiting.pop(0)
             try:
@@ -115,7 +115,7 @@ async def measure(
     processes: Sequence[Process],
     seconds: float,
 ) -> Rate:
-    """Ask for tokens that long, after a warm-up of a quarter of it."""
+    """Measure for some seconds, after a warm-up of a quarter of that."""
     callers = Callers(shared_analysis, tokens)
     tasks = [asyncio.create_task(callers.call()) for _ in range(min(CALLERS, len(tokens) - 1))]
     await asyncio.sleep(seconds / 4)

@@ -1,9 +1,9 @@
-"""What a block, a look-up and a schedule cost as the months behind them grow.
+"""Cost of a block, a look-up and a schedule as the stored months grow.
 
 One store for each size, written directly and just opened; then blocks of 150 logs through the
 follower's writer, and the look-ups of analyses and schedules.
 
-    python -m benchmarks.growth --sizes 0.1,10,50
+python -m benchmarks.growth --sizes 0.1,10,50
 """
 
 import argparse
@@ -104,7 +104,7 @@ def _prepare(path: Path, transfers: int, kept: Path | None) -> None:
 
 
 def _grow_apart(path: Path, transfers: int) -> None:
-    """Write a store in a process of its own: its memory is not what is measured."""
+    """Write a store in a separate process, whose memory is not measured."""
     process = multiprocessing.get_context("spawn").Process(target=grow, args=(path, transfers))
     process.start()
     process.join()

@@ -1,12 +1,11 @@
-"""What kin of a token cost as the number of analysed tokens grows, and what a code's shape costs.
+"""Cost of kin as the number of analysed tokens grows, and of the shape of a code.
 
-One store written directly: names by Zipf's law, creators and funders too, codes in families of
-which each has a few variants, and a few codes that a hundred thousand tokens share. Then look-ups,
-what a report's shape costs to store, and, where CORPUS has real codes, the time of a shape beside
-that of the static analysis. How well kin by code are told apart says another command:
-`python -m tests.harness.kin.shape_scores`.
+One store written directly: names, creators and funders by Zipf's law, codes in families of a few
+variants, and a few codes that a hundred thousand tokens share. Measured are look-ups, the storing
+of a shape and, where CORPUS has real codes, the time of shapes next to that of static analysis.
+Precision and recall of kin: `python -m tests.harness.kin.shape_scores`.
 
-    python -m benchmarks.kin --tokens 2000000 --codes 200000 --corpus CORPUS
+python -m benchmarks.kin --tokens 2000000 --codes 200000 --corpus CORPUS
 """
 
 import argparse
@@ -100,7 +99,7 @@ def _account(number: int) -> bytes:
 
 
 def _write_shapes(connection: sqlite3.Connection, codes: int) -> int:
-    """Write so many shapes of each chain of the store; return how many there are of each."""
+    """Write shapes for each chain of the store; return the number per chain."""
     chains = [
         row[0] for row in connection.execute("select distinct chain_id from report order by 1")
     ]
@@ -204,7 +203,7 @@ def _storing(store: Store, shape: CodeShape) -> Callable[[], None]:
 
 
 def print_share(corpus: Path) -> None:
-    """Print the time of shapes beside that of the analyses that they are part of."""
+    """Print the time of shapes as a share of the analyses that contain them."""
     lines = gzip.decompress((corpus / "unlabelled.jsonl.gz").read_bytes()).splitlines()
     drawn = random.Random(_SEED).sample(lines, min(_CODES, len(lines)))
     codes = [

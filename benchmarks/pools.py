@@ -45,7 +45,7 @@ _SETTINGS = """
 [analysis]
 rounds_every_s = 3600.0
 """
-"""Nobody judges tokens that were not asked for."""
+"""Settings without background rounds."""
 
 
 class Service:
@@ -111,7 +111,7 @@ class Service:
 
 @contextmanager
 def serving(env: dict[str, str], key: str) -> Iterator[Service]:
-    """The service as a process of its own, stopped at the end."""
+    """Run the service as a separate process, stopped at the end."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])

@@ -1,7 +1,7 @@
-"""How long one whole analysis takes, and how often it has to wait for the node.
+"""Time of one whole analysis, and its round trips to the node.
 
 Every token of the demo's world, and one with ten pools that are all traded, on a node of this
-machine: once as it is, and once with a delay added to each round trip, as a node elsewhere has it.
+machine: as it is, and with a delay added to each round trip as of a remote node.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ FAR_S = 0.05
 
 
 class Taken:
-    """What the analyses of one setting took."""
+    """Costs of the analyses of one setting."""
 
     def __init__(self) -> None:
         self.ms: list[float] = []
@@ -47,7 +47,7 @@ class Taken:
         self.sent_kb: list[float] = []
         """Calls as JSON, before the transport packs them."""
         self.body_kb: list[float] = []
-        """Of the report, as it is stored."""
+        """Size of the report as stored."""
 
 
 async def measure(

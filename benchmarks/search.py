@@ -1,9 +1,9 @@
-"""What a search by name costs as the number of analysed tokens grows.
+"""Cost of a search by name as the number of analysed tokens grows.
 
 One store for each size, written directly: names of one to three words by Zipf's law, most tokens
-without money in their pools. Then searches as people type them, and the lists of the front page.
+without money in their pools. Then typical searches, and the lists of the front page.
 
-    python -m benchmarks.search --sizes 2000,200000,2000000
+python -m benchmarks.search --sizes 2000,200000,2000000
 """
 
 import argparse
@@ -44,7 +44,7 @@ def _words() -> list[str]:
 
 
 def grow(path: Path, tokens: int) -> None:
-    """Write a new store with so many reports at a path that does not exist."""
+    """Write a new store with a number of reports at a path that does not exist."""
     Store.open(path).close()
     rng = np.random.default_rng(2)
     words = _words()

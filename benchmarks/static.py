@@ -1,16 +1,16 @@
-"""How right the static analysis is on labelled bytecode, and how long one contract takes.
+"""Accuracy of static analysis on labelled bytecode, and time per contract.
 
-    python -m benchmarks.static CORPUS
+python -m benchmarks.static CORPUS
 
 CORPUS holds runtime.jsonl (`{"id", "runtime"}`) and labels.jsonl (`{"id", "labels": {field: true |
-false | "unsure" | [selectors]}}`). An unsure label is left out; an answer that is unknown costs
-recall where the label is true, never precision; selector lists count as exact sets.
+false | "unsure" | [selectors]}}`). An unsure label is left out; an unknown answer costs recall
+where the label is true, never precision; selector lists count as exact sets.
 
 Speed is processor time on the same contracts in one run, so that other work on the machine changes
 little of the ratios: ours; evmole, which extracts selectors, arguments, mutability and storage;
 heimdall, which decompiles (its Python package gives interface and storage, not source text). Then
-the same codes as known ones: looked up by a service that has just been started. Where CORPUS holds
-unlabelled.jsonl.gz as well, codes drawn from it are timed, and what stays unknown is counted.
+the same codes are looked up by a restarted service. Where CORPUS holds unlabelled.jsonl.gz as well,
+codes drawn from it are timed, and unknown answers are counted.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Runtime(msgspec.Struct):
 
 
 class Labelled(msgspec.Struct):
-    """What a person found in it."""
+    """Labels of one code, given by a person."""
 
     id: str
     labels: dict[str, bool | str | list[str]]
@@ -93,12 +93,12 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Of what was said to be true, what is."""
+        """Return the share of true answers that are right."""
         return _share(self.count["tp"], self.count["fp"])
 
     @property
     def recall(self) -> float:
-        """Of what is true, what was said to be."""
+        """Return the share of true labels that were found."""
         return _share(self.count["tp"], self.count["fn"])
 
 
@@ -107,7 +107,7 @@ def _share(good: int, bad: int) -> float:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """The lines that say something."""
+    """Return the lines that are not empty."""
     return (line for line in path.read_bytes().splitlines() if line.strip())
 
 
@@ -166,9 +166,9 @@ def evmole_ms(code: bytes) -> float:
 
 
 def decompile_ms(code: bytes) -> float:
-    """One decompilation, without its cache and without asking the network for names.
+    """Time one decompilation, without its cache and without looking up names in the network.
 
-    What it refuses counts with the time until then.
+    A refused code counts with the time until the refusal.
     """
     heimdall = importlib.import_module("heimdall_py")
 
@@ -185,7 +185,7 @@ def decompile_ms(code: bytes) -> float:
 
 
 def decompile_all(codes: list[bytes]) -> list[float]:
-    """In a process of its own, which a crash ends alone; a crash counts as the limit."""
+    """Time all decompilations in a separate process; a crash counts as the limit."""
     found = []
     pool = process_pool(1)
     for code in codes:
@@ -199,7 +199,7 @@ def decompile_all(codes: list[bytes]) -> list[float]:
 
 
 def known_ms(codes: list[bytes]) -> list[float]:
-    """Wall time of each code after a restart: from the code to all that it tells."""
+    """Time each code after a restart, from the code to all findings. Wall clock."""
 
     async def run(*, is_timed: bool) -> list[float]:
         with closing(Store.open(path)) as store:
@@ -227,7 +227,7 @@ def print_times(name: str, found_ms: list[float]) -> None:
 
 
 def print_ratio(name: str, theirs_ms: list[float], ours_ms: list[float]) -> None:
-    """How many times as long as ours."""
+    """Print the ratio of their time to ours."""
     ratio = statistics.median(theirs_ms) / statistics.median(ours_ms)
     whole = sum(theirs_ms) / sum(ours_ms)
     print(f"{name:44} {ratio:8.2f} times by the medians, {whole:.2f} by the sums")

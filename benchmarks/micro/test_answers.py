@@ -1,4 +1,4 @@
-"""What an answer takes that is not cached: rendering of a report with pools, and its packing."""
+"""Cost of an answer that is not cached: rendering of a report with pools, and compression."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""What decoding of transfers takes: by learned layouts, in general columns, and log by log.
+"""Cost of decoding transfers: by learned layouts, in general columns, and log by log.
 
 A run decodes LOGS logs, so a log takes a thousandth of the printed time.
 """
@@ -23,7 +23,7 @@ class _Log(msgspec.Struct):
 
 
 def answer_of(count: int) -> msgspec.Raw:
-    """Answer of `eth_getLogs` with so many transfers, ten in each block."""
+    """Build an answer of `eth_getLogs` with `count` transfers, ten in each block."""
     logs = [
         {
             "address": TOKEN,

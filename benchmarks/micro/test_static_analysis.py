@@ -1,6 +1,6 @@
-"""What the static analysis of one new code takes.
+"""Cost of the static analysis of one new code.
 
-The codes are those of cases (solc 0.8, optimised): kept here, so that two commits time the same.
+The codes are copies of cases (solc 0.8, optimised), so that two commits time the same input.
 """
 
 from pathlib import Path

@@ -11,7 +11,7 @@ import msgspec
 _CACHE = Path(__file__).parents[2] / ".cache" / "debian"
 _WITHIN_S = 120
 _SYSTEM = "/usr/local/sbin:/usr/sbin:/sbin"
-"""Where daemons are, which are not on everybody's PATH."""
+"""Folders of daemons, which are not on every PATH."""
 
 
 class DebianProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class DebianProgram(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     env: Mapping[str, str]
-    """What its environment needs beyond ours."""
+    """Variables of its environment beyond ours."""
 
 
 def find_promtool() -> DebianProgram | None:

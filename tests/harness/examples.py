@@ -1,4 +1,4 @@
-"""How many examples a test is tried with: as many as a commit deserves, or a night."""
+"""Number of examples of a test: those of a commit, or those of a night."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ def one_in(divisor: int) -> int:
 
 
 def is_night() -> bool:
-    """Whether a test may try everything there is: with `make test-long`."""
+    """True if a test may try everything: with `make test-long`."""
     return settings.get_current_profile_name() == NIGHTLY
 
 

@@ -1,13 +1,12 @@
-"""Kills processes that count calls, and compares the ledger with the calls they let through.
+"""Kills processes that count calls, and compares the ledger with the calls they admitted.
 
 python -m tests.harness.api.counting_kills SPEC: a `KillsSpec` in JSON; prints an `Outcome` in JSON.
 
-Each round forks two nodes on one ledger: a file, or a database. Each admits calls of a
-key of its own without a limit, and both those of keys with a small lifetime, and with windows
-where a Valkey is given. Each
-call is told after it was admitted, and each node gets SIGKILL at a random moment of its own. The
-unlimited key is one node's in one round, so that what its kill cost is seen alone; a limited key
-stays for as many rounds as it takes until a node refuses it.
+Each round forks two nodes on one ledger, a file or a database. Each node admits calls of a separate
+unlimited key, and both admit those of keys with a small lifetime and, with a Valkey, of keys with
+windows. Each call is noted after its admission, and each node gets SIGKILL at a random moment. An
+unlimited key belongs to one node in one round, which isolates the cost of its kill; a limited key
+stays until a node refuses it.
 """
 
 import math
@@ -38,24 +37,23 @@ _WINDOW_USED_S = 30.0
 
 
 class KillsSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do: rounds go on until there were so many calls and kills, and a limit of each sort
-    was reached."""
+    """Numbers of calls and kills after which rounds end, once a limit of each sort was reached."""
 
     calls: int
     kills: int
     seed: int
     url: str | None = None
-    """Of a database in PostgreSQL. None: a ledger in a file."""
+    """URL of a PostgreSQL database. None: a ledger in a file."""
     redis_url: str | None = None
-    """Of a Valkey that shares the windows. None: no keys with windows."""
+    """URL of a Valkey that shares the windows. None: no keys with windows."""
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """What all rounds found."""
+    """Totals of all rounds."""
 
     kills: int = 0
     calls: int = 0
-    """Admitted and told, of all keys."""
+    """Calls admitted and noted, of all keys."""
     lifetime_calls: int = 0
     """Those of keys with a lifetime."""
     window_calls: int = 0
@@ -65,16 +63,19 @@ class Outcome(msgspec.Struct, kw_only=True):
     full_windows: int = 0
     """Windows that were filled."""
     lost: int = 0
-    """Calls not in the ledger that were told longer than the bound before the kill, or have a
-    lifetime; and calls that were refused although the limit had room for them."""
+    """Lost calls, and calls refused below the limit.
+
+    Lost are calls missing in the ledger that have a lifetime or were noted longer than the bound
+    before the kill.
+    """
     doubled: int = 0
-    """Calls in the ledger that were neither told nor under way."""
+    """Calls in the ledger that were neither noted nor in flight."""
     beyond: int = 0
     """Calls admitted or counted beyond a lifetime."""
     beyond_window: int = 0
     """Calls admitted beyond a window that was shared all the time."""
     longest_unwritten_s: float = 0.0
-    """How long before its kill the oldest lost call of a key without a limit had been told."""
+    """Age of the oldest lost call of an unlimited key at the kill."""
     failed: int = 0
     """Calls answered with 503, as the ledger was not written in time."""
     not_shared: int = 0
@@ -90,8 +91,10 @@ class _Key(msgspec.Struct, kw_only=True):
     first_used_s: float
     admitted: int = 0
     untold: int = 0
-    """Calls that may be counted without having been told: one under way at each kill of a node,
-    and those that failed, as a commit whose answer was lost does."""
+    """Calls that may be counted without a note.
+
+    One in flight at each kill of a node, and those that failed, as a commit without an answer does.
+    """
     is_refused: bool = False
     was_shared: bool = True
 
@@ -120,7 +123,7 @@ class _Drill:
         self.outcome = Outcome()
 
     def round(self) -> None:
-        """Fork the nodes, kill each at a moment of its own, and compare."""
+        """Fork the nodes, kill each at a random moment, and compare."""
         with closing(Ledger.of_store(self._address)) as ledger:
             free = [self._new_key(ledger, FREE.name) for _ in range(NODES)]
             self._fill_up(ledger)
@@ -143,7 +146,7 @@ class _Drill:
         self._keys = [key for key in self._keys if not key.is_done]
 
     def is_enough(self, spec: KillsSpec) -> bool:
-        """True if all was seen that is asked for."""
+        """True if the numbers of the specification are reached."""
         outcome = self.outcome
         is_spent = outcome.spent_keys > 0
         is_filled = spec.redis_url is None or outcome.full_windows > outcome.not_shared
@@ -151,7 +154,7 @@ class _Drill:
         return are_many and is_spent and is_filled
 
     def look_again(self) -> None:
-        """Compare all keys ever used once more: a commit may have been under way at a kill."""
+        """Compare all keys again, as a commit may have been in flight at a kill."""
         with closing(Ledger.of_store(self._address)) as ledger:
             found = ledger.usages(self._most, time.time())
         for key_id, usage in found.items():

@@ -65,7 +65,7 @@ def client(world: World) -> httpx.AsyncClient:
 
 @pytest.fixture
 def get(world: World, client: httpx.AsyncClient) -> Get:
-    """GET below /token/1 with an admin's key, unless told otherwise."""
+    """Return a GET below /token/1, with an admin's key by default."""
     admin = world.new_key()
 
     async def ask(rest: str, *, key: str = admin) -> httpx.Response:
@@ -95,7 +95,7 @@ def running_provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def provider(running_provider: Provider) -> Iterator[Provider]:
-    """One that tells the truth until the test has it lie."""
+    """Provider that gives true answers until the test sets a lie."""
     yield running_provider
     running_provider.lie(None)
 

@@ -1,6 +1,7 @@
-"""Which tests of the API are run once more on a fleet: two processes without a node, asked in turn.
+"""Tests of the API that run again on a fleet of two processes without a node, in turn.
 
-Left out is what looks into the application, changes it, or asserts what one process does alone.
+Left out are tests that look into the application, change it, or assert the behaviour of one
+process.
 """
 
 from collections.abc import Sequence

@@ -48,7 +48,7 @@ CHECKS = [
 PLANS = ("admin", "admin", "enterprise", "pro", "trial")
 
 CALLERS = 8
-"""That send each call: making one up takes longer than sending it."""
+"""Callers of each call, as generating a call takes longer than sending it."""
 
 _SERVER_FAULT = 500
 
@@ -80,7 +80,7 @@ _HEADERS: tuple[dict[str, str], ...] = (
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who sends a call."""
+    """Sender of a call."""
 
     key: str | None
     headers: dict[str, str]
@@ -89,7 +89,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One call, who sends it, and what the analysis finds meanwhile."""
+    """One call, its sender, and the outcome of its analysis."""
 
     case: Case[Any] | WildCall
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""A process that admits calls as an API node does, and tells of each in memory that outlives it."""
+"""Process that admits calls as an API node does, and notes each in memory that outlives it."""
 
 import asyncio
 import itertools
@@ -51,9 +51,9 @@ _PAUSE_S = 0.001
 
 
 class Told:
-    """What one process told: how often it admitted a call of which key, and which it refused.
+    """Notes of one process: admitted and refused calls by key.
 
-    Shared with the process, so what was told stays when it is killed.
+    In shared memory, so that the notes survive the process.
     """
 
     def __init__(self, keys: int) -> None:
@@ -61,22 +61,22 @@ class Told:
         self._memory = mmap.mmap(-1, _BYTES * (2 + 3 * keys + _SLICES))
         words = memoryview(self._memory).cast("q")
         self.flags = words[:2]
-        """Whether it is at work, and whether the shared windows were out of reach."""
+        """Flags: at work, and shared windows out of reach."""
         self.admitted = words[2 : 2 + keys]
         self.refused = words[2 + keys : 2 + 2 * keys]
         self.failed = words[2 + 2 * keys : 2 + 3 * keys]
         """Calls answered with 503, as the ledger was not written in time."""
         self.free = words[2 + 3 * keys :]
-        """Admitted calls of the free key by the slice of time in which they were told."""
+        """Admitted calls of the free key, by slice of time."""
 
     def settled(self, until_s: float) -> int:
-        """Return the calls of the free key that were surely told before a time of
+        """Return the calls of the free key that were surely noted before a time of
         `time.monotonic`."""
         slices = (until_s - self.began_at_s) / _SLICE_S
         return sum(self.free[: max(0, int(min(slices, _SLICES)))])
 
     def time_of(self, place: int) -> float:
-        """Return about when the call of the free key at a place was told, the first at 0.
+        """Return the approximate time of the free key's call at a place, from 0.
 
         Infinite if there was no such call.
         """
@@ -86,17 +86,17 @@ class Told:
         return math.inf
 
     def note_free(self) -> None:
-        """Tell an admitted call of the free key."""
+        """Note an admitted call of the free key."""
         self.free[int((time.monotonic() - self.began_at_s) / _SLICE_S)] += 1
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process counts with."""
+    """Counting parts of one process."""
 
     address: StoreAddress
     redis_url: Secret | None
     digests: tuple[str, ...]
-    """Of the keys: the free one first."""
+    """Digests of the keys, the free one first."""
 
     async def serve(self, reported: Told) -> None:
         """Admit calls until the process is killed."""
@@ -143,7 +143,7 @@ async def _call_until_refused(
         except StoreError:
             reported.failed[place] += 1
         else:
-            # Told before the call: it may have been admitted by this process's own windows.
+            # Noted before the call: this process's own windows may have admitted it.
             reported.flags[1] |= isinstance(windows, SharedWindows) and windows.is_resting()
             reported.admitted[place] += 1
 

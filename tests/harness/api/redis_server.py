@@ -36,7 +36,7 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """URL of the server."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:

@@ -76,4 +76,4 @@ ROUTES: tuple[tuple[str, str], ...] = (
 """Method and target, but for streams. `tests/serving/test_methods.py` holds it to be whole."""
 
 STREAMS: tuple[str, ...] = ("/watches/events",)
-"""What GET answers without an end, as there is a key."""
+"""Paths whose GET does not end, as there is a key."""

@@ -29,10 +29,10 @@ QUOTE = Address("0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2")
 BLOCK_HASH = Hash32("0x" + "ab" * 32)
 
 LIQUID_USD = 100.0
-"""What the specification names as the minimum."""
+"""Minimum of the specification."""
 
 MINED_AT_S = 1_790_000_000
-"""When the block of the sample reports was mined."""
+"""Time of the block of the sample reports."""
 
 CLOCK = ContractClock(
     time_s=MINED_AT_S, block_number=20_000_000, block_time_s=MINED_AT_S, block_interval_s=12.0

@@ -1,4 +1,4 @@
-"""Quotes and checks as answered by rote, and what was asked of them."""
+"""Scripted quotes and checks, with their requests."""
 
 from typing import Any
 
@@ -270,7 +270,7 @@ def make_check(ask: UnsignedTrade) -> TradeCheck:
 
 
 class ScriptedQuotes:
-    """Answers by rote, or raises what it is told to."""
+    """Scripted answers, or a scripted error."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []

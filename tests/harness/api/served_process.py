@@ -1,4 +1,4 @@
-"""The application in a process of its own, until a signal ends it; prints its port.
+"""The application as a separate process, until a signal ends it; prints its port.
 
 python -m tests.harness.api.served_process LEDGER
 """

@@ -27,7 +27,7 @@ _MOST_STEPS = 12
 
 
 class Provider:
-    """The provider's process; `lie` has its next tokens say something false."""
+    """Process of the identity provider; `lie` falsifies its next tokens."""
 
     def __init__(self) -> None:
         program = Path(__file__).with_name("issuer.mjs")
@@ -42,12 +42,12 @@ class Provider:
         assert self.url, "the provider does not start"
 
     def lie(self, about: str | None) -> None:
-        """Until it is told otherwise."""
+        """Falsify tokens until the next change."""
         query = {} if about is None else {"about": about}
         httpx.post(f"{self.url}/lie", params=query).raise_for_status()
 
     def client(self, **changes: Any) -> OidcClient:
-        """How we are registered there."""
+        """Client registration at the provider."""
         plain: dict[str, Any] = {
             "issuer": self.url,
             "client_id": "assay",
@@ -65,7 +65,7 @@ class Provider:
 
 
 class Browser:
-    """What one person looks through: it keeps cookies and fills in forms."""
+    """Browser of one person: keeps cookies and fills in forms."""
 
     def __init__(self, app: CachedAnswerApp) -> None:
         self.app = app
@@ -156,7 +156,7 @@ def read(response: httpx.Response) -> _Page:
 
 
 def form_token(response: httpx.Response) -> str:
-    """What every form of the session carries."""
+    """Token that every form of the session carries."""
     found = {
         attributes["value"]
         for tag, attributes in read(response).tags
@@ -174,7 +174,7 @@ def shown_key(response: httpx.Response) -> str:
 
 
 class Street:
-    """The browsers of a test, each on an application of its own, all on one ledger."""
+    """Browsers of a test, each on a separate application, all on one ledger."""
 
     def __init__(self, world: World, provider: Provider) -> None:
         world.clock.now_s = time.clock_gettime(time.CLOCK_REALTIME)  # tokens are of today

@@ -1,6 +1,6 @@
-"""Calls that no document describes: any method and body on any path of any route, pages too.
+"""Calls that no document describes: any method and body on any path of any route or page.
 
-Somebody is signed in on some of them, at an issuer that does not answer.
+Some of them carry a session, at an issuer that does not answer.
 """
 
 import hashlib
@@ -72,7 +72,7 @@ _RIGHT: dict[str, tuple[str, bytes]] = {
     "/dashboard/keys": (_FORM, b"form_token=FORM-TOKEN&label=a"),
     f"/t/1/{TOKEN}": (_FORM, b"api_key=ADMIN-KEY"),
 }
-"""What a route takes."""
+"""Body that each route accepts."""
 
 _arguments = st.fixed_dictionaries(
     {}, optional={"chain": _texts, "address": _texts, "response_format": _texts}
@@ -94,7 +94,7 @@ class WildCall(msgspec.Struct, frozen=True, kw_only=True):
     """One call."""
 
     route: tuple[str, str]
-    """Of the table of routes; the method may be another, the path may be spoiled."""
+    """Entry of the route table; the method may be another, the path may be spoiled."""
     method: str
     target: str
     headers: dict[str, str]
@@ -103,7 +103,7 @@ class WildCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignedIn:
-    """A session of somebody who signed in before the issuer fell silent, and again when it ends."""
+    """Session from before the issuer stopped answering, renewed when it ends."""
 
     def __init__(self, world: World):
         self._accounts = Accounts(world.ledger)
@@ -177,7 +177,7 @@ def wild_calls() -> st.SearchStrategy[WildCall]:
 
 
 def check_wild(call: WildCall, response: httpx.Response) -> None:
-    """What holds for every answer. Raises AssertionError."""
+    """Assert the invariants of every answer. Raises AssertionError."""
     body, kind = response.content, response.headers.get("content-type", "")
     assert b"Traceback" not in body, call
     if call.method == "HEAD" or response.status_code in (204, 304):
@@ -187,5 +187,5 @@ def check_wild(call: WildCall, response: httpx.Response) -> None:
         assert kind.startswith("application/json"), call
         assert {"detail", "error_code", "error", "ready"} & set(decoded), call
     elif response.status_code >= 400:
-        # A refused token has its page too, whoever asks for the page.
+        # A refused token has its page too, for every caller.
         assert "text/html" in call.headers["Accept"] or call.target.startswith("/t/"), call

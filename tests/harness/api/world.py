@@ -53,13 +53,13 @@ CHAINS = (make_chain(1, "ethereum"), make_chain(56, "chain_56"))
 
 
 class ScriptedAnalysis:
-    """Answers what it was told to, and notes what it was asked."""
+    """Scripted analysis that records its requests."""
 
     def __init__(self) -> None:
         self.outcome: Report | Exception = make_report()
         self.known = KnownReport(report=None, is_recent=False, is_running=False)
         self.store: Store | None = None
-        """Where reports are recalled from, all of them recent. None: `known` is told of any."""
+        """Store of recent reports. None: every token is `known`."""
         self.requests: list[dict[str, Any]] = []
         self.was_asked = asyncio.Event()
         self.gate = asyncio.Event()

@@ -18,7 +18,7 @@ _STOP_S: Final = 10
 
 
 def find_chromium() -> str | None:
-    """Where it is installed. None: nowhere."""
+    """Path of the browser. None: not installed."""
     return shutil.which("chromium")
 
 
@@ -31,7 +31,7 @@ class Cookie(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """What to open, and what to do there."""
+    """URL to open, and the input there."""
 
     url: str
     width: int = 1280
@@ -41,9 +41,9 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     until: str = ""
     """A selector to wait for, once the page is loaded."""
     typed: str = ""
-    """What to type where the focus is, and to send by Enter."""
+    """Text to type at the focus, followed by Enter."""
     tabs: int = 0
-    """How often to press Tab, at most."""
+    """Maximum number of presses of Tab."""
     opens: bool = False
     """Open the first folded part by keyboard."""
     unfolds: bool = False
@@ -61,7 +61,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Focused(msgspec.Struct, frozen=True, kw_only=True):
-    """What has the keyboard's focus after one more Tab."""
+    """Element with the keyboard's focus after one more Tab."""
 
     tag: str
     text: str
@@ -69,7 +69,7 @@ class Focused(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the browser made of a page."""
+    """State of a page in the browser."""
 
     status: int
     url: str
@@ -88,7 +88,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     copied: str | None
     path: tuple[Focused, ...]
     violations: tuple[str, ...]
-    """Of axe-core: the rule, and the first elements that break it."""
+    """Violations found by axe-core: the rule, and the first elements."""
 
 
 class Chromium:

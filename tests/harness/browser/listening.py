@@ -1,4 +1,4 @@
-"""The application on a port of its own, for as long as a test looks at it."""
+"""The application on a free port, while a test uses it."""
 
 import asyncio
 from collections.abc import AsyncIterator

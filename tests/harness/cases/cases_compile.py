@@ -1,6 +1,6 @@
-"""Runtime code of the cases, by every compiler and setting that takes their source.
+"""Runtime code of the cases, by every compiler and setting that accepts their source.
 
-Compiled when first asked for and cached in `.cache/cases` under a hash of source, settings and
+Compiled when first needed and cached in `.cache/cases` under a hash of source, settings and
 compiler. Immutables and library addresses, which deployment fills in, are filled with made-up ones.
 """
 
@@ -37,11 +37,11 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     suffix: str
-    """Of the sources it takes."""
+    """Suffix of the accepted sources."""
     package: str = ""
-    """Of npm for solc."""
+    """npm package of solc."""
     version: tuple[int, ...] = ()
-    """Of solc, for the sources' pragmas."""
+    """Version of solc, for the sources' pragmas."""
     optimise: str = ""
     """solc: on or off. Vyper: its own names."""
     is_new: bool = False
@@ -90,7 +90,7 @@ class Place(msgspec.Struct):
 class Answer(msgspec.Struct):
     code: str = ""
     places: tuple[Place, ...] = ()
-    """Of immutables, which are zeros in the code."""
+    """Places of immutables, which are zeros in the code."""
     refused: str | None = None
 
 
@@ -160,7 +160,7 @@ def digests_of(package: str) -> set[str]:
 
 
 def _requests(package: str) -> Iterator[tuple[Case, Build, dict[str, object], str]]:
-    """What one compiler is asked, and the digest of the request and the compiler's version."""
+    """Yield the requests to one compiler, each with a digest of request and compiler version."""
     version = _version(package)
     for case in load_cases():
         for build in builds_of(case):
@@ -198,7 +198,7 @@ def _request(case: Case, build: Build) -> dict[str, object]:
 
 
 def run_compiler(package: str, requests: list[dict[str, object]]) -> tuple[Answer, ...]:
-    """What the compiler of that package, or `vyper`, makes of each request."""
+    """Run the compiler of a package, or `vyper`, on all requests."""
     solc = [find_node(), str(CASES / "solc.cjs")]
     vyper = [sys.executable, "-m", "tests.harness.cases.cases_vyper"]
     with tempfile.TemporaryFile() as answer:  # a pipe is cut short when the process ends

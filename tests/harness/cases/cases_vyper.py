@@ -1,4 +1,4 @@
-"""Compiles Vyper sources, in a process of its own: the compiler warns and keeps global state.
+"""Compiles Vyper sources in a separate process, as the compiler warns and keeps global state.
 
 stdin: {"requests": [{"source", "optimise", "venom"}]}; stdout: a list of {"code"} or {"refused"}.
 """

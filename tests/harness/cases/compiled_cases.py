@@ -1,7 +1,7 @@
-"""The cases' compiled code, kept with the project, so that tests need no compiler to read it.
+"""Compiled code of the cases, kept in the repository, so that tests need no compiler.
 
-`python -m tests.harness.cases.compiled_cases` compiles every case anew and writes the archive.
-`test_compiled_cases.py` checks that it is what the compilers make of today's sources.
+`python -m tests.harness.cases.compiled_cases` compiles every case and writes the archive.
+`test_compiled_cases.py` compares it with the compilers' output for today's sources.
 """
 
 import lzma

@@ -1,4 +1,4 @@
-"""`assay` as a process of its own, the way a person runs it."""
+"""`assay` as a separate process, as a person runs it."""
 
 import fcntl
 import os
@@ -18,17 +18,17 @@ from typing import TypeVar
 from assay.demo.npm_packages import PROJECT_ROOT
 
 PATIENCE_S = 60.0
-"""How long a step may take on a slow machine before a test gives up on it."""
+"""Longest time of a step on a slow machine."""
 
 _SESSION_FIELD = 3
-"""Of /proc/<pid>/stat, counted after the name in brackets."""
+"""Field of /proc/<pid>/stat, counted after the name in brackets."""
 
 T = TypeVar("T")
 
 
 @contextmanager
 def running(*arguments: str, env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """In a session of its own, killed at the end if it has not ended by then."""
+    """Run `assay` in a new session, killed at the end if it still runs."""
     process = subprocess.Popen(
         _words(arguments),
         cwd=PROJECT_ROOT,
@@ -60,7 +60,7 @@ def run(*arguments: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[
 
 
 def until(condition: Callable[[], T | None]) -> T:
-    """What `told` says once it says something. Raises TimeoutError."""
+    """Wait until the condition returns a value. Raises TimeoutError."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         answer = condition()
@@ -71,7 +71,7 @@ def until(condition: Callable[[], T | None]) -> T:
 
 
 def run_on_terminal(*arguments: str, env: Mapping[str, str]) -> tuple[int, str]:
-    """To its end, on a terminal of its own: exit code, and all that the terminal was sent."""
+    """Run to the end on a new terminal; return exit code and terminal output."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
     with subprocess.Popen(
@@ -85,7 +85,7 @@ def run_on_terminal(*arguments: str, env: Mapping[str, str]) -> tuple[int, str]:
     ) as process:
         os.close(theirs)
         sent = bytearray()
-        with suppress(OSError):  # how a terminal tells that nobody holds its other end
+        with suppress(OSError):  # sign of a terminal whose other end is closed
             while part := os.read(ours, 65_536):
                 sent += part
         os.close(ours)

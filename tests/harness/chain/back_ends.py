@@ -1,4 +1,4 @@
-"""The ways in which a node can play what an analysis wants played."""
+"""Ways in which a node can simulate for an analysis."""
 
 from collections.abc import Sequence
 

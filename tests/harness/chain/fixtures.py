@@ -24,7 +24,7 @@ from tests.harness.chain.transactions import Chain
 
 @pytest.fixture(scope="session")
 def anvil_node() -> Iterator[AnvilNode]:
-    """A node on a free port. Holds the world as soon as a test asks for `world`."""
+    """A node on a free port. Holds the world once a test requests `world`."""
     with AnvilNode() as node:
         yield node
 

@@ -27,7 +27,7 @@ from tests.harness.chain.transactions import Chain
 
 
 class Staged(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a buy and a sale of all that it brought, for the coin."""
+    """Outcome of a buy and of a sale of all its proceeds, for the coin."""
 
     arrived: int
     """Smallest units of the token."""
@@ -73,7 +73,7 @@ def here(chain: Chain) -> tuple[BlockRef, Disguise]:
 async def read_routers(
     chain: Chain, facts: ChainFacts, node: Node
 ) -> dict[Address, routers.RouterFacts]:
-    """What the venues' routers are."""
+    """Read the facts of the venues' routers."""
     ref, _ = here(chain)
     wrapped = facts.wrapped_native.address
     batch = ReadBatch(ref.hash)

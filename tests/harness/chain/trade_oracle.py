@@ -1,4 +1,4 @@
-"""What really happens to ordinary people with a token: the answer that predictions must equal.
+"""Real outcomes of ordinary trades of a token, which predictions must equal.
 
 Measured from balances and the pool's own events, by transactions of fresh accounts. Independent of
 the service on purpose.
@@ -24,19 +24,24 @@ class RealOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     buy_success: bool
     buy_tax: float | None
-    """Of what the pool sent, what did not arrive; on V4, where a hook takes its share of either
-    side, also of what was paid, what the pool did not receive."""
+    """Share of the tokens sent by the pool that did not arrive.
+
+    On V4, where a hook takes its share of either side, also the share of the payment that the pool
+    did not receive.
+    """
     sell_success: bool | None
     """None: nothing was bought."""
     sell_tax: float | None
-    """Of what left the seller, what the pool did not receive; on V4 also of what the pool paid,
-    what the seller did not receive."""
+    """Share of the seller's tokens that the pool did not receive.
+
+    On V4 also the share of the pool's payment that the seller did not receive.
+    """
     transfer_success: bool
-    """Whether a holder's balance moved. A call that answers false and moves nothing did not."""
+    """True if a holder's balance moved. A call that returns false and moves nothing did not."""
     send_tax: float | None
     """Deducted from the sender beyond what was sent."""
     receive_tax: float | None
-    """Of what was sent, what did not arrive."""
+    """Share of a transfer that did not arrive."""
 
 
 def real_trade(
@@ -48,11 +53,11 @@ def real_trade(
     sender: Address | None = None,
     is_first: bool = False,
 ) -> RealOutcome:
-    """Buy with a fresh account, wait, sell all of it; and transfer half of what `sender` has.
+    """Buy with a fresh account, wait, sell all; transfer half of the sender's tokens.
 
     `wait_s` 0: sell in the next block. `sender` None: a second account that bought; where nobody
-    can buy, a holder of the token, who never traded. `is_first`: nobody buys before, so the second
-    account has nothing. Who cannot sell all tries a tenth.
+    can buy, a holder of the token that never traded. `is_first`: nobody buys before, so the second
+    account has nothing. A seller that cannot sell all tries a tenth.
     """
     trader, friend = chain.fresh_account(), chain.fresh_account()
     if not is_first:
@@ -95,7 +100,7 @@ def _transfer_half(chain: Chain, token: ZooToken, sender: Address) -> tuple[Move
 
 
 def _expected(chain: Chain, token: ZooToken, amount_raw: int) -> int | None:
-    """What a pair would pay now for so much. None: another kind of pool."""
+    """Return what a pair would pay now for an amount. None: another kind of pool."""
     if token.pool.kind == "Solid":
         signature = "getAmountOut(uint256,address)"
         (paid,) = read(chain.node, token.pool.address, signature, amount_raw, token.address)
@@ -112,7 +117,7 @@ def _expected(chain: Chain, token: ZooToken, amount_raw: int) -> int | None:
         path,
         returns="(uint256[])",
     )
-    return int(amounts[-1])  # type: ignore[index]  # a tuple of what `returns` says
+    return int(amounts[-1])  # type: ignore[index] # a tuple as in `returns`
 
 
 def _buy_tax(token: ZooToken, bought: Moved, arrived: int) -> float:
@@ -124,7 +129,7 @@ def _buy_tax(token: ZooToken, bought: Moved, arrived: int) -> float:
 
 
 def _both(first: float, second: float) -> float:
-    """What two losses one after the other come to."""
+    """Combine two successive losses."""
     return 100 - (100 - first) * (100 - second) / 100
 
 

@@ -1,6 +1,6 @@
-"""What a test can do on the real chain: real transactions, and what came of each.
+"""Verbs of a test on the real chain: real transactions and their outcomes.
 
-Nothing here knows the service: these outcomes are what its predictions are held against.
+Independent of the service: its predictions are compared with these outcomes.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mined transaction came to."""
+    """Outcome of a mined transaction."""
 
     hash: Hash32
     success: bool
@@ -61,7 +61,10 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     """The sender's or trader's."""
     token_after: int
     other_before: int
-    """Of a transfer: the receiver's tokens. Of a trade: the trader's quote coins, gas put back."""
+    """Balance of the other side before.
+
+    Of a transfer: the receiver's tokens. Of a trade: the trader's quote coins, gas put back.
+    """
     other_after: int
     pool_out: int = 0
     """Tokens that left the pool, by its own event."""
@@ -74,7 +77,7 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def success(self) -> bool:
-        """Whether the transaction succeeded; not whether anything moved."""
+        """True if the transaction succeeded, even if nothing moved."""
         return self.sent.success
 
 
@@ -102,7 +105,7 @@ class Chain:
         return made
 
     def place(self, animal: Animal) -> ZooToken:
-        """One more token of the zoo, in whatever pool it says."""
+        """Deploy one more token of the zoo, in its kind of pool."""
         zoo = Zoo(Pipeline(self.node, self.artifacts), self.world.venues, self.world.owner)
         return zoo.place(self.node, animal, opener=self.world.launcher)
 
@@ -150,7 +153,7 @@ class Chain:
         )
 
     def fund_quote(self, token: ZooToken, account: Address, quote_raw: int) -> None:
-        """Give the account the stable that the token's pool wants, and the router its allowance."""
+        """Give an account the stable of the token's pool, and the router its allowance."""
         if pays_native(self.world.venues, token.pool):
             return
         quote = token.pool.quote
@@ -191,8 +194,10 @@ class Chain:
         self.node.mine(blocks)
 
     def wait(self, seconds: int, *, blocks: int | None = None) -> None:
-        """Let this much time pass on the chain, with the blocks that belong to it, or with so many,
-        fewer, as for each the node hashes all of its state."""
+        """Let time pass on the chain, with the blocks that belong to it.
+
+        `blocks`: fewer, as the node hashes all of its state for each.
+        """
         if blocks is None:
             self.node.mine(seconds)
             return
@@ -233,7 +238,7 @@ class Chain:
         return native + self.balance(venues.wrapped_native.address, account)
 
     def _send(self, call: Call, sender: Address) -> Sent:
-        # A limit of ours keeps the node from trying first and refusing what would revert.
+        # With an explicit gas limit the node does not try first and refuse a reverting call.
         receipt = self.node.execute(call.sent_by(sender, gas=_GAS))
         transaction = Hash32(str(receipt["transactionHash"]))
         success = receipt["status"] == "0x1"
@@ -256,16 +261,16 @@ class Chain:
 
 
 def revert_reason(sent: Sent) -> str | None:
-    """The words of `Error(string)`. None: no revert, or one that says something else."""
+    """Return the text of `Error(string)`. None: no revert, or another reason."""
     if sent.revert_data is None or not sent.revert_data.startswith("0x08c379a0"):
         return None
     return str(decode_values("(string)", sent.revert_data[10:])[0])
 
 
 def _flows(token: ZooToken, sent: Sent) -> Iterator[tuple[int, int]]:
-    """(token, quote) into the pool, negative out of it, for each swap in the token's pool.
+    """Yield (token, quote) into the pool, negative out of it, for each swap in the token's pool.
 
-    What the token trades for itself meanwhile, paid to its owner, is not the trader's.
+    Trades of the token for itself, paid to its owner, are not the trader's.
     """
     pool = token.pool
     token_first = token.address < pool.quote
@@ -277,7 +282,7 @@ def _flows(token: ZooToken, sent: Sent) -> Iterator[tuple[int, int]]:
 
 
 def _amounts(token: ZooToken, log: Log) -> tuple[tuple[int, int], ...]:
-    """What went into the pool of its first and second coin. Empty: not a swap in this pool."""
+    """Return the amounts of both coins that went into the pool. Empty: not a swap in this pool."""
     if log.topics[0] == _SWAP_V2:
         if int(log.topics[2], 16) == int(token.owner, 16):
             return ()

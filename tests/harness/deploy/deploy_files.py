@@ -1,4 +1,4 @@
-"""What deploy/ has for Prometheus and Grafana, for those who test it."""
+"""Files in deploy/ for Prometheus and Grafana."""
 
 import re
 from collections import defaultdict
@@ -35,14 +35,13 @@ def dashboard(name: str) -> Iterator[str]:
 
 
 def metrics_asked_for() -> set[str]:
-    """Names of our own series in the alerts and panels of a single process."""
+    """Return the names of our series in the alerts and panels of a single process."""
     queries = [*(rule["expr"] for rule in rules(ALONE)), *dashboard("assay.json")]
     return set().union(*metrics_by_role(queries).values())
 
 
 def metrics_by_role(queries: Iterable[str]) -> dict[str | None, set[str]]:
-    """Names of our own series in queries, by the role whose they are to be. None: whoever has
-    them."""
+    """Return the names of our series in queries, by role. None: any role."""
     found: dict[str | None, set[str]] = defaultdict(set)
     for query in queries:
         for name, labels in _METRIC.findall(query):

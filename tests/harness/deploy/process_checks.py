@@ -1,4 +1,4 @@
-"""What holds of each process of a fleet, whoever starts it."""
+"""Invariants of each process of a fleet, however it is started."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ SPARE_S = 5
 """To close stores and write what is left, after calls have ended."""
 
 _OF_A_PART = {"POSTGRES_PASSWORD", "VALKEY_PASSWORD"}
-"""Of a Secret that the parts beside Assay share with it."""
+"""Variables of a Secret that the databases share with Assay."""
 
 
 def variables() -> set[str]:
@@ -51,7 +51,7 @@ def check_process(process: DeployedProcess, *, overlay: Path) -> Settings:
 
 
 def check_roles(processes: Sequence[DeployedProcess], *, each: int) -> None:
-    """So many of every role."""
+    """Assert the number of processes of every role."""
     roles = sorted(process.role for process in processes)
     assert roles == sorted(["analyse", "api", "follow"] * each)
 

@@ -9,7 +9,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Service:
-    """One server; tests say what it answers, and read what it was asked."""
+    """One server with scripted answers, which records its requests."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []

@@ -17,12 +17,12 @@ def reading_between(
     followed_to: int = 0,
     reported: frozenset[str] = frozenset(),
 ) -> Reading | None:
-    """What a store that nobody writes must hold: the branch of its newest block, and what its
-    back-fills have stored so far.
+    """Build the reading that an idle store must hold.
 
-    Each step is one transaction, so this holds wherever a process has ended. None where it cannot
-    be told: nothing is stored, the newest block is not held, or back-fills were ahead of a
-    following that has yet to leave an abandoned branch.
+    It is the branch of the store's newest block, and the back-fills stored so far. Each step is one
+    transaction, so this holds wherever a process has ended. None where it is unknown: nothing is
+    stored, the newest block is not held, or back-fills were ahead of a following that has yet to
+    leave an abandoned branch.
     """
     tip, tip_hash = stored.checkpoints.get(FOLLOW, (0, None))
     if tip_hash is None:
@@ -60,12 +60,14 @@ def _joined(
 
 
 def branch_differences(path: Path, model: ModelChain) -> list[str]:
-    """How a store that nobody writes, and that was followed from block 0, differs from the branch
-    of its newest block. None where nothing is stored."""
+    """Differences between an idle store, followed from block 0, and the branch of its newest block.
+
+    None where nothing is stored.
+    """
     return differences_from(read_store(path), model)
 
 
 def differences_from(stored: StoredRows, model: ModelChain) -> list[str]:
-    """How what was read of such a store differs from the branch of its newest block."""
+    """Differences between the rows of such a store and the branch of its newest block."""
     reading = reading_between(stored, model, start=0)
     return [] if reading is None else Differences(reading, stored).compare()

@@ -1,5 +1,4 @@
-"""Which fault of the store comes next, and where: drawn so that rare statements meet as many as
-frequent ones."""
+"""Random faults of the store, drawn so that rare statements meet as many as frequent ones."""
 
 from random import Random
 

@@ -1,7 +1,7 @@
-"""What a store must hold for a chain, computed event by event, and how it differs from that.
+"""Rows that a store must hold for a chain, computed event by event, and the differences.
 
-From what happened, not from the logs that tell of it. Where the order of what was read decides
-(a back-fill meets a pool that following had not known), bounds are given in place of one answer.
+Computed from the events, not from their logs. Where the order of reading decides (a back-fill meets
+a pool that following had not known), bounds are given in place of one answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ class Fill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """Which blocks of a chain were read."""
+    """Blocks of a chain that were read."""
 
     chain: Chain
     canonical: tuple[ModelBlock, ...]
@@ -45,7 +45,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     """First block of following."""
     highest: int
-    """Of all heads there have been."""
+    """Highest of all heads so far."""
     fills: tuple[Fill, ...] = ()
     followed_to: int = 0
     """Highest block that following had ever taken when the last back-fill stored something."""
@@ -55,7 +55,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """All histories were fetched."""
 
     def is_read(self, number: int) -> bool:
-        """Whether all events of a block were read."""
+        """True if all events of a block were read."""
         return self.start <= number <= self.tip or any(
             one.first <= number <= one.last for one in self.fills
         )
@@ -250,7 +250,7 @@ class Differences:
                 yield (number, at, log.address, len(log.topics)), must
 
     def _may_be_kept(self, token: str, number: int) -> bool:
-        """Whether the transfers of a token in a block may be stored, by what is told of it."""
+        """True if the transfers of a token in a block may be stored."""
         row = self._stored.tokens.get(token)
         if row is None:
             return False
@@ -260,7 +260,7 @@ class Differences:
         )
 
     def _must_be_kept(self, token: str, number: int) -> bool:
-        """Whether they must: they are complete there, or a back-fill has met the token before."""
+        """True if they must be stored: complete there, or back-filled before."""
         return self._is_complete(token, number) or any(
             one.first <= sight <= number <= one.last
             for one in self._reading.fills
@@ -299,7 +299,7 @@ class Differences:
         self._compare_recent()
 
     def _is_traded(self, key: str, number: int, at: int) -> bool:
-        """Whether a swap must be stored: its pool was known when its block was read."""
+        """True if a swap must be stored: its pool was known when its block was read."""
         for announced, index, _ in self._pools.get(key, []):
             if (announced, index) > (number, at):
                 continue

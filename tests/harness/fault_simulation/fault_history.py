@@ -27,19 +27,19 @@ from sql.lake.lake_file import Lake
 from tests.harness.fault_simulation.history_steps import HistorySteps
 from tests.harness.fault_simulation.virtual_loop import VirtualLoop
 
-_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a new folder is created in it
 _MEMORY = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
-"""Where no file is written to a disk: what is killed here is not the machine. None: as usual."""
+"""Folder in memory, as kills never hit the machine. None: the usual one."""
 
 _NAME = "store"
 
 
 class HistoryOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a history came to."""
+    """Outcome of a history."""
 
     seed: int
     steps: tuple[str, ...]
-    """What happened, in short."""
+    """Summary of the events."""
     differences: tuple[str, ...]
     """None: the store is right."""
 

@@ -1,4 +1,4 @@
-"""Compaction, as the process of its own that it is: its faults are not those of who follows."""
+"""Compaction as a separate process, with faults injected independently of the follower's."""
 
 import time
 from contextlib import closing

@@ -79,7 +79,8 @@ class NodeView:
         return found.spooled
 
     def has_code(self, address: str, number: int) -> bool:
-        """Whether a log of it is on its branch by then: contracts have code from their first on."""
+        """True if a log of the address is on its branch by then: contracts have code from their
+        first on."""
         return any(address in block.spooled.emitters for block in self.canonical[: number + 1])
 
 
@@ -95,18 +96,21 @@ class FaultyWire:
         between: Callable[[], None] = lambda: None,
         slow_share: float = 0.0,
     ) -> None:
-        """`between`: called before each answer; the chain may change in it. `slow_share`: how many
-        answers are under way for a while, 0 to 1: they may be outdated when they arrive."""
+        """Wire to a node of the model.
+
+        `between`: called before each answer; the chain may change in it. `slow_share`: share of
+        delayed answers, 0 to 1, which may be outdated when they arrive.
+        """
         self.service = name
         self.view = NodeView(model)
         self._model = model
         self.fault_share = 0.0
-        """How many messages go wrong, 0 to 1."""
+        """Share of faulty messages, 0 to 1."""
         self.most_blocks: int | None = None
-        """Of a log query that is not refused. None: any."""
+        """Largest accepted range of a log query. None: any."""
         self.needs_address = False
         self.most_calls: int | None = None
-        """Of a message that is not refused. None: any."""
+        """Largest accepted batch. None: any."""
         self._wording = dice.choice(sorted(RANGE_WORDINGS))
         self._answers = NodeAnswers(self.view)
         self._dice = dice
@@ -114,7 +118,7 @@ class FaultyWire:
         self._slow_share = slow_share
 
     def spoil(self, fault_share: float) -> None:
-        """Have faults of some kinds from now on, drawn anew."""
+        """Inject faults of some newly drawn kinds from now on."""
         self.heal()
         self.fault_share = fault_share
         self.most_blocks = self._dice.choice((None, None, 1, 3, 10))
@@ -139,7 +143,7 @@ class FaultyWire:
         return answer
 
     def _answer(self, body: bytes) -> bytes:
-        """What it says to a message, as it knows the chain now."""
+        """Answer a message from the chain's present state."""
         calls, is_batch = read_message(body)
         if self.most_calls is not None and len(calls) > self.most_calls:
             raise HttpStatusError(service=self.service, status=413)
@@ -185,7 +189,7 @@ class FaultyWire:
 
     def _lied(self, body: bytes, calls: Sequence[RpcCall]) -> bytes:
         if len(calls) == 1 and calls[0].method == "eth_getCode":
-            return body  # who says of one height that there was no code is not to be found out
+            return body  # a false empty code at one height could not be found out
         decoded = msgspec.json.decode(body)
         answers: Answers = decoded if isinstance(decoded, list) else [decoded]
         if calls[0].method == "eth_chainId":
@@ -202,7 +206,7 @@ class FaultyWire:
         return msgspec.json.encode(answers if isinstance(decoded, list) else answers[0])
 
     def _lie(self) -> Lie:
-        """One that can be told from the answer, or from the next."""
+        """Draw a lie that shows in its own answer, or in the next."""
         strange = f"0x{self._dice.getrandbits(256):064x}"
         by_hash = (_each_log(blockHash=strange), _header(hash=strange), _header(parentHash=strange))
         return self._dice.choice((*_LIES, *by_hash))

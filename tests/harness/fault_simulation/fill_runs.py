@@ -20,7 +20,7 @@ _MOST = 3
 
 
 class FillRange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a back-fill is asked for, ends included."""
+    """Range of a back-fill, ends included."""
 
     first: int
     last: int
@@ -31,7 +31,7 @@ class FillRange(msgspec.Struct, frozen=True, kw_only=True):
         return f"backfill:{self.first}:{self.last}"
 
     def up_to(self, number: int) -> Fill:
-        """What it has stored when its checkpoint is at a block."""
+        """Return the part stored when its checkpoint is at a block."""
         return Fill(stream=self.stream, first=self.first, last=min(number, self.last))
 
 
@@ -58,7 +58,7 @@ class FillRuns:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether one runs."""
+        """True if a back-fill runs."""
         return self._under_way is not None
 
     def done(self) -> tuple[Fill, ...]:
@@ -66,7 +66,7 @@ class FillRuns:
         return tuple(one.up_to(one.last) for one in self.ranges)
 
     def begun(self, checkpoints: Mapping[str, tuple[int, str | None]]) -> tuple[Fill, ...]:
-        """Those that have stored anything, as far as their checkpoints say."""
+        """Return those that have stored anything, by their checkpoints."""
         known = ((one, checkpoints.get(one.stream)) for one in self.ranges)
         return tuple(one.up_to(at[0]) for one, at in known if at is not None)
 
@@ -95,7 +95,7 @@ class FillRuns:
         return one
 
     def begin(self, process: SimulatedProcess) -> None:
-        """Begin one beside whatever else the process does."""
+        """Begin a back-fill in parallel with other work of the process."""
         one = self.draw()
         if one is not None and not self.is_under_way:
             self._under_way = asyncio.create_task(self._run_beside(process, one))
@@ -107,8 +107,8 @@ class FillRuns:
             await asyncio.gather(self._under_way, return_exceptions=True)
 
     async def run(self, process: SimulatedProcess, one: FillRange) -> None:
-        """Fill as far as it goes. What nodes, disk and store do is told; ProcessEndedError is
-        not."""
+        """Fill as far as possible. Faults of nodes, disk and store are noted; ProcessEndedError is
+        raised."""
         self._tell(f"fill {one.first} to {one.last}")
         try:
             await backfill(

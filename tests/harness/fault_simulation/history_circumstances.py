@@ -17,7 +17,7 @@ _FEW_LOGS = 3
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """What stays as it is from the first step to the last."""
+    """Constants of one history."""
 
     world: World
     chain: Chain
@@ -27,13 +27,13 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     settings: IndexerSettings
     has_lake: bool
     least_logs: int
-    """Of a piece of a back-fill that goes straight to the lake."""
+    """Smallest number of logs of a back-fill chunk that goes straight to the lake."""
     fault_share: float
-    """How many messages of a spoiled node go wrong, 0 to 1."""
+    """Share of faulty messages of a spoiled node, 0 to 1."""
     changes_between: float
     """Before how many answers the chain changes, 0 to 1."""
     slow_share: float
-    """How many answers are under way for a while, 0 to 1."""
+    """Share of delayed answers, 0 to 1."""
     nodes: int
 
 

@@ -46,13 +46,13 @@ class HistorySteps:
 
     def __init__(self, seed: int, dice: Random, path: Path) -> None:
         self.notices: list[str] = []
-        """What has happened so far."""
+        """Events so far."""
         self._dice = dice
         self._path = path
         self._spool = BlockSpool(path.parent, capacity=_SPOOL_BYTES)
         drawn = draw_circumstances(seed, dice)
         self.has_lake = drawn.has_lake
-        """Whether rows go on to a lake, which costs as much as twenty histories without."""
+        """True if rows go on to a lake, which costs as much as twenty histories without."""
         self._start = drawn.start
         self._chain = drawn.chain
         self._world = drawn.world
@@ -181,11 +181,11 @@ class HistorySteps:
         self._check_between()
 
     def _check_between(self) -> None:
-        """What has ended has left a whole number of blocks, and of pieces of back-fills."""
+        """Assert that an ended process has left whole blocks and whole chunks of back-fills."""
         if self.has_lake and self._least_logs < LEAST_LOGS:
             return  # a piece is several transactions
         self._faults.is_dead = False
-        with faulty_databases(StoreFaults()):  # none of them: who reads is another process
+        with faulty_databases(StoreFaults()):  # none of them: the reader is another process
             stored = read_store(self._path)
             reading = reading_between(
                 stored,
@@ -275,7 +275,7 @@ class HistorySteps:
         for wire in self._wires:
             wire.heal()
 
-    # --- work beside following ----------------------------------------------------------------
+    # --- work in parallel with following ---------------------------------------------------------
 
     async def _report(self) -> None:
         process = self._process
@@ -291,12 +291,12 @@ class HistorySteps:
             self._tell("report failed")
 
     async def _start_fill(self) -> None:
-        """Begin a back-fill, or go on with one, beside following."""
+        """Begin a back-fill, or continue one, in parallel with following."""
         if self._process is not None:
             self._fills.begin(self._process)
 
     async def _fill_alone(self) -> None:
-        """Back-fill in a process of its own, while nobody follows."""
+        """Back-fill in a separate process, without a follower."""
         await self._restart()
         if self._dice.random() < 0.5:
             await self._mine_many()

@@ -1,4 +1,4 @@
-"""The holders that the store tells, compared with plain sums of the transfers that it has."""
+"""Holders of the store, compared with plain sums of its transfers."""
 
 from core.evm.primitives import Address
 from sql.chain.balances import read_holders
@@ -9,7 +9,7 @@ _ALL = 1_000
 
 
 def holder_differences(store: Store, stored: StoredRows, *, chain_id: int) -> list[str]:
-    """Of all tokens, in words; none if the store is right."""
+    """Return the differences of all tokens, as text."""
     by_token: dict[str, list[tuple[int, str]]] = {}
     for (token, owner), value in sums_of(stored.transfers).items():
         if value > 0:

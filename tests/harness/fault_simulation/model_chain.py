@@ -41,7 +41,7 @@ _DEXES = ("Uniswap V2", "Uniswap V3", "Uniswap V4")
 
 
 class World(msgspec.Struct, frozen=True):
-    """Who is on a chain, and its exchanges and launch platforms."""
+    """Accounts, exchanges and launch platforms of a chain."""
 
     chain: Chain
     people: Population
@@ -96,7 +96,7 @@ class ModelChain:
         self.spool = spool
         self.dice = dice
         self.highest = 0
-        """Of all heads there have been, but those of branches that were refused."""
+        """Highest of all heads so far, without those of refused branches."""
         self.left_out: set[str] = set()
         """Blocks whose logs some node has once left out."""
         self._format = log_format
@@ -113,7 +113,7 @@ class ModelChain:
 
     @property
     def made(self) -> int:
-        """How many blocks there are on all branches."""
+        """Return the number of blocks on all branches."""
         return len(self._by_hash)
 
     def find(self, block_hash: str) -> ModelBlock | None:
@@ -175,7 +175,7 @@ class ModelChain:
 
 
 class _Drawing:
-    """What happens in a block, by chance."""
+    """Random content of a block."""
 
     def __init__(self, world: World, dice: Random) -> None:
         self._world = world

@@ -29,7 +29,7 @@ _LEVEL_WITHIN_S = 60.0
 
 
 class KillOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What all kills came to."""
+    """Outcome of all kills."""
 
     kills: int
     steps: tuple[str, ...]
@@ -43,7 +43,7 @@ class FollowedChain(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     folder: Path
     errors: IO[str]
-    """Where followers write what goes wrong."""
+    """Error output of the followers."""
     dice: Random
 
 
@@ -64,7 +64,7 @@ def followed_chain(seed: int) -> Iterator[FollowedChain]:
 
 
 def kill_followers(kills: int, seed: int) -> KillOutcome:
-    """Kill so many processes one after another on one store, while its chain grows and forks.
+    """Kill processes one after another on one store, while its chain grows and forks.
 
     After each kill the store must hold a prefix of a branch that was canonical, each row once.
     """

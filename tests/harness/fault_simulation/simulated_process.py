@@ -61,7 +61,7 @@ class SimulatedProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether a fault has ended it, or it has broken."""
+        """True if a fault has ended it, or it has broken."""
         return self._faults.is_dead or any(task.done() for task in self._tasks)
 
     async def is_level_with(self, model: ModelChain) -> bool:
@@ -107,6 +107,6 @@ class SimulatedProcess:
 
 
 async def ended(task: "asyncio.Task[None]") -> None:
-    """Wait for work beside that a fault may have ended."""
+    """Wait for parallel work that a fault may have ended."""
     with suppress(ProcessEndedError, asyncio.CancelledError):
         await task

@@ -20,7 +20,7 @@ _BROKEN = "disk I/O error"
 _CONNECT_DUCKDB = lake_file.connect_duckdb
 
 FaultKind = Literal["end before", "end after", "full disk", "told failed"]
-"""told failed: a commit that is done, and reported as failed."""
+"""reported as failed: a commit that is done nevertheless."""
 
 
 class ProcessEndedError(BaseException):
@@ -28,7 +28,7 @@ class ProcessEndedError(BaseException):
 
 
 class StoreFaults:
-    """When the next fault comes. Counts statements, commits among them, and what the wire adds."""
+    """Time of the next fault. Counts statements, commits among them, and events of the wire."""
 
     def __init__(self) -> None:
         self.is_dead = False
@@ -71,7 +71,7 @@ class StoreFaults:
         return True
 
     def after_commit(self) -> None:
-        """Count a commit of rows that is done. Raises if it is to be told as failed."""
+        """Count a completed commit of rows. Raises if it is to be reported as failed."""
         if self._kind == "told failed" and self._is_now():
             self._left = None
             raise _failed(_BROKEN, sqlite3.SQLITE_IOERR)
@@ -154,7 +154,7 @@ class _Faulty(sqlite3.Connection):
 
 @cache
 def _writes(sql: str) -> bool:
-    """Whether a statement needs room on the disk."""
+    """True if a statement needs room on the disk."""
     first = next((line for line in sql.splitlines() if not line.startswith("--")), "")
     return not first.startswith(("select", "with", "begin", "rollback"))
 
@@ -192,13 +192,13 @@ def faulty_databases(faults: StoreFaults) -> Iterator[None]:
     open_sqlite = sqlite3.connect
 
     class Connection(_Faulty):
-        """Of these faults."""
+        """Connection with these faults."""
 
     Connection.faults = faults
 
     def connect(*args: Any, **more: Any) -> sqlite3.Connection:
         if "factory" in more:
-            found: sqlite3.Connection = open_sqlite(*args, **more)  # of somebody else's faults
+            found: sqlite3.Connection = open_sqlite(*args, **more)  # of another cause
             return found
         if faults.is_dead:
             raise ProcessEndedError
@@ -209,7 +209,7 @@ def faulty_databases(faults: StoreFaults) -> Iterator[None]:
     def connect_duckdb(**more: Any) -> Any:
         if faults.is_dead:
             raise ProcessEndedError
-        found = _CONNECT_DUCKDB(**more)  # never one of somebody else's faults
+        found = _CONNECT_DUCKDB(**more)  # never one of another cause
         faults.note_open(found)
         return _FaultyDuck(found, faults)
 

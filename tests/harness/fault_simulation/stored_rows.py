@@ -1,4 +1,4 @@
-"""What a store holds, read back plainly: not final, final, and in the lake."""
+"""Rows of a store, read back plainly: not final, final, and in the lake."""
 
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -30,8 +30,8 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
     orphans: list[Cells]
     """Table and number of a token, of all rows whose token is not there."""
     tokens: dict[str, Cells]
-    """By address: reason, first block, first block of complete transfers, whether there is a
-    report, whether its history is whole, number."""
+    """Tokens by address: reason, first block, first block of complete transfers, report, whole
+    history, number."""
     pools: dict[str, Cells]
     sides: list[Cells]
     launches: dict[tuple[str, str], Cells]
@@ -47,7 +47,7 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
     hot: int
     """Rows that are not final yet."""
     balances: dict[tuple[str, str], int]
-    """By token and owner: of final transfers."""
+    """Balances of final transfers, by token and owner."""
     final_sums: dict[tuple[str, str], int]
     """The same, added up from the final transfers themselves; zeros are left out in both."""
 
@@ -72,8 +72,7 @@ def read_store(prefix: Path) -> StoredRows:
 
 
 def read_database(url: str) -> StoredRows:
-    """Read all of a store in PostgreSQL from which nothing has gone to the lake, as it is at one
-    moment."""
+    """Read a whole PostgreSQL store, without a lake, in one snapshot."""
     return _read_tables(url, [], _Events([], [], []))
 
 
@@ -135,7 +134,7 @@ def _read_rows(
 
 
 def sums_of(transfers: Iterable[Cells]) -> dict[tuple[str, str], int]:
-    """What came minus what went, by token and owner; zeros left out."""
+    """Sum incoming minus outgoing amounts by token and owner, without zeros."""
     sums: dict[tuple[str, str], int] = {}
     for _, _, token, sender, recipient, amount in transfers:
         sums[token, sender] = sums.get((token, sender), 0) - amount
@@ -151,7 +150,7 @@ _EVENTS = {
     "trades": "select f.block_number, f.log_index, pool_key, amount0, amount1"
     " from {prefix}trade f left join pool using (pool_no) {where}",
 }
-"""Of the serving state; prefixes are `final_` and, of trades, `recent_`."""
+"""Events of the serving state; prefixes are `final_` and, of trades, `recent_`."""
 
 _TOKENS = """
     select token.address, tracked_because, first_seen_block, transfers_from_block,
@@ -174,7 +173,7 @@ _TABLES_OF_TOKENS = """
     where tables.type = 'table' and columns.name = 'token_id' and tables.name != 'token_change'
     order by 1
 """
-"""What happened to tokens outlives them."""
+"""Tables of events, which outlive their tokens."""
 _POSTGRES_TABLES_OF_TOKENS = """
     select table_name::text from information_schema.columns
     where table_schema = current_schema() and column_name = 'token_id'

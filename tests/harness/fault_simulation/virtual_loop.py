@@ -68,7 +68,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._now_s
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """Do nothing: a thread would do it, and tell a loop that does not wait for it."""
+        """Do nothing: a thread would do it, and signal a loop that does not wait for it."""
         del timeout
 
     def _move(self, seconds: float) -> None:

@@ -1,5 +1,4 @@
-"""Whether an answer on a token is right: it says what the token is known to do, or that it is not
-known."""
+"""Check of an answer on a token: the known behaviour, or unknown."""
 
 from typing import Final, Literal
 
@@ -47,7 +46,7 @@ class _Summary(msgspec.Struct, kw_only=True):
 
 
 class CalmAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fleet that nothing has happened to says of a token."""
+    """Answer of a fleet without faults on a token."""
 
     verdict: Verdict
     unknown: int
@@ -63,7 +62,7 @@ def read_calm(body: bytes) -> CalmAnswer | None:
 
 
 def wrong_in_summary(body: bytes, token: KnownToken, calm: CalmAnswer) -> list[str]:
-    """What in a summary is wrong, in words."""
+    """Return the errors in a summary, as text."""
     try:
         found = msgspec.json.decode(body, type=_Summary)
     except msgspec.DecodeError as error:
@@ -84,7 +83,7 @@ def wrong_in_summary(body: bytes, token: KnownToken, calm: CalmAnswer) -> list[s
 
 
 def wrong_in_native(body: bytes, token: KnownToken) -> list[str]:
-    """What in an answer of the native format is wrong, in words."""
+    """Return the errors in an answer of the native format, as text."""
     try:
         found = msgspec.json.decode(body, type=_Native)
     except msgspec.DecodeError as error:

@@ -45,7 +45,7 @@ defillama_url = ""
 sourcify_url = ""
 etherscan_url = ""
 """
-"""Nobody outside is asked, and callers name their address as a proxy would."""
+"""Settings without outside services; callers name their address as a proxy would."""
 
 _KEPT: Final = frozenset(
     {
@@ -57,7 +57,7 @@ _KEPT: Final = frozenset(
 """Tables that processes remember something of."""
 
 _TOLD: Final = ("refusal", "report_body")
-"""Tables whose deletions processes are told of."""
+"""Tables whose deletions are announced to processes."""
 
 _TELL: Final = """
     insert into report_change (token_id, chain_id, address)
@@ -91,7 +91,7 @@ class ApiFleet(msgspec.Struct, frozen=True):
             valkey.flushdb()
 
     def forget_reports(self) -> None:
-        """Delete the reports, of which the processes are told."""
+        """Delete the reports and announce it to the processes."""
         with psycopg.connect(self.address.url.value, autocommit=True) as connection:
             connection.execute(_TELL)
             _delete(connection, (*_TOLD, "analysis_run"))
@@ -104,8 +104,10 @@ def _delete(connection: psycopg.Connection[tuple[Any, ...]], tables: Iterable[st
 
 @contextmanager
 def running_api_fleet(databases: EmptyDatabases, folder: Path, now_s: float) -> Iterator[ApiFleet]:
-    """Run the processes, on a database of their own whose fleet has a node of chain 1, until the
-    end of the block. Raises PartFailedError."""
+    """Run the processes until the end of the block.
+
+    They have a separate database, whose fleet has a node of chain 1. Raises PartFailedError.
+    """
     (folder / "settings.toml").write_text(_SETTINGS)
     url = databases.create_bare()
     address = address_of(url, path=folder / "files")
@@ -141,7 +143,7 @@ def running_api_fleet(databases: EmptyDatabases, folder: Path, now_s: float) -> 
 
 
 def is_ready(url: str) -> bool:
-    """Return whether a process says that it is ready."""
+    """True if a process reports that it is ready."""
     with suppress(httpx.TransportError):
         return httpx.get(f"{url}/ready").status_code == httpx.codes.OK
     return False

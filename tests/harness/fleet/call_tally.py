@@ -18,7 +18,7 @@ class TalliedCall(msgspec.Struct, frozen=True):
 
 
 class CallTally:
-    """What callers know of the calls of one key. Thread-safe."""
+    """Callers' knowledge of the calls of one key. Thread-safe."""
 
     def __init__(self, key_id: int, plaintext: str, *, before: int, limit: int | None) -> None:
         """`before`: calls that the ledger had of the key. `limit`: calls of its lifetime."""
@@ -28,7 +28,7 @@ class CallTally:
         self.limit: Final = limit
         self.calls: list[TalliedCall] = []
         self.is_spent = False
-        """A process has said that the lifetime is used up."""
+        """True once a process has refused a call for its lifetime."""
         self._untold = 0
         self._forgiven = 0
         self._lock = threading.Lock()
@@ -39,7 +39,7 @@ class CallTally:
             self.calls.append(call)
 
     def maybe_counted(self) -> None:
-        """A call had no answer, or one that does not say whether it was counted."""
+        """Note a call without an answer, or with one that leaves open whether it was counted."""
         with self._lock:
             self._untold += 1
 
@@ -58,8 +58,7 @@ class CallTally:
             return self.before + len(self.calls) - self._forgiven
 
     def differences(self, counted: int) -> list[str]:
-        """What the ledger has wrong that has so many calls of the key, in words; while no call is
-        under way."""
+        """Return the errors of a ledger with `counted` calls of the idle key, as text."""
         least = self.least()
         most = self.before + len(self.calls) + self._untold
         found = []
@@ -76,7 +75,7 @@ class CallTally:
         return found
 
     def most_within(self, seconds: float) -> int:
-        """The most calls let through within so many seconds, whatever their processes' clocks."""
+        """Return the most calls admitted within a time, whatever the processes' clocks."""
         with self._lock:
             calls = sorted(self.calls, key=lambda call: call.sent_s)
         most = 0

@@ -27,7 +27,7 @@ Manifest = dict[str, Any]
 
 
 class DeploymentError(Exception):
-    """A tool refused the files, with what it said."""
+    """A tool rejected the files; the message is its output."""
 
 
 class DeployedProcess(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,9 +35,9 @@ class DeployedProcess(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     arguments: tuple[str, ...]
-    """Of `assay`."""
+    """Arguments of `assay`."""
     environment: dict[str, str]
-    """What the image sets included."""
+    """Environment, with the variables of the image."""
     grace_s: int
     """From SIGTERM until it is killed."""
 

@@ -98,7 +98,7 @@ class RunningMember:
         return done.stdout
 
     def send_stop(self) -> None:
-        """Ask it to end, as Docker and Kubernetes do."""
+        """Send the stop signal of Docker and Kubernetes."""
         self.process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:

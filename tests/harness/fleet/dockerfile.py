@@ -1,4 +1,4 @@
-"""What a Dockerfile says, and its steps taken without Docker: in a folder that stands for `/`."""
+"""Dockerfile, and its steps taken without Docker in a folder that stands for `/`."""
 
 import json
 import os
@@ -25,11 +25,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     instruction: str
     text: str
-    """What follows it, on one line."""
+    """Rest of the instruction, on one line."""
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """What one FROM begins."""
+    """Instructions below one FROM."""
 
     base: str
     name: str
@@ -125,7 +125,7 @@ def _copy(sources: Sequence[str], target: Path) -> None:
 
 
 def _run(script: str, working: Path, root: Path) -> None:
-    """Run a script with this Python as `python`, and none of the settings of whoever runs this."""
+    """Run a script with this Python as `python`, without the settings of this environment."""
     programs = root / "programs"
     programs.mkdir(exist_ok=True)
     (programs / "python").unlink(missing_ok=True)

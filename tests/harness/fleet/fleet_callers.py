@@ -1,4 +1,4 @@
-"""People who ask both API processes of a fleet all the time, and judge each answer."""
+"""Callers that send requests to both API processes of a fleet, and check each answer."""
 
 import random
 import threading
@@ -36,7 +36,7 @@ _QUIET_S: Final = 40.0
 
 
 class Excuse(msgspec.Struct, frozen=True, kw_only=True):
-    """What callers may meet because of a fault."""
+    """Failures that a fault excuses."""
 
     began_s: float
     over_s: float | None = None
@@ -48,7 +48,7 @@ class Excuse(msgspec.Struct, frozen=True, kw_only=True):
     """Connections may be refused or broken off."""
 
     def covers(self, sent_s: float, answered_s: float, at: str, status: int | None) -> bool:
-        """Whether it is an excuse for a status, or for no answer (None)."""
+        """True if a status, or a missing answer (None), is excused."""
         if self.members is not None and at not in self.members:
             return False
         if self.over_s is not None and sent_s > self.over_s + GRACE_S:
@@ -68,11 +68,11 @@ class FleetCallers:
         *,
         seed: int,
     ) -> None:
-        """`calm`: what the fleet said before anything had happened to it."""
+        """Callers of a fleet. `calm`: its answers before the first fault."""
         self.wrong: list[str] = []
         """Answers that are wrong, and failures without an excuse."""
         self.statuses: Counter[int] = Counter()
-        """Of all answers; 0: none."""
+        """Statuses of all answers; 0: none."""
         self.longest_s = 0.0
         """The longest that a call took since this was set to 0."""
         self._servers = servers
@@ -155,7 +155,7 @@ class FleetCallers:
             self._excuses = [*(self._excuses[:-1] if same else self._excuses[-1:]), excuse]
 
     def count_differences(self, ledger: Ledger) -> list[str]:
-        """What the ledger has wrong while nobody calls."""
+        """Return the errors of the ledger, as text, while nobody calls."""
         found = []
         usages = self._usages(ledger)
         for tally in self._all:
@@ -165,7 +165,7 @@ class FleetCallers:
         return found
 
     def is_written(self, ledger: Ledger) -> bool:
-        """Whether the ledger has all calls that it must have."""
+        """True if the ledger has all calls that it must have."""
         usages = self._usages(ledger)
         return all(usages[tally.key_id] >= tally.least() for tally in self._all)
 

@@ -54,7 +54,7 @@ _BEYOND_LEASE_S: Final = (4.5, 8.0)
 _SLOW_S: Final = (0.05, 0.4)
 _SKEW_S: Final = (60.0, 240.0)
 _COMPACTS: Final = 0.25
-"""Share of other faults beside which rows are moved to the lake."""
+"""Share of other faults during which rows are moved to the lake."""
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,15 +62,15 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: FaultKind
     seconds: float
-    """How long it lasts; of processes that end: until another is started."""
+    """Duration; of processes that end: until another is started."""
     target: str | None = None
     """Name of a process. None: a part, or whichever process leads."""
     part: Part | None = None
-    """Of a link."""
+    """Server at the other end of a link."""
     amount_s: float = 0.0
-    """Of slow links: delay each way. Of clocks: how far ahead; below 0: behind."""
+    """Delay each way of slow links; offset of clocks, below 0 if behind."""
     compacts: bool = False
-    """Rows are moved to the lake meanwhile."""
+    """True if rows are moved to the lake at the same time."""
 
 
 def draw_fault(
@@ -106,7 +106,7 @@ def draw_fault(
 
 
 class FaultyFleet(msgspec.Struct, kw_only=True):
-    """What faults happen to."""
+    """Fleet that faults are injected into."""
 
     members: Mapping[str, FleetMember]
     postgres: PostgresServer
@@ -115,12 +115,12 @@ class FaultyFleet(msgspec.Struct, kw_only=True):
     compactor: FleetMember
     """Its links are those of the process that moves rows to the lake now; it is never started."""
     leader: Callable[[], FleetMember]
-    """Who follows the chain."""
+    """Follower of the chain."""
     compact: Callable[[], "subprocess.Popen[bytes]"]
     on_kill: Callable[[FleetMember, float], None]
-    """Told of each SIGKILL, with the moment of the monotonic clock."""
+    """Called at each SIGKILL, with the time of the monotonic clock."""
     found: list[str]
-    """What went wrong in the faults themselves, as an exit code."""
+    """Errors in the faults themselves, such as an exit code."""
 
     def target(self, fault: Fault) -> FleetMember:
         """The process that a fault is of."""
@@ -132,7 +132,7 @@ class FaultyFleet(msgspec.Struct, kw_only=True):
 
 
 def excuse_of(fault: Fault, fleet: FaultyFleet, began_s: float) -> Excuse:
-    """What callers may meet because of a fault, which has just begun."""
+    """Return the failures that a fault which has just begun excuses."""
     is_api = fault.target is not None and fleet.members[fault.target].role == "api"
     own = frozenset({fault.target or ""})
     if fault.kind.startswith("postgres"):
@@ -159,7 +159,7 @@ def _killed(fault: Fault, fleet: FaultyFleet) -> Iterator[None]:
     member = fleet.target(fault)
     killed_s = time.monotonic()
     member.kill()
-    time.sleep(_NOTED_S)  # answers that are on their way are noted by who asked
+    time.sleep(_NOTED_S)  # answers in transit are noted by their callers
     fleet.on_kill(member, killed_s)
     yield
     member.start()

@@ -29,7 +29,7 @@ _STOP_S = 40.0
 _LOOK_EVERY_S = 0.1
 _LOG_TAIL_CHARS = 4_000
 _SESSION_FIELD = 3
-"""Of /proc/<pid>/stat, counted after the name in brackets."""
+"""Field of /proc/<pid>/stat, counted after the name in brackets."""
 _STATE_FIELD = 0
 
 
@@ -55,7 +55,7 @@ class FleetMember:
         self.role: Final = role
         self.links: Final = links
         self.pids: Final[list[int]] = []
-        """Of all processes there have been, the newest last."""
+        """Ids of all processes so far, the newest last."""
         self._port = free_port()
         self.url: Final = f"http://127.0.0.1:{self._port}"
         self.env: Final = env
@@ -78,7 +78,7 @@ class FleetMember:
         self.pids.append(self._process.pid)
 
     def is_ready(self) -> bool:
-        """Whether it says so."""
+        """True if it reports ready."""
         try:
             answer = httpx.get(f"{self.url}/ready", timeout=_ANSWER_S)
         except httpx.TransportError:
@@ -108,7 +108,7 @@ class FleetMember:
         self._running().send_signal(signal.SIGCONT)
 
     def stop(self) -> int | None:
-        """Ask the process to end; its exit code. None: it did not, and was killed."""
+        """Stop the process and return its exit code. None: it had to be killed."""
         self._running().send_signal(signal.SIGTERM)
         try:
             return self._running().wait(_STOP_S)

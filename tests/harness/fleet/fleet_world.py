@@ -39,7 +39,7 @@ from tests.harness.fleet.api_fleet import ApiFleet
 _CHAINS = {"ethereum": 1}
 
 _MARKER = Address("0x" + "ee" * 20)
-"""Of a token whose name tells how far a process has read changes."""
+"""Token whose name shows the changes that a process has read."""
 
 _OF_THE_SERVER = ("date", "server")
 """Headers that an application alone does not send."""
@@ -49,7 +49,7 @@ _MARKS = count(1)
 
 
 class Reporting(Protocol):
-    """What the script of a test says of a token."""
+    """Scripted reports of tokens."""
 
     async def report(
         self, chain: str, address: Address, /, *, refresh: bool = False, redecompile: bool = False
@@ -59,7 +59,7 @@ class Reporting(Protocol):
 
 
 class RewrittenAnalysis(ScriptedAnalysis):
-    """A script that says when it has changed, as a report is stored and the script's is not."""
+    """Script that announces its changes, as the stored report differs from the script's."""
 
     def __init__(self) -> None:
         self.is_changed = False
@@ -67,7 +67,7 @@ class RewrittenAnalysis(ScriptedAnalysis):
 
     @property
     def outcome(self) -> Report | Exception:
-        """What any token's analysis comes to."""
+        """Return the outcome of any token's analysis."""
         return self._outcome
 
     @outcome.setter
@@ -85,7 +85,7 @@ class ScriptedChain:
         self.says = says
 
     async def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
-        """Yield what the script says."""
+        """Yield the scripted reports."""
         yield await self.says.report("ethereum", token, redecompile=redecompile)
 
 
@@ -103,8 +103,10 @@ class FleetWorld(World):
         self._clients: list[httpx.AsyncClient] = []
 
     def client(self, *, peer: str = CLIENT, **changes: Any) -> httpx.AsyncClient:
-        """Return a client that asks the processes in turn. Of what a test changes in the
-        application there may be what answers are made from, and the store that is there anyway."""
+        """Return a client that alternates between the processes.
+
+        A test may change the sources of answers in the application, and the store.
+        """
         self.change(**changes)
         client = httpx.AsyncClient(
             transport=_InTurn(self, peer), base_url="http://assay.test", timeout=_PATIENCE_S
@@ -135,7 +137,7 @@ class FleetWorld(World):
         self._rewritten.is_changed = False
 
     async def settle(self) -> None:
-        """Have the processes forget what the script said before it was changed."""
+        """Have the processes forget the script from before its change."""
         if self._rewritten.is_changed:
             self._rewritten.is_changed = False
             await asyncio.to_thread(self.fleet.forget_reports)
@@ -251,7 +253,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Wait for the end of what was asked to end; what stays is cancelled, and left if need be."""
+    """Wait for cancelled tasks; those that do not end are left."""
     _, left = await asyncio.wait(tasks, timeout=_PATIENCE_S)
     for task in left:
         task.cancel()

@@ -19,9 +19,11 @@ from tests.harness.fault_simulation.stored_rows import read_database
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 
 Fault = Literal["kill", "pause", "silence", "cut", "stop"]
-"""Of the follower that has the lease. kill: SIGKILL. pause: SIGSTOP until another follows. silence:
-its connections to the database stay open and carry nothing. cut: they are reset, and new ones
-refused. stop: SIGTERM."""
+"""Faults of the follower with the lease.
+
+kill: SIGKILL. pause: SIGSTOP until another follows. silence: its connections to the database stay
+open and carry nothing. cut: they are reset, and new ones refused. stop: SIGTERM.
+"""
 
 FAULTS: Final[tuple[Fault, ...]] = get_args(Fault)
 
@@ -34,7 +36,7 @@ _TIP = "select '0x' || encode(hash, 'hex') from checkpoint where stream = %s"
 
 
 class DrillOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What one fault came to."""
+    """Outcome of one fault."""
 
     fault: Fault
     taken_over_s: float
@@ -42,7 +44,7 @@ class DrillOutcome(msgspec.Struct, frozen=True, kw_only=True):
     following_s: float
     """From the fault until the other process had stored a block that came after it."""
     differences: tuple[str, ...]
-    """How the store differs from the chain afterwards. Empty: in nothing."""
+    """Differences between store and chain afterwards."""
 
 
 class _Follower:
@@ -55,7 +57,7 @@ class _Follower:
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        """Start it, and wait until it asks for the lease: a start is no part of a take-over."""
+        """Start it, and wait until it requests the lease, as a start is no part of a take-over."""
         process = subprocess.Popen(self._command, stderr=self._world.errors, stdout=subprocess.PIPE)
         if process.stdout is not None:
             process.stdout.readline()
@@ -100,8 +102,10 @@ class FollowerDrill:
         self._lease = follow_lease(world.model.chain.id)
 
     def suffer(self, fault: Fault) -> DrillOutcome:
-        """Have the one that follows suffer a fault, and wait until the other has come level, with
-        the chain going on and forking meanwhile."""
+        """Inject a fault into the follower, and wait until the other is level.
+
+        The chain goes on and forks in the meantime.
+        """
         self._come_level()
         token, leader = self._leader()
         began_s = time.monotonic()

@@ -1,5 +1,6 @@
-"""A process that follows a node into a PostgreSQL store while it has the lease, until it is killed.
-It prints a line when it begins to ask for the lease.
+"""Process that follows a node into a PostgreSQL store while it has the lease, until killed.
+
+Prints a line when it begins to request the lease.
 
 python -m tests.harness.fleet.follower_process NODE_URL DATABASE_URL WORLD FINALITY
 """

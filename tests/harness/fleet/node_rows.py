@@ -1,7 +1,7 @@
-"""What a store must hold for a real node's chain, from its plain answers, and how it differs.
+"""Rows that a store must hold for a real node's chain, from its plain answers.
 
 For a follower that began at block 0 and is level with the head, and exchanges like Uniswap's V2 and
-V3. Of the indexer nothing is used.
+V3. Nothing of the indexer is used.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ _ASKED: Final = "request"
 """Why a token is tracked that no pool makes one of."""
 _SHOWN: Final = 3
 _POOL_WORD: Final[dict[str, int]] = {_PAIR_MADE: 0, _POOL_MADE: 1}
-"""Which word of the event's data is the pool."""
+"""Position of the pool in the event's data, in words."""
 
 
 class _Log(msgspec.Struct, rename="camel"):
@@ -59,8 +59,7 @@ class _Pool(msgspec.Struct, frozen=True):
 
 
 def chain_differences(stored: StoredRows, node: AnvilNode, chain: Chain) -> list[str]:
-    """How a store differs from the chain of a node that stands still, in words. Empty: in
-    nothing."""
+    """Differences between a store and the chain of an idle node, as text."""
     answer = node.rpc("eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})
     compared = _Comparison(stored, chain, msgspec.convert(answer, list[_Log]))
     head = node.head_number()
@@ -74,8 +73,10 @@ def chain_differences(stored: StoredRows, node: AnvilNode, chain: Chain) -> list
 
 
 def balance_differences(stored: StoredRows, node: AnvilNode, tokens: Iterable[str]) -> list[str]:
-    """How the sums of stored transfers differ from what the tokens' own contracts say. For tokens
-    whose history is whole, and that tell of every change."""
+    """Differences between the sums of stored transfers and the balances of the contracts.
+
+    For tokens with a whole history that emit an event for every change.
+    """
     found = []
     balances = sums_of(stored.transfers)
     wanted = set(tokens)

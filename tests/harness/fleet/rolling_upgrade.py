@@ -1,5 +1,8 @@
-"""A rolling upgrade of a fleet: every process of one version is replaced by one of another, one
-after the other, while callers go on asking whichever API process says that it is ready."""
+"""Rolling upgrade of a fleet under load.
+
+Every process of one version is replaced by one of another, one after the other, while callers send
+requests to whichever API process reports ready.
+"""
 
 import signal
 import subprocess
@@ -25,7 +28,7 @@ FLEET: Final[tuple[Role, ...]] = ("follow", "analyse", "api", "api")
 """Roles in the order in which their processes are replaced."""
 
 PROBE_EVERY_S: Final = 0.2
-"""How often a balancer asks /ready; processes must drain for longer than that."""
+"""Interval of a balancer's /ready; processes must drain for longer than that."""
 
 _START_S = 60.0
 _STOP_S = 30.0
@@ -35,15 +38,15 @@ _LOG_TAIL_CHARS = 3_000
 
 
 class UpgradeOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What callers and processes met during an upgrade."""
+    """Answers and failures during an upgrade."""
 
     answers: Counter[int]
     """Answers by HTTP status."""
     by_version: tuple[int, int]
     """Answers of the version before, and of the one after."""
     failures: tuple[str, ...]
-    """Of requests without an answer, or with another than 200, and of processes that did not end
-    with 0."""
+    """Requests without an answer or with another status than 200, and processes with another exit
+    code than 0."""
     replaced_s: tuple[float, ...]
     """Seconds of each replacement, from the start of the new process to the end of the old one."""
 
@@ -93,7 +96,7 @@ class _Member:
 
 
 class _Balancer:
-    """Sends each request to the next API process that was ready when it was last asked."""
+    """Sends each request to the next API process that last reported ready."""
 
     def __init__(self) -> None:
         self.members: list[_Member] = []
@@ -132,8 +135,7 @@ class Upgrade:
         self._members = [self._begin(role, None) for role in FLEET]
 
     def run(self, after: Path, *, between_s: float) -> UpgradeOutcome:
-        """Replace all processes while callers ask; `between_s` is waited before each, and at the
-        end."""
+        """Replace all processes under load; `between_s` is waited before each, and at the end."""
         threads = [threading.Thread(target=self._probe)]
         threads += [threading.Thread(target=self._call, args=(at,)) for at in range(_CALLERS)]
         for thread in threads:
@@ -208,10 +210,10 @@ class Upgrade:
 def running_fleet(
     root: Path, env: Mapping[str, str], folder: Path, *, tokens: Sequence[Address], key: str
 ) -> Iterator[Upgrade]:
-    """Run a fleet of the version whose code is in `root`. `env`: its whole environment; `folder`:
-    for logs; `tokens`: of the chain with id 1, that callers ask for with `key`.
+    """Run a fleet of the version whose code is in `root`.
 
-    Raises PartFailedError when a process does not become ready.
+    `env`: its whole environment; `folder`: for logs; `tokens`: requested by the callers with `key`,
+    on the chain with id 1. Raises PartFailedError when a process does not become ready.
     """
     numbers = count(1)
 

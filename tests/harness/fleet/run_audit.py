@@ -1,7 +1,7 @@
-"""A record of who judged which token and who wrote its reports, kept by triggers of the database: a
-token is judged by one process at a time, and only that one writes.
+"""Record of analysing and writing processes by token, kept by triggers of the database.
 
-A creator that is found later is added by whoever searched, to a report that stays: not meant here.
+A token is analysed by one process at a time, and only that one writes. A creator found later is
+added by another process to a report that stays, and is left out.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def keep_audit(url: str) -> None:
 
 
 def audit_differences(url: str, members: Sequence[FleetMember]) -> tuple[list[str], int]:
-    """What was wrong since the last look, in words, and how many reports were written."""
+    """Return the errors since the last call, as text, and the number of reports written."""
     with psycopg.connect(url) as connection:
         early = connection.execute(_EARLY).fetchall()
         writes = connection.execute(_WRITES).fetchall()
@@ -75,6 +75,6 @@ def audit_differences(url: str, members: Sequence[FleetMember]) -> tuple[list[st
 
 
 def _is_of(holder: str, port: int, members: Sequence[FleetMember]) -> bool:
-    """Whether a connection is of the process that judges: they call themselves host, id, name."""
+    """True if a connection is of the analysing process: they call themselves host, id, name."""
     pid = int(holder.split()[1])
     return any(pid in one.pids and one.links["postgres"].has_opened(port) for one in members)

@@ -54,7 +54,7 @@ class SlowChain:
 
 
 class AnalysingProcess:
-    """What an analysing process is composed of."""
+    """Parts of an analysing process."""
 
     def __init__(
         self, report_store: ReportStore, runs: AnalysisRuns, settings: AnalysisSettings
@@ -79,19 +79,19 @@ class AnalysingProcess:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Renew what it holds, and take what is asked for."""
+        """Renew its runs, and take requested ones."""
         self._tasks = [
             asyncio.create_task(self.held_runs.keep(self.stop)),
             asyncio.create_task(self.work.run(self.stop)),
         ]
 
     def freeze(self) -> None:
-        """Do nothing any more, and say so to nobody: as SIGSTOP would."""
+        """Stop all work without notice, as SIGSTOP would."""
         for task in self._tasks:
             task.cancel()
 
     async def aclose(self) -> None:
-        """Give back what is under way, as SIGTERM would."""
+        """Give back current runs, as SIGTERM would."""
         self.freeze()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.held_runs.aclose()
@@ -108,7 +108,7 @@ class Fleet:
         self._stack = stack
         self._count = 0
         self.asked_for: list[Address] = []
-        """Tokens that API processes have asked for and wait for, once for each time."""
+        """Tokens that API processes have requested and wait for, once for each time."""
 
     def analyser(self, *, settings: AnalysisSettings = SETTINGS) -> AnalysingProcess:
         """A process that takes work from now on."""
@@ -118,7 +118,7 @@ class Fleet:
         return process
 
     def api(self, *, settings: AnalysisSettings = SETTINGS) -> RequestedAnalysis:
-        """What the API of a process without nodes asks."""
+        """Return the analysis side of an API process without nodes."""
         runs = self.runs()
         ends = RunPoller(runs)
         self._stack.push_async_callback(ends.aclose)
@@ -152,12 +152,12 @@ async def fleet_on(url: str, folder: Path) -> AsyncIterator[Fleet]:
 
 
 async def until_begun(process: AnalysingProcess, count: int = 1) -> None:
-    """Wait until so many analyses have begun in a process."""
+    """Wait until a number of analyses have begun in a process."""
     await _until_long(process.chain.begun, count)
 
 
 async def until_asked(fleet: Fleet, count: int) -> None:
-    """Wait until API processes have asked for tokens so many times."""
+    """Wait until API processes have requested tokens a number of times."""
     await _until_long(fleet.asked_for, count)
 
 

@@ -40,7 +40,7 @@ def _mapped(path: Path) -> mmap.mmap:
 
 
 def follow(path: Path) -> None:
-    """Have `time.time` and `time.time_ns` of this process be what the file says."""
+    """Set `time.time` and `time.time_ns` of this process to the file's value."""
     shown = _mapped(path)
     time.time = lambda: float(_FORM.unpack_from(shown)[0])
     time.time_ns = lambda: int(time.time() * 1_000_000_000)

@@ -43,7 +43,7 @@ _STOP_S: Final = 10.0
 
 
 class KnownToken(msgspec.Struct, frozen=True, kw_only=True):
-    """What everybody who trades a token meets."""
+    """Behaviour of a token that every trader meets."""
 
     address: Address
     can_sell: bool
@@ -61,8 +61,10 @@ _CLAIMS: Final[dict[str, tuple[bool, float, float | None]]] = {
     "mintable": (True, 0, 0),
     "v3_honest": (True, 0, 0),
 }
-"""Of tokens of the demo, as tests/demo/test_zoo.py finds by trading them: whether they can be
-sold, and taxes. Few, as each block costs the node as much as its whole state."""
+"""Sellability and taxes of demo tokens, as tests/demo/test_zoo.py finds by trading them.
+
+Few, as each block costs the node as much as its whole state.
+"""
 
 
 class TradedChain:
@@ -131,7 +133,7 @@ class TradedChain:
         self.node.set_time(max(self.node.head_time() + 1, int(time.time())))
 
     def _reorganise(self) -> None:
-        """Other blocks in place of the newest, with a transfer of their own in one of them."""
+        """Replace the newest blocks by others, one of them with another transfer."""
         depth = self._dice.randint(1, _DEEPEST)
         self.node.reorg(depth, [(self._any_transfer(), self._dice.randrange(depth))])
         self.reorgs += 1

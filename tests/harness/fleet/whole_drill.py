@@ -1,5 +1,7 @@
-"""Drills of a whole fleet: one drawn fault after another while people ask, and after each of them
-store, lake, ledger and answers are compared with what is known to be right."""
+"""Drills of a whole fleet: random faults one after another under load.
+
+After each of them store, lake, ledger and answers are compared with known values.
+"""
 
 import random
 import subprocess
@@ -48,7 +50,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 class WholeOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What one drill came to."""
+    """Outcome of one drill."""
 
     fault: Fault
     following_s: float
@@ -56,12 +58,12 @@ class WholeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     ready_s: float
     """From the end of the fault until every process was ready."""
     answered_s: float
-    """How long an analysis asked for after it took, at the slower of the API processes."""
+    """Time of an analysis requested after it, at the slower of the API processes."""
     longest_call_s: float
     statuses: Counter[int]
-    """Of the calls meanwhile; 0: no answer."""
+    """Statuses of the calls during it; 0: no answer."""
     differences: tuple[str, ...]
-    """What was wrong. Empty: nothing."""
+    """Errors found. Empty: none."""
 
 
 class WholeDrill:
@@ -86,7 +88,7 @@ class WholeDrill:
 
     @property
     def url(self) -> str:
-        """Of the database."""
+        """URL of the database."""
         return self._fleet.url
 
     @property
@@ -131,11 +133,11 @@ class WholeDrill:
         )
 
     def finish(self) -> list[str]:
-        """What is wrong at the end of all, once the past of all tokens is fetched."""
+        """Return the errors at the end, once the history of all tokens is fetched."""
         tokens = [token.address for token in self._fleet.chain.tokens]
 
         def is_whole() -> bool | None:
-            """The chain goes on meanwhile: pasts are fetched once they are final."""
+            """True once all is fetched; histories of a growing chain are fetched once final."""
             stored = self._fleet.read().tokens
             return all(stored[token][4] for token in tokens) or None
 
@@ -163,7 +165,7 @@ class WholeDrill:
             yield
 
     def totals(self) -> str:
-        """How much was compared, in words."""
+        """Format the number of comparisons."""
         chain, calls = self._fleet.chain, self._callers.statuses.total()
         return (
             f"{chain.node.head_number()} blocks, {chain.reorgs} reorganisations, {calls} calls, "
@@ -177,7 +179,7 @@ class WholeDrill:
 
     @contextmanager
     def _compacting(self) -> Iterator[None]:
-        """Move rows to the lake beside a block; it may fail, and another does the rest."""
+        """Move rows to the lake during a block; after a failure another run does the rest."""
         process = self._fleet.compact()
         try:
             yield
@@ -213,7 +215,7 @@ class WholeDrill:
         return time.monotonic() - over_s
 
     def _ask_for_analyses(self) -> float:
-        """Ask each API process for a new analysis; seconds of the slowest."""
+        """Request a new analysis of each API process; return the slowest time in seconds."""
         began_s = time.monotonic()
         for server in self._fleet.servers:
             token = self._dice.choice(self._fleet.chain.tokens)
@@ -241,7 +243,7 @@ class WholeDrill:
             return False
 
     def compare(self) -> list[str]:
-        """What is wrong in store, lake and ledger, and with who judged."""
+        """Return the errors in store, lake, ledger and analysing processes."""
         fleet = self._fleet
         with self._callers.quiet(), fleet.chain.frozen():
             try:
@@ -269,7 +271,7 @@ class WholeDrill:
 
     def _until_written(self) -> None:
         """Give the servers the time that they have to write what they have counted."""
-        with suppress(PartFailedError):  # what is missing then is told as lost
+        with suppress(PartFailedError):  # rows missing then are reported as lost
             until(
                 lambda: self._callers.is_written(self._fleet.ledger) or None,
                 "",
@@ -293,7 +295,7 @@ class WholeDrill:
 
 @contextmanager
 def whole_drill(seed: int) -> Iterator[WholeDrill]:
-    """Start a fleet with people who ask. Raises PartFailedError."""
+    """Start a fleet with callers. Raises PartFailedError."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-drills-")))
         fleet = stack.enter_context(whole_fleet(seed, folder))

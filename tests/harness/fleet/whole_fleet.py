@@ -1,5 +1,8 @@
-"""A whole fleet on real parts and a real chain: two processes of each role on one PostgreSQL, one
-Valkey and a lake in S3, every way between a process and a part through a proxy of its own."""
+"""A whole fleet on real servers and a real chain.
+
+Two processes of each role on one PostgreSQL, one Valkey and a lake in S3; every link between a
+process and a server goes through a separate proxy.
+"""
 
 import os
 import subprocess
@@ -71,7 +74,7 @@ class FleetParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeFleet:
-    """The running fleet, as somebody sees it whose ways to everything never fail."""
+    """The running fleet, seen over links that never fail."""
 
     def __init__(
         self,
@@ -82,8 +85,10 @@ class WholeFleet:
         compactor: FleetMember,
         ledger: Ledger,
     ) -> None:
-        """`compactor`: is never started; its links and environment are those of whoever moves rows
-        to the lake by hand."""
+        """A running fleet.
+
+        `compactor`: never started; its links and environment are those of manual moves to the lake.
+        """
         self.chain: Final = chain
         self.parts: Final = parts
         self.address: Final = address
@@ -98,7 +103,7 @@ class WholeFleet:
         return [one for one in self.members.values() if one.role == "api"]
 
     def leader(self) -> FleetMember:
-        """Who follows the chain. Raises PartFailedError when nobody does for long."""
+        """Return the follower of the chain. Raises PartFailedError when there is none for long."""
 
         def find() -> FleetMember | None:
             row = self._row(_LEASE, follow_lease(self.chain.facts.id))
@@ -109,7 +114,7 @@ class WholeFleet:
         return until(find, "nobody follows the chain", within_s=_CALM_S)
 
     def has_followed(self, number: int) -> bool:
-        """Whether a block of the chain with that number, or a later one, is stored."""
+        """True if a block of the chain with that number, or a later one, is stored."""
         row = self._row(_TIP, FOLLOW)
         if row is None or int(str(row[0])) < number:
             return False
@@ -121,7 +126,7 @@ class WholeFleet:
         return 0 if row is None else int(str(row[0]))
 
     def open_runs(self) -> int:
-        """Analyses that are asked for or under way."""
+        """Return the analyses that are requested or running."""
         row = self._row(_OPEN_RUNS, self.chain.facts.id)
         return 0 if row is None else int(str(row[0]))
 
@@ -151,7 +156,7 @@ class WholeFleet:
         )
 
     def ask_calmly(self) -> dict[Address, CalmAnswer]:
-        """What the fleet says of each token before anything happens to it."""
+        """Return the fleet's answer on each token before the first fault."""
         key = self.ledger.create_key(load_plans()["admin"], "calm", time.time()).plaintext
         headers = {"X-API-Key": key}
         with httpx.Client(base_url=self.servers[0].url, headers=headers, timeout=_ANSWER_S) as api:
@@ -175,7 +180,7 @@ class WholeFleet:
 
 
 def until(look: Callable[[], T | None], what: str, *, within_s: float) -> T:
-    """What `look` finds once it finds something. Raises PartFailedError after so long."""
+    """Return the value of `look` once there is one. Raises PartFailedError after a time."""
     until_s = time.monotonic() + within_s
     while (found := look()) is None:
         if time.monotonic() > until_s:
@@ -187,8 +192,10 @@ def until(look: Callable[[], T | None], what: str, *, within_s: float) -> T:
 
 @contextmanager
 def whole_fleet(seed: int, folder: Path) -> Iterator[WholeFleet]:
-    """Start everything, and yield once all processes are ready. `folder`: for logs and what
-    machines keep of their own. Leaves no process. Raises PartFailedError."""
+    """Start everything, and yield once all processes are ready.
+
+    `folder`: for logs and machines' files. Leaves no process. Raises PartFailedError.
+    """
     with ExitStack() as stack:
         has_small_disk = can_make_small_disks()
         chain = stack.enter_context(traded_chain(seed, folder / "overlay"))

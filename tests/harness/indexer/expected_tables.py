@@ -1,4 +1,4 @@
-"""What the tables must hold for a chain: computed plainly, block by block, and read back."""
+"""Rows that the tables must hold for a chain, computed plainly block by block."""
 
 from collections.abc import Iterator, Sequence
 
@@ -121,7 +121,7 @@ class _Pool(msgspec.Struct, frozen=True):
 
 
 def _pools(blocks: Sequence[Block]) -> dict[str, _Pool]:
-    """By address; a pool announced twice counts once."""
+    """Return the pools by address; a pool announced twice counts once."""
     found: dict[str, _Pool] = {}
     for number, at, event in _events(blocks):
         if isinstance(event, Pair | Pool):
@@ -160,7 +160,7 @@ def assert_window(
 
 
 def read(store: Store) -> Tables:
-    """What is stored, final or not."""
+    """Read all stored rows, final or not."""
     checkpoints = read_rows(store, "select number from checkpoint where stream = ?", FOLLOW)
     return Tables(
         pools=read_rows(

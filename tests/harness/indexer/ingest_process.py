@@ -1,4 +1,4 @@
-"""A process that ingests and says after each commit how far it is. Made to be killed."""
+"""Process that ingests and reports its position after each commit. Made to be killed."""
 
 import asyncio
 import sys

@@ -17,7 +17,7 @@ Members = list[tuple[str, str]]
 
 
 class Written(msgspec.Struct, frozen=True):
-    """How a node writes its logs."""
+    """Form in which a node writes its logs."""
 
     keys: tuple[str, ...]
     comma: str = ","

@@ -1,4 +1,4 @@
-"""What the tables must hold for a real node's chain, from its plain eth_getLogs answer.
+"""Rows that the tables must hold for a real node's chain, from its plain eth_getLogs answer.
 
 Decoded log by log with eth-abi from the events' declarations: nothing of the indexer is used.
 """
@@ -115,7 +115,8 @@ def expect_of_node(node: AskedNode, chain: Chain) -> Tables:
 
 
 def _liquidity(logs: list[_Log], kinds: dict[str, str]) -> list[Cells]:
-    """Of all pools: on so short a chain every one is young. `kinds`: of pools, by their keys."""
+    """Decode events of all pools, as every one is young on this short chain. `kinds`: kinds by pool
+    key."""
     found: list[Cells] = []
     for log in logs:
         for key in (log.address, *log.topics[1:2]):
@@ -127,7 +128,7 @@ def _liquidity(logs: list[_Log], kinds: dict[str, str]) -> list[Cells]:
 
 
 def _launches(logs: list[_Log], chain: Chain) -> list[Cells]:
-    """Of platforms whose events are declared without tuples, as the demo's are."""
+    """Decode launches of platforms whose events are declared without tuples, as the demo's are."""
     launches = {
         (contract, event.topic0): (pad.slug, event, creation)
         for pad in chain.launchpads

@@ -1,4 +1,4 @@
-"""What one service has for its jobs, over a scripted chain and a clock that is set by hand."""
+"""Parts of one service for its jobs, over a scripted chain and a manual clock."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -51,7 +51,7 @@ class ScriptedScanner:
 
 
 class Process:
-    """What one service has for its jobs; several may have one store."""
+    """Parts of one service for its jobs; several may share a store."""
 
     def __init__(
         self,
@@ -102,10 +102,10 @@ class Process:
                 await asyncio.wait({done}, timeout=0.01)
 
     async def work_until(self, scan_count: int) -> None:
-        """Rounds until so many analyses have begun; those that may not go on are not over then.
+        """Run rounds until a number of analyses have begun.
 
-        A round that waits for an analysis takes no token that became due since, so another begins
-        as soon as it has asked for one.
+        Blocked analyses do not end in them. A round that waits for an analysis takes no token that
+        became due since, so the next begins as soon as it has requested one.
         """
         async with asyncio.timeout(PATIENCE_S):
             while (before := len(self.scanner.requests)) < scan_count:
@@ -117,9 +117,9 @@ class Process:
                     await asyncio.sleep(0.005)
 
     async def until_waiting(self, tokens: int) -> None:
-        """Wait until a run waits for so many tokens to be analysed."""
+        """Wait until a run waits for the analysis of a number of tokens."""
         async with asyncio.timeout(PATIENCE_S):
-            while self.share.waiting(SLUG) < tokens:  # noqa: ASYNC110 - nobody tells of it
+            while self.share.waiting(SLUG) < tokens:  # noqa: ASYNC110 - no event signals it
                 await asyncio.sleep(0.005)
 
     async def aclose(self) -> None:

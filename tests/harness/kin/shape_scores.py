@@ -1,8 +1,8 @@
-"""How well kin by code are told apart: precision and recall over the compiled cases.
+"""Precision and recall of kin by code, over the compiled cases.
 
 Two builds of one case by different compilers are kin. Two cases are not, though they share most of
-their code: each is the same small ledger with one thing done otherwise, which is as close as
-strangers come. `python -m tests.harness.kin.shape_scores` prints the table by threshold.
+their code: each is the same small ledger with one difference, as close as strangers come. `python
+-m tests.harness.kin.shape_scores` prints the table by threshold.
 """
 
 import sys
@@ -28,7 +28,7 @@ class ShapedCode(msgspec.Struct, frozen=True, kw_only=True):
     case: str
     build: str
     family: str
-    """Of compilers that translate alike."""
+    """Family of compilers that translate alike."""
     shape: CodeShape
 
 
@@ -37,9 +37,9 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     kin: int
     found: int
-    """Of those."""
+    """Pairs found among those."""
     said: int
-    """Pairs said to be kin that are none."""
+    """Pairs reported as kin that are not."""
     strangers: int
 
     @property
@@ -49,7 +49,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def precision(self) -> float:
-        """Share of the pairs said to be kin that are."""
+        """Return the share of reported pairs that are kin."""
         return self.found / (self.found + self.said)
 
 

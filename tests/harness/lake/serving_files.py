@@ -1,4 +1,4 @@
-"""Made-up serving states, and what they and the lake say together, read back plainly."""
+"""Made-up serving states, and the combined rows of them and the lake, read back plainly."""
 
 import sqlite3
 from collections import Counter
@@ -200,7 +200,7 @@ def events_of_serving(serving: Serving, moved: set[int]) -> Counter[Event]:
 
 
 class Onlooker:
-    """A reader of a store, over connections of its own."""
+    """Reader of a store, over separate connections."""
 
     def __init__(self, owner: StoreFiles | PostgresAddress) -> None:
         place = place_of(owner)
@@ -246,7 +246,7 @@ event_lists = st.lists(events, unique_by=lambda event: (event.block_number, even
 
 
 def many_events(count: int, *, from_block: int = 0) -> list[Event]:
-    """So many transfers, ten a block, with amounts from all over the range."""
+    """Draw transfers, ten a block, with amounts from the whole range."""
     return [
         Event(
             chain_id=1,

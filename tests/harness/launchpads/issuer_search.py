@@ -36,7 +36,7 @@ async def ask(
     launches: Sequence[LaunchRow] = (),
     covered: frozenset[str] = frozenset(),
 ) -> IssuerOrigin:
-    """As an analysis asks a node."""
+    """Search for the issuer on a node, as an analysis does."""
     pin = await node.fetch_head()
     inquiry = origin.begin(pads, token, launches, covered)
     first = ReadBatch(pin.hash)
@@ -82,7 +82,7 @@ def log_answer(hex_data: str) -> msgspec.Raw:
 
 
 def called(request: RpcRequest) -> tuple[str, str]:
-    """Who is called with which data; empty for what is no call."""
+    """Return address and data of a call; empty for another request."""
     (first, *_) = request.params
     if request.method != "eth_call" or not isinstance(first, dict):
         return "", ""

@@ -54,18 +54,18 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
         return self.selector + word(token)
 
     def answer(self, token: Address) -> str:
-        """What the registry answers for a token of its own."""
+        """Return the registry's answer for one of its tokens."""
         return _filled(self.record, {"T": token, "I": self.issuer})
 
     @property
     def unknown_answer(self) -> str | None:
-        """What it answers for any other address. None: it reverts."""
+        """Return its answer for any other address. None: it reverts."""
         form, _, count = self.unknown.partition(" ")
         return None if form == "revert" else "0x" + "0" * 64 * int(count)
 
 
 class Catalogued(msgspec.Struct, frozen=True, kw_only=True):
-    """A list that can only be asked by number."""
+    """List that can only be read by number."""
 
     chain: int
     platform: str
@@ -75,7 +75,7 @@ class Catalogued(msgspec.Struct, frozen=True, kw_only=True):
     record: str
 
     def answers(self, *tokens: Address) -> dict[str, str]:
-        """What the list answers to each calldata, its entries numbered from 0."""
+        """Return the answers by calldata, entries numbered from 0."""
         entries = {
             self.entry + word(hex(number)): _filled(self.record, {"T": token})
             for number, token in enumerate(tokens)

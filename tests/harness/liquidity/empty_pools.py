@@ -1,4 +1,4 @@
-"""Very many V4 pools beside a real one, next to empty: written into the manager's storage."""
+"""Very many V4 pools, nearly empty, written into the manager's storage next to a real one."""
 
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.state.uniswap_v4_state import state_slots

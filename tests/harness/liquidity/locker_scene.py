@@ -141,7 +141,7 @@ def lock(
 
 
 def slot_of(token: ZooToken, context: ChainContext) -> bytes:
-    """Where the manager keeps the liquidity in range of a V4 pool."""
+    """Return the slot of the liquidity in range of a V4 pool."""
     dex = next(dex for dex in context.chain.dexes if dex.kind == token.pool.kind)
     return liquidity_slot(str(token.pool.pool_id), dex)
 

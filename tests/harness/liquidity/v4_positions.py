@@ -33,7 +33,7 @@ def artifacts() -> Artifacts:
 
 
 def deploy_position_manager(chain: Chain) -> Address:
-    """Of the demo's pool manager; without Permit2 and pictures of positions."""
+    """Deploy a position manager for the demo's pool manager, without Permit2 and pictures."""
     known = Chain(chain.node, chain.world, chain.artifacts | artifacts())
     venues = chain.world.venues
     return known.deploy(
@@ -75,8 +75,7 @@ def mint_position(
 
 
 def take_pair(position: tuple[int, int], pair: tuple[Address, Address], to: Address) -> bytes:
-    """What `modifyLiquidities` wants to decrease a position, by its id and an amount of liquidity,
-    and to send what comes of it."""
+    """Encode the call of `modifyLiquidities` that decreases a position and sends the proceeds."""
     decreased = encode(
         ["uint256", "uint256", "uint128", "uint128", "bytes"], [*position, 0, 0, b""]
     )
@@ -90,8 +89,10 @@ def _unlock_data(acts: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def seed_hooked(chain: Chain, token: ZooToken, *, holders: int) -> Address:
-    """Three pools of the token with a hook each, worth 200,000 to 600,000 dollars, a part of which
-    is positions of so many holders; the position manager."""
+    """Create three pools of the token with a hook each; return the position manager.
+
+    They are worth 200,000 to 600,000 dollars, in part as positions of `holders` accounts.
+    """
     venues = chain.world.venues
     manager = deploy_position_manager(chain)
     hooks = (venues.fee_hook, venues.input_hook, venues.dynamic_hook)

@@ -1,4 +1,4 @@
-"""What a lying node changes in calls and answers, one lie a function."""
+"""Changes of a lying node to calls and answers, one lie per function."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.harness.replay.answers import RpcCall, RpcRefusalError
 
 HOUR_S = 3_600
 STALE_BLOCKS = 12
-"""How far behind the real head a stale one is."""
+"""Distance of a stale head to the real one."""
 CUT_BLOCKS = 10
 """Blocks after which ranges of logs are cut."""
 _MOST_GAS = 10_000_000
@@ -39,7 +39,7 @@ def drops_logs(call: RpcCall, ask: Ask) -> Any:
 
 
 def drops_logs_everywhere(call: RpcCall, ask: Ask) -> Any:
-    """Also from receipts, so that only the bloom filter tells."""
+    """Drop logs from receipts as well, so that only the bloom filter shows them."""
     if call.method != "eth_getBlockReceipts":
         return drops_logs(call, ask)
     receipts = ask(call) or []
@@ -157,13 +157,13 @@ def other_decimals(call: RpcCall, ask: Ask) -> Any:
 
 
 def no_code_at_factories(call: RpcCall, ask: Ask) -> Any:
-    """Of contracts that are no tokens and no feeds: by the length of their code."""
+    """Hide the code of contracts other than tokens and feeds, by its length."""
     found = ask(call)
     return "0x" if call.method == "eth_getCode" and len(found) > 20_000 else found
 
 
 def other_pools(call: RpcCall, ask: Ask) -> Any:
-    """A factory names a pool that is none of its own."""
+    """Have a factory name a foreign pool."""
     if _is_call_of(call, "getPair(address,address)"):
         return "0x" + "00" * 12 + str(call.params[0]["data"])[-40:]
     return ask(call)

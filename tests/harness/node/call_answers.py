@@ -49,7 +49,7 @@ def answer_each(batch: ReadBatch, answer: Callable[[RpcRequest], RpcAnswer]) -> 
 
 
 def requests_of(batch: ReadBatch) -> list[RpcRequest]:
-    """What a batch asks, unpacked."""
+    """Return the requests of a batch, unpacked."""
     requests = list[RpcRequest]()
 
     def note(request: RpcRequest) -> RpcAnswer:

@@ -1,4 +1,4 @@
-"""A node that counts what an analysis asks of it."""
+"""Node that counts the requests of an analysis."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,8 +9,10 @@ from core.rpc.messages import RpcAnswer, RpcRequest
 
 
 class CountingNode:
-    """Counts calls, and round trips as they depend on each other: a batch that is sent after
-    another one has come back is one trip further; batches under way together are one."""
+    """Counts calls, and round trips as they depend on each other.
+
+    A batch sent after another one has come back is one trip further; concurrent batches are one.
+    """
 
     def __init__(self, node: Node, *, delay_s: float = 0.0) -> None:
         """`delay_s`: added to each trip, as a node elsewhere would have it."""

@@ -1,4 +1,4 @@
-"""A node that hands calls on to a real one, and may change the call or the answer on the way."""
+"""Node that forwards calls to a real one, and may change call or answer on the way."""
 
 import http.client
 import threading
@@ -23,7 +23,7 @@ Ask = Callable[[RpcCall], Any]
 """Returns the real node's decoded result. Raises RpcRefusalError for its error object."""
 
 Twist = Callable[[RpcCall, Ask], Any]
-"""Returns what the proxy answers to a call, which it may ask the real node for, changed or not."""
+"""Returns the proxy's answer to a call, for which it may call the real node."""
 
 
 def tell_the_truth(call: RpcCall, ask: Ask) -> Any:
@@ -42,7 +42,7 @@ class ForwardingNode:
         self._is_closed = False
 
     def close(self) -> None:
-        """Close the connections to the real node. A thread that asks still gets an OSError."""
+        """Close the connections to the real node. A waiting thread gets an OSError."""
         self._is_closed = True
         for connection in self._opened:
             connection.auto_open = 0

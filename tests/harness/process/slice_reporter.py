@@ -1,4 +1,4 @@
-"""What a test has run in a process of its own: tells the length of its time slices."""
+"""Program that a test runs in a separate process: prints the length of its time slices."""
 
 import sys
 

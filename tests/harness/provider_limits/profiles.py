@@ -17,17 +17,17 @@ _OK = 200
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much there may be of something, and what is said of more."""
+    """Limit of a quantity, and the provider's message beyond it."""
 
     most: int
     message: str
     code: int = -32000
     status: int = _OK
-    """Of HTTP. Other than 200: without a body."""
+    """HTTP status. Other than 200: without a body."""
 
 
 class MissingMethods(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Methods that are refused whatever is asked."""
+    """Methods that are always refused."""
 
     names: frozenset[str]
     message: str
@@ -52,7 +52,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def load_profiles() -> list[Profile]:
-    """Read all of them from the file beside this one."""
+    """Read all profiles from the file next to this one."""
     table = tomllib.loads(Path(__file__).with_name("profiles.toml").read_text())
     return msgspec.convert(table["profile"], list[Profile])
 

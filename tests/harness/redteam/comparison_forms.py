@@ -1,4 +1,4 @@
-"""How a comparison is written: the same meaning, another code."""
+"""Forms of a comparison: the same meaning, different code."""
 
 import random
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def difference(op: Op, _: random.Random) -> Written:
 
 
 def assembly(op: Op, _: random.Random) -> Written:
-    """By hand."""
+    """Write it in assembly."""
     return Written(body=f'assembly ("memory-safe") {{ bad := {_ASSEMBLY[op]} }}')
 
 
@@ -67,7 +67,7 @@ def stored(op: Op, dice: random.Random) -> Written:
 
 
 def helper(op: Op, _: random.Random) -> Written:
-    """In a function of its own."""
+    """Write it in a separate function."""
     return Written(
         body="bad = _weigh(a, b);",
         members="function _weigh(uint256 a, uint256 b) private pure returns (bool) {"
@@ -76,7 +76,7 @@ def helper(op: Op, _: random.Random) -> Written:
 
 
 def self_call(op: Op, _: random.Random) -> Written:
-    """The contract asks itself from outside."""
+    """Write it as an external call of the contract to itself."""
     return Written(
         body="bad = this.weigh(a, b);",
         members="function weigh(uint256 a, uint256 b) external pure returns (bool) {"
@@ -85,7 +85,7 @@ def self_call(op: Op, _: random.Random) -> Written:
 
 
 def negated(op: Op, _: random.Random) -> Written:
-    """By what does not hold."""
+    """Write it as a negation."""
     return Written(body=f"if (a {_OPPOSITE[op]} b) bad = false; else bad = true;")
 
 
@@ -96,14 +96,14 @@ def looped(op: Op, dice: random.Random) -> Written:
 
 
 def table(op: Op, _: random.Random) -> Written:
-    """By the place in a list."""
+    """Write it as the place in a list."""
     return Written(body=f"bool[2] memory rows; rows[1] = true; bad = rows[_onehot(a {op} b)];",
         members="function _onehot(bool yes) private pure returns (uint256 n) {"
         ' assembly ("memory-safe") { n := yes } }')  # fmt: skip
 
 
 def hashed(op: Op, _: random.Random) -> Written:
-    """Equal hashes for equal words; where more or less is asked, by division."""
+    """Write it as equal hashes of equal words; for an order, by division."""
     if op == ">":
         return Written(body="unchecked { bad = a / (b + 1) > 0; }")
     if op == "<":

@@ -1,4 +1,4 @@
-"""Conditions of a trade's environment: gas, fees, the block's fields, who signs."""
+"""Conditions of a trade's environment: gas, fees, the block's fields, the signer."""
 
 import random
 from collections.abc import Callable
@@ -78,7 +78,7 @@ def tip(dice: random.Random) -> Condition:
 
 
 def has_proposer(_: random.Random) -> Condition:
-    """Somebody proposed the block."""
+    """The block has a proposer."""
     return Condition(
         key="field_proposer",
         axis="field",
@@ -149,7 +149,7 @@ def block_hash(dice: random.Random) -> Condition:
 
 
 def hash_luck(dice: random.Random) -> Condition:
-    """What the last block's hash ends with."""
+    """Last bits of the previous block's hash."""
     return Condition(
         key="field_hash_luck",
         axis="field",
@@ -180,7 +180,7 @@ def poor_signer(dice: random.Random) -> Condition:
 
 
 def poor_seller(dice: random.Random) -> Condition:
-    """The trader's coins, or the coins of who is paid."""
+    """Coins of the trader, or of the payee."""
     return Condition(
         key="signer_purse",
         axis="signer",

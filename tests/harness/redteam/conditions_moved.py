@@ -12,14 +12,14 @@ _HOOKED: tuple[EntryPoint, ...] = (*_SALES, "hook")
 _LATER = ("sell_blocked_after_others", "sell_tax_rises", "sell_blocked_later")
 _SIZED = ("sell_depends_on_size", "transfer_restrictions")
 _IN_POOL = 930_000
-"""Whole tokens that the pool begins with, beside five coins."""
+"""Whole tokens that the pool begins with, next to five coins."""
 
 
 # --- counters --------------------------------------------------------------------------------
 
 
 def second_buy(dice: random.Random) -> Condition:
-    """Who bought before is caught."""
+    """Earlier buyers are caught."""
     limit = dice.choice([1, 2])
     return Condition(
         key="counter_own_buys",
@@ -82,7 +82,7 @@ def all_buys(dice: random.Random) -> Condition:
 
 
 def buyers(dice: random.Random) -> Condition:
-    """So many different people."""
+    """Number of different buyers."""
     limit = dice.choice([4, 8, 11, 20])
     return Condition(
         key="counter_buyers",
@@ -114,7 +114,7 @@ def last_buyer(_: random.Random) -> Condition:
 
 
 def pool_count(dice: random.Random) -> Condition:
-    """How often the pool was a party to a trade, in a mapping that holds everybody's count."""
+    """Number of trades of the pool, in a mapping with every account's count."""
     limit = dice.choice([9, 16, 28])
     return Condition(
         key="counter_of_pool",
@@ -131,7 +131,7 @@ def pool_count(dice: random.Random) -> Condition:
 
 
 def field_of_buys(dice: random.Random) -> Condition:
-    """Who bought before, counted in a field of a struct."""
+    """Earlier buyers, counted in a field of a struct."""
     return Condition(
         key="counter_in_field",
         axis="counter",
@@ -147,7 +147,7 @@ def field_of_buys(dice: random.Random) -> Condition:
 
 
 def volume(dice: random.Random) -> Condition:
-    """Once so many tokens have been bought in all."""
+    """Total volume of buys."""
     limit = dice.choice([20_000, 50_000, 90_000])
     return Condition(
         key="counter_volume",
@@ -183,7 +183,7 @@ def bought_little(dice: random.Random) -> Condition:
 
 
 def bought_much(dice: random.Random) -> Condition:
-    """Who bought more than a test buyer does not sell."""
+    """Buyers of more than a test buyer sells are caught."""
     limit = dice.choice([1_000, 4_000])
     return Condition(
         key="amount_bought_much",
@@ -260,7 +260,7 @@ def sale_band(dice: random.Random) -> Condition:
 
 
 def bought_band(dice: random.Random) -> Condition:
-    """Who bought such a size, kept in a list of theirs."""
+    """Buyers of a certain size are caught, kept in a list."""
     start, end = dice.choice([(9_300, 31_000), (10_100, 29_000)])
     return Condition(
         key="amount_bought_band",
@@ -276,7 +276,7 @@ def bought_band(dice: random.Random) -> Condition:
 
 
 def approved_all(_: random.Random) -> Condition:
-    """Who allows without a limit, as wallets do."""
+    """Unlimited allowances, as wallets give them, are caught."""
     return Condition(
         key="amount_approved",
         axis="amount",
@@ -309,7 +309,7 @@ def price_up(dice: random.Random) -> Condition:
 
 
 def reserves(dice: random.Random) -> Condition:
-    """The pool's own record says that the price rose."""
+    """The pool's own record shows a higher price."""
     share = dice.choice([85, 92, 96])
     return Condition(
         key="balance_reserves",

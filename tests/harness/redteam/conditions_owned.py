@@ -1,4 +1,4 @@
-"""Conditions that somebody with powers sets: lists, switches, lists under another name."""
+"""Conditions that an account with powers sets: lists, switches, lists under another name."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _EVERYWHERE: tuple[EntryPoint, ...] = ("sell", "transfer", "transferFrom", "appr
 
 
 def _gate(dice: random.Random) -> tuple[str, str]:
-    """Members and the expression that is true for whoever made the token."""
+    """Return members and the expression that is true for the token's maker."""
     return dice.choice(
         [
             ("", "msg.sender == maker"),
@@ -145,7 +145,7 @@ def start_time(dice: random.Random) -> Condition:
 
 
 def hidden_second(dice: random.Random) -> Condition:
-    """The shown owner is nobody; somebody else holds the switch, packed beside a number."""
+    """The shown owner is nobody; another account has the switch, packed next to a number."""
     value = dice.randrange(2, 90)
     return Condition(
         key="switch_packed",
@@ -164,7 +164,7 @@ def hidden_second(dice: random.Random) -> Condition:
 
 
 def allowance_list(_: random.Random) -> Condition:
-    """Whom the keeper allows one unit is on the list."""
+    """Accounts with an allowance of one unit from the keeper are on the list."""
     return Condition(
         key="disguised_allowance",
         axis="disguised_list",
@@ -194,7 +194,7 @@ def own_entry(_: random.Random) -> Condition:
 
 
 def balance_list(dice: random.Random) -> Condition:
-    """Who was sent so many units exactly in the end is on the list: nobody can refuse a gift."""
+    """Accounts that were sent an exact final amount are on the list: nobody can refuse a gift."""
     value = dice.randrange(3, 200)
     return Condition(
         key="disguised_gift",

@@ -94,7 +94,7 @@ def after_block(dice: random.Random) -> Condition:
 
 
 def blocks_since_buy(dice: random.Random) -> Condition:
-    """So many blocks after one's own buy."""
+    """Number of blocks after one's own buy."""
     blocks = dice.choice([4, 12, 150])
     return Condition(
         key="block_since_buy",
@@ -111,7 +111,7 @@ def blocks_since_buy(dice: random.Random) -> Condition:
 
 
 def not_with_approval(dice: random.Random) -> Condition:
-    """Later than the block of the approval, or so many blocks later."""
+    """Later than the block of the approval, or by a number of blocks."""
     return Condition(
         key="block_of_approval",
         axis="block",
@@ -126,7 +126,7 @@ def not_with_approval(dice: random.Random) -> Condition:
 
 
 def approved_late(dice: random.Random) -> Condition:
-    """Who approves so long after their buy. Those who were given tokens are spared."""
+    """Approvals long after the buy are caught. Accounts that were given tokens are spared."""
     seconds = dice.choice([120, 260, 2_000, 9_000])
     return Condition(
         key="time_of_approval",
@@ -144,8 +144,7 @@ def approved_late(dice: random.Random) -> Condition:
 
 
 def last_sale(dice: random.Random) -> Condition:
-    """For ever once somebody has sold within some hours, none of them a round number after the
-    first buy."""
+    """For ever after a sale within some hours, none of them a round number after the first buy."""
     start, length = dice.choice([(9_000, 60_000), (6_000, 70_000)])
     return Condition(
         key="time_of_last_sale",
@@ -187,7 +186,7 @@ _SHELF = "function shelf() external view returns (address) { return address(_wit
 
 
 def no_wrapped_coins(_: random.Random) -> Condition:
-    """Who paid with coins holds no wrapped ones."""
+    """Payers in coins hold no wrapped ones."""
     return Condition(
         key="foreign_wrapped",
         axis="foreign",
@@ -217,7 +216,7 @@ def wrapped_supply(dice: random.Random) -> Condition:
 
 
 def witness_says(dice: random.Random) -> Condition:
-    """Another contract is told to answer otherwise."""
+    """Another contract is switched to another answer."""
     value = dice.randrange(1, 1_000)
     return Condition(
         key="foreign_answer",
@@ -282,7 +281,7 @@ def witness_refuses(dice: random.Random) -> Condition:
 
 
 def unborn_guard(_: random.Random) -> Condition:
-    """An address without code is told of sales, and gets code that refuses."""
+    """An address without code is notified of sales, and gets code that refuses."""
     return Condition(
         key="foreign_unborn",
         axis="foreign",

@@ -1,4 +1,4 @@
-"""What is done with a trade where `bad` holds, in several ways each.
+"""Effects on a trade where `bad` holds, in several forms each.
 
 Statements over `from`, `to`, `who`, `v` and `bad`; those of `AFTER` stand behind the movement.
 """
@@ -75,7 +75,7 @@ HARMLESS_AT_APPROVAL: dict[Harmless, str] = {
 
 
 def before(made: Composition, *, skip: str, at_approval: bool = False) -> str:
-    """The effect before the movement. `skip`: how to leave and say that all went well."""
+    """Write the effect before the movement. `skip`: exit that reports success."""
     if made.harmless:
         return (HARMLESS_AT_APPROVAL if at_approval else HARMLESS)[made.harmless]
     if made.effect == "revert":
@@ -102,7 +102,7 @@ def after(made: Composition) -> str:
 
 
 def members(made: Composition) -> str:
-    """What the effect needs in the contract."""
+    """Write the effect's members of the contract."""
     noted = "mapping(address => uint256) private _noted;"
     hides = made.effect == "third_allowance" and made.form % 2 and not made.harmless
     return noted + (HIDDEN_THIRD if hides else "")

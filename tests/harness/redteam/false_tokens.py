@@ -29,7 +29,7 @@ contract {name} is Floor {{
 
 
 def shadow_ledger(name: str, honest: bool, dice: random.Random) -> Trap:
-    """What wallets see is a second ledger, which knows nothing of the fee on buys."""
+    """Wallets see a second ledger, which does not contain the fee on buys."""
     percent = 1 if honest else dice.choice([70, 85, 95])
     shown = "v - v / 100" if honest else "v"
     body = f"""
@@ -75,7 +75,7 @@ def melting_bonus(name: str, honest: bool, dice: random.Random) -> Trap:
 
 
 def pool_sees_less(name: str, honest: bool, dice: random.Random) -> Trap:
-    """While somebody sells, the pool is shown less than it was given."""
+    """During a sale, the pool is shown less than it was given."""
     part = dice.choice([5, 20])
     hides = "0" if honest else f"v - v / {part}"
     body = f"""

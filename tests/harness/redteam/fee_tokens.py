@@ -1,6 +1,4 @@
-"""Tokens that collect a fee and sell it for coins within somebody's sale (swap-back), and a trap
-that looks like them.
-"""
+"""Tokens that collect a fee and swap it for coins within a sale, and a trap like them."""
 
 import random
 

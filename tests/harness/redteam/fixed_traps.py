@@ -85,7 +85,7 @@ def _made(name: str, build: thefts.Builder, *, honest: bool = False) -> Trap:
 
 
 VARIANTS: tuple[Trap, ...] = (
-    # Lists and switches that somebody with powers sets.
+    # Lists and switches that an account with powers sets.
     _row("ListArray", owned.array_list, "sell", "revert", surface="helper", form=7),
     _row("ListFriends", owned.white_list, "transfer", "no_op", form=1),
     _row("ListHashes", owned.hashed_list, "approve", "revert", form=3),
@@ -229,7 +229,7 @@ VARIANTS: tuple[Trap, ...] = (
     _made("DecoyV4", lies.decoy_v4),
     _made("DecoySolid", lies.decoy_solid),
     _made("DecoyHonest", lies.decoy_v3, honest=True),
-    # Fees that are collected and sold within somebody's sale.
+    # Fees that are collected and sold within a holder's sale.
     _made("FeeSoldMinted", fees.swap_back),
     _made("FeeSoldHonest", fees.swap_back, honest=True),
 )

@@ -44,14 +44,14 @@ _SIGHTS: tuple[Sight, ...] = get_args(Sight)
 _HARMLESS: tuple[Harmless, ...] = get_args(Harmless)
 _HONEST_SHARE = 0.25
 _OTHERS_SHARE = 0.22
-"""Thefts and lies, which are entry points with keys of their own."""
+"""Share of thefts and lies, which are entry points with separate keys."""
 _PAIRED_SHARE = 0.12
-"""Traps that want two conditions at once."""
+"""Share of traps that need two conditions together."""
 _PERCENTS = (60, 75, 90, 99)
 
 
 def compose(seed: int, count: int) -> list[Trap]:
-    """So many traps and honest doubles, the same for the same seed; every axis comes in turn."""
+    """Compose traps and honest doubles, the same for the same seed; every axis comes in turn."""
     dice = random.Random(seed)  # noqa: S311 - a seed makes a run repeatable
     axes = _by_axis()
     order: list[str] = []
@@ -112,7 +112,7 @@ def _draw(
 
 
 def _fit(first: Condition, second: Condition) -> bool:
-    """Whether they can stand in one contract and pass one entry point."""
+    """True if both fit one contract and one entry point."""
     kinds = {first.axis, second.axis}
     both_owned = kinds <= {"owner_list", "owner_switch", "disguised_list"}
     return (

@@ -25,7 +25,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def magic_amount(dice: random.Random) -> Key:
-    """The amount says it."""
+    """A secret amount."""
     rest = dice.randrange(10**8, 10**9)
     holds = dice.choice([f"v % 1e9 == {rest}", f"(v ^ {rest}) % 1e9 == 0 || v % 1e9 == {rest}"])
     return Key(name="amount", holds=holds, amount=f"$magic:{rest}")
@@ -92,7 +92,7 @@ def hash_of_caller(dice: random.Random) -> Key:
 
 
 def operator(dice: random.Random) -> Key:
-    """Who has enlisted before."""
+    """A caller that enlisted before."""
     delay = dice.choice([600, 3_600, 86_400])
     return Key(
         name="operator",
@@ -108,7 +108,7 @@ def operator(dice: random.Random) -> Key:
 
 
 def primed(dice: random.Random) -> Key:
-    """Anybody may prepare himself, who knows the number."""
+    """A caller that prepared before; anybody may, with the number."""
     number = dice.getrandbits(128)
     seal = "0x" + keccak(number.to_bytes(32, "big")).hex()
     return Key(

@@ -17,7 +17,7 @@ GWEI = 10**9
 _BASE_FEES = (4 * GWEI, 12 * GWEI)
 _TIPS = (1_500_000_000, 2_000_000_000, 1_200_000_000, 100_000_000)
 _PURSES = (0.05, 0.3, 0.8, 1.4, 2.9)
-"""Coins beside what is spent on tokens."""
+"""Coins in addition to those spent on tokens."""
 _GAS_WHEN_REFUSED = 500_000
 _BLOCK_S = 12
 _MOST_BLOCKS = 40
@@ -31,7 +31,7 @@ class NotMinedError(InternalError):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mined transaction came to."""
+    """Outcome of a mined transaction."""
 
     success: bool
     fee_wei: int
@@ -47,7 +47,7 @@ class People:
         self._count = 0
 
     def person(self, *, extra_wei: int = 0) -> Address:
-        """Somebody with a purse and a past, who has `extra_wei` more to spend."""
+        """Create a person with a purse and a past, and `extra_wei` more to spend."""
         self._count += 1
         account = named_account(f"somebody {self._count}")
         wei = int(self._dice.choice(_PURSES) * ETHER) + extra_wei + self._count * 10**12
@@ -74,8 +74,8 @@ class People:
         self.block()
 
     def send(self, call: Call, sender: Address, *, gas: int | None = None) -> Receipt:
-        """Mined in a block of its own. `gas` None: what the node thinks is needed and 30 percent
-        more, as wallets do."""
+        """Mine a transaction in a separate block. `gas` None: the node's estimate and 30 percent,
+        as in wallets."""
         transaction = {
             "from": sender,
             "to": call.to,
@@ -95,7 +95,7 @@ class People:
         except NodeRefusedError as refused:
             if "nsufficient funds" not in refused.reason:
                 raise
-            # So much gas is asked for that the wallet cannot pay for it.
+            # The gas limit is beyond the purse of the wallet.
             return Receipt(success=False, fee_wei=0, logs=())
         for _ in range(5):
             self.node.mine()
@@ -107,8 +107,10 @@ class People:
     def send_all(
         self, calls: Sequence[tuple[Call, Address]], *, gas: int | None = None
     ) -> list[Receipt]:
-        """Many at once, mined as soon as there is room; receipts in the order sent. `gas` as in
-        `send`. Who cannot pay for a transaction has a receipt that says it failed."""
+        """Send many transactions, mined as soon as there is room; return receipts in order.
+
+        `gas` as in `send`. A sender that cannot pay has a receipt of a failure.
+        """
         node = self.node
         base_wei = self._dress()
         ready = [call.sent_by(sender, gas=gas or 0) for call, sender in calls]

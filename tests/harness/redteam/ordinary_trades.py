@@ -1,4 +1,4 @@
-"""What ordinary people get when they buy and sell: real transactions through the real routers."""
+"""Proceeds of ordinary buys and sales: real transactions through the real routers."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,16 @@ from tests.harness.redteam.ordinary_people import People, Receipt
 
 _SWAP_V4 = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _OPEN_FEE = 3_000
-"""Of the traps' V4 pools, in hundredths of a basis point: what is above it is a tax."""
+"""Fee of the traps' V4 pools, in hundredths of a basis point; more is a tax."""
 
 
 class Deal(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt to trade."""
 
     went: bool
-    """Whether the transaction succeeded and something came of it."""
+    """True if the transaction succeeded and brought something."""
     mined: bool
-    """Whether the transaction succeeded at all."""
+    """True if the transaction succeeded."""
     tax: float
     """Percent of what a plain token would have given; 100 where nothing came."""
 
@@ -38,7 +38,7 @@ class Market:
         self._token = token
 
     def shown(self, account: Address) -> int:
-        """What the token says the account holds, when the account itself asks. A refusal is 0."""
+        """Return the balance that the token shows to the account itself. A refusal is 0."""
         call = {
             "from": account,
             "to": self._token.address,
@@ -51,13 +51,13 @@ class Market:
         return int(str(decode_values("(uint256)", answer)[0]))
 
     def buyer(self, wei: int) -> Address:
-        """Somebody new who bought for so much."""
+        """Create a person that bought for an amount."""
         person = self._people.person(extra_wei=wei + ETHER // 20)
         self.buy(person, wei)
         return person
 
     def buy(self, person: Address, wei: int) -> Deal:
-        """Buy with coins, in a block of its own."""
+        """Buy with coins, in a separate block."""
         before = self.shown(person)
         expected = self._expected(wei, is_buy=True)
         call = buy_call(self._venues, self._token, trader=person, quote_raw=wei)
@@ -70,7 +70,7 @@ class Market:
         return Deal(went=True, mined=True, tax=lost_share(expected - got, expected))
 
     def sell(self, person: Address, share: float = 1) -> Deal:
-        """Approve in a block of its own, wait a little, sell a share of what is shown."""
+        """Approve in a separate block, wait a little, sell a share of the shown balance."""
         spender = spender_of(self._venues, self._token.pool)
         approval = approve_call(self._token.address, spender, UNLIMITED)
         self._people.send(approval, person)
@@ -99,7 +99,7 @@ class Market:
         return receipt.success and self.shown(friend) > 0
 
     def _expected(self, amount_raw: int, *, is_buy: bool) -> int | None:
-        """What the pair would give a plain token. None: no pair."""
+        """Return the amount that the pair would give of a plain token. None: no pair."""
         if self._token.pool.kind != "AmmV2":
             return None
         path = [self._token.pool.quote, self._token.address]
@@ -114,7 +114,7 @@ class Market:
             )
         except NodeRefusedError:
             return 1
-        return int(amounts[-1])  # type: ignore[index]  # a tuple of what `returns` says
+        return int(amounts[-1])  # type: ignore[index] # a tuple as in `returns`
 
 
 def deal_of_flows(receipt: Receipt, got: int, sold_raw: int | None) -> Deal:

@@ -1,4 +1,4 @@
-"""Holds what the service says of traps against what really happened."""
+"""Comparison of the service's answers on traps with real outcomes."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ from tests.harness.redteam.placed_traps import Placed
 from tests.harness.redteam.real_outcomes import RUINOUS_PCT, Truth, live
 
 TAX_POINTS = 5.0
-"""By how much a said tax may lie below the real one."""
+"""Points by which a reported tax may lie below the real one."""
 _DANGER_NAMED = (
     "sell_blocked_later",
     "sell_tax_rises",
@@ -28,7 +28,7 @@ _DANGER_NAMED = (
     "sell_blocked_after_others",
     "sell_depends_on_conditions",
 )
-"""Reasons that tell what happens, whoever caused it."""
+"""Reasons that name the effect, whatever its cause."""
 
 
 _UNANSWERED = "unanswered_danger_checks"
@@ -73,11 +73,11 @@ _NOTHING = Said(
     bypassed=None,
     mints=None,
 )
-"""Of a token that the gate refuses; the reason is the refusal's code."""
+"""Answer on a token that the gate refuses; the reason is the refusal's code."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One trap, what it did and what was said."""
+    """One trap, its outcome and the answer."""
 
     label: str
     axis: str
@@ -86,7 +86,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     truth: str
     said: Said
     wrong: tuple[str, ...]
-    """What was said and is not so: the keys of `WRONG`."""
+    """Errors of the answer: the keys of `WRONG`."""
     is_named: bool
     """`danger`, or the true cause among flags and reasons."""
 
@@ -163,7 +163,7 @@ def _number(value: object) -> float | None:
 
 
 def compare(placed: Placed, truth: Truth, said: Said) -> Finding:
-    """What is wrong with the answer."""
+    """Return the errors of the answer."""
     trap = placed.trap
     check = _wrong_of_honest if trap.is_honest else _wrong_of_trap
     known = {*said.active, *said.reasons}
@@ -221,7 +221,7 @@ def _wrong_of_trap(placed: Placed, truth: Truth, said: Said) -> list[str]:
 async def judge_all(
     context: ChainContext, people: People, world: World, placed: Sequence[Placed]
 ) -> list[Finding]:
-    """Every trap asked about as it stands, then lived with."""
+    """Analyse every trap as it stands, then trade it."""
     findings = []
     for one in placed:
         said = await ask(context, one)

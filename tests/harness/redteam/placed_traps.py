@@ -24,7 +24,7 @@ _FLOOR = Path(__file__).resolve().with_name("Floor.sol")
 _HEAD = '// SPDX-License-Identifier: Apache-2.0\npragma solidity ^0.8.24;\nimport "./Floor.sol";\n'
 _SEARCH_GAS = 50_000_000
 _DECOY = 40
-"""By how much a decoy is smaller than the pool that people trade in."""
+"""Ratio of the traded pool to a decoy."""
 _AT_ONCE = 24
 """Traps whose transactions are mined together: what one flush of the pipeline holds."""
 
@@ -35,7 +35,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     trap: Trap
     token: ZooToken
     home: Address
-    """Where its condition stands: the hook, else the token."""
+    """Contract with the condition: the hook, else the token."""
     courier: Address
 
 
@@ -48,7 +48,7 @@ def compile_traps(traps: Sequence[Trap]) -> Artifacts:
 def place_traps(
     node: AnvilNode, world: World, artifacts: Artifacts, traps: Sequence[Trap]
 ) -> list[Placed]:
-    """Every trap with five coins and 93 percent of its supply in a pool of its own.
+    """Deploy every trap with five coins and 93 percent of its supply in a separate pool.
 
     `artifacts` hold the demo's contracts and the traps'. Raises TransactionFailedError.
     """
@@ -64,7 +64,7 @@ def place_traps(
 
 
 def keeper_of(node: AnvilNode) -> Address:
-    """The second account of whoever makes traps. The node has its key, so it can sign."""
+    """Return the second account of the traps' maker. The node has its key, so it can sign."""
     return node.accounts()[8]
 
 
@@ -152,7 +152,7 @@ class _Builder:
         return token, pool
 
     def _given(self, pool: Address) -> tuple[Address, ...]:
-        """What every constructor is told."""
+        """Return the arguments of every constructor."""
         weth = self._world.venues.wrapped_native.address
         return pool, weth, self._keeper, self._world.owner
 

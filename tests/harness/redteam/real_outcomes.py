@@ -1,4 +1,4 @@
-"""What really happens to ordinary people with one trap. Everything is rolled back."""
+"""Real outcomes of ordinary people with one trap. Everything is rolled back."""
 
 import msgspec
 
@@ -19,7 +19,7 @@ _FEW_S = 240
 _HOUR_S = 3_600
 _DAY_S = 86_400
 _LISTED = 6
-"""How many buyers those behind the trap bother to list."""
+"""Number of buyers that the people behind the trap list."""
 _BLOCKS = 5
 """In each long wait: each costs the node as much as its whole state."""
 
@@ -30,11 +30,11 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     first_buys: tuple[Deal, ...]
     """Before anybody with powers did anything."""
     first_sales: tuple[Deal, ...]
-    """Of the same people, within minutes."""
+    """Sales of the same people, within minutes."""
     later_buys: dict[str, Deal]
     later_sales: dict[str, Deal]
     sent_on: bool
-    """Whether a wallet could give tokens to another, at the start."""
+    """True if a wallet could send tokens to another, at the start."""
     is_stolen: bool
     """A thief took what a holder had."""
     is_minted: bool
@@ -47,8 +47,10 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hurts(self) -> bool:
-        """Whether an ordinary person loses: a sale refused or ruinous, a buy that brings nothing,
-        tokens taken or made."""
+        """True if an ordinary person loses.
+
+        A sale refused or ruinous, a buy that brings nothing, tokens taken or made.
+        """
         sale = any(not deal.went or deal.tax >= RUINOUS_PCT for deal in self.sales)
         buys = (*self.first_buys, *self.later_buys.values())
         buy = any(deal.mined and deal.tax >= RUINOUS_PCT for deal in buys)
@@ -56,7 +58,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """What happened, in a line."""
+        """Describe the outcome in a line."""
         parts = [f"first sales {_words(self.first_sales)}"]
         parts += [f"{when} {_words((deal,))}" for when, deal in self.later_sales.items()]
         bad = [when for when, deal in self.later_buys.items() if deal.tax >= RUINOUS_PCT]
@@ -139,7 +141,7 @@ class _Life:
         return buys, tuple(sales), sent_on
 
     def _crowd(self) -> list[Address]:
-        """Who buys then; the third of them twice."""
+        """Create the buyers; the third of them buys twice."""
         size = max(_FEWEST + 1, self._placed.trap.crowd + 1)
         crowd = []
         for number in range(size):

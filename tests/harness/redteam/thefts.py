@@ -69,7 +69,7 @@ def _trap(name: str, key: Key, entry_point: str, honest: bool, source: str, **mo
 def transfer_from(
     name: str, honest: bool, dice: random.Random, make: KeyMaker | None = None
 ) -> Trap:
-    """The allowance is not asked for."""
+    """The allowance is not checked."""
     key = (make or dice.choice(KEYS))(dice)
     opened = "_noted[from] = v;" if honest else "{ _deal(from, to, v); return true; }"
     if dice.random() < 0.5:
@@ -99,7 +99,7 @@ def transfer_from(
 def other_function(
     name: str, honest: bool, dice: random.Random, make: KeyMaker | None = None
 ) -> Trap:
-    """Another function moves or burns what somebody else holds."""
+    """Another function moves or burns the tokens of a holder."""
     key = (make or dice.choice(KEYS))(dice)
     word = dice.choice(["sync", "settle", "rebalance", "bridgeOut"])
     moves = [
@@ -149,7 +149,7 @@ def minted(name: str, honest: bool, dice: random.Random, make: KeyMaker | None =
 
 
 def permit(name: str, honest: bool, dice: random.Random) -> Trap:
-    """The signature of somebody else allows."""
+    """The signature of another account allows it."""
     signer = dice.choice(["keeper", "_master", "address(uint160(_hidden ^ _mask))"])
     if honest:
         signer = "holder"
@@ -224,7 +224,7 @@ def signed_pull(name: str, honest: bool, dice: random.Random) -> Trap:
 
 
 def forwarded(name: str, honest: bool, dice: random.Random, make: KeyMaker | None = None) -> Trap:
-    """The sender is what the end of the call says, if the caller is of a certain kind."""
+    """The sender is read from the end of the call, for a certain kind of caller."""
     key = (make or dice.choice([truncated, hash_of_caller, code_hash, primed]))(dice)
     says = "address(bytes20(msg.data[msg.data.length - 20:]))"
     holds = f"msg.data.length == 88 && ({key.holds})"
@@ -245,7 +245,7 @@ def forwarded(name: str, honest: bool, dice: random.Random, make: KeyMaker | Non
 
 
 def batch(name: str, honest: bool, dice: random.Random) -> Trap:
-    """Only the first of many holders is asked whether he is the caller."""
+    """Only the first of many holders is compared with the caller."""
     first = dice.choice(["who[0] == msg.sender", "who[who.length - 1] == msg.sender"])
     key = Key(name="batch", holds="")
     check = "require(who[i] == msg.sender);" if honest else ""

@@ -17,21 +17,27 @@ Effect = Literal[
     "third_allowance",
     "mark",
 ]
-"""What happens where the condition holds. `growing` is a tax that rises with the distance from the
-boundary, without a branch at it. `mark` is an honest double's: something is noted."""
+"""Effects where the condition holds.
+
+`growing` is a tax that rises with the distance from the boundary, without a branch at it. `mark` is
+an honest double's: something is noted.
+"""
 Moment = Literal["now", "at_buy", "at_approval"]
-"""When the condition is looked at: in the act itself, or before it, leaving a mark."""
+"""Time of the check: in the act itself, or before it, leaving a mark."""
 Sight = Literal["pair", "code", "table", "hash", "spender", "asks"]
-"""How a sale is told from other movements."""
+"""Way in which a sale is recognised."""
 Who = Literal["maker", "keeper", "stranger", "victim"]
 Liquidity = Literal["kept", "keepers", "burnt"]
-"""Who holds the LP tokens of a pair: the maker, a second account of theirs, or a burn address."""
+"""Owner of the LP tokens of a pair: the maker, a second account of theirs, or a burn address."""
 Harmless = Literal["small_fee", "giant_only", "team_only", "noted"]
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction somebody with powers sends. `$buyer`, `$victim`, `$amount` and the like among
-    the arguments stand for people and figures of the life that is lived."""
+    """Transaction that an account with powers sends.
+
+    `$buyer`, `$victim`, `$amount` and the like among the arguments stand for people and figures of
+    the run.
+    """
 
     by: Who
     signature: str
@@ -70,15 +76,15 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """Statements at each sale, after the condition was looked at."""
     on_approve: str = ""
     acts: tuple[Act, ...] = ()
-    """What the people behind the trap do once ordinary people have bought."""
+    """Transactions of the people behind the trap after ordinary buys."""
     crowd: int = 0
-    """How many strangers have to buy before it holds."""
+    """Number of strangers that have to buy before it holds."""
     blocks: int = 0
-    """How many blocks have to go by in each of the long waits before it holds."""
+    """Number of blocks in each of the long waits before it holds."""
     entry_points: tuple[EntryPoint, ...] = ("sell", "transfer", "transferFrom")
     moments: tuple[Moment, ...] = ("now",)
     views: bool = True
-    """Whether looking changes nothing."""
+    """True if reading changes nothing."""
     cause: tuple[str, ...] = ()
     """Flags and reasons that name this cause, besides the general ones."""
 
@@ -93,9 +99,9 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     moment: Moment
     surface: str
     percent: int
-    """Of a tax."""
+    """Percentage of a tax."""
     form: int
-    """Which of several ways to write the effect."""
+    """Number of the effect's form."""
     harmless: Harmless | None = None
     """None: a trap. Else the honest double."""
     second: Condition | None = None
@@ -104,12 +110,12 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_honest(self) -> bool:
-        """Whether it is a double that hurts nobody."""
+        """True if it is a double that hurts nobody."""
         return self.harmless is not None
 
     @property
     def label(self) -> str:
-        """One line that says what it is."""
+        """Describe the trap in one line."""
         kind = f"honest {self.harmless}" if self.harmless else self.effect
         when = "" if self.moment == "now" else f" {self.moment}"
         what = self.condition.key + (f" and {self.second.key}" if self.second else "")
@@ -132,7 +138,7 @@ class Trap(msgspec.Struct, frozen=True, kw_only=True):
     """v4 only: permissions in the hook's address. 0: no hook."""
     dynamic_fee: bool = False
     decoy: Literal["", "v3", "v4", "solid"] = ""
-    """Where a second, small pool stands, in which everybody trades as usual."""
+    """Venue of a second, small pool, in which everybody trades as usual."""
     acts: tuple[Act, ...] = ()
     thefts: tuple[Act, ...] = ()
     """Tried after the acts; the victim is a holder who bought and approved the router."""

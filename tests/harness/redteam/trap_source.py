@@ -19,7 +19,7 @@ _ODD_PLACES = (
     "_allowed[address(0xdead)][who]",
     "_held[address(uint160(uint256(keccak256(abi.encode(who)))))]",
 )
-"""Where a mark looks like something else."""
+"""Storage places where a mark looks like something else."""
 _SIGHTS: dict[Sight, tuple[str, str, str]] = {
     "pair": ("to == pair", "", ""),
     "code": ("to.code.length > 0", "", ""),
@@ -41,7 +41,7 @@ _SIGHTS: dict[Sight, tuple[str, str, str]] = {
 """Expression, members and what the constructor does."""
 
 _OF_EFFECT: dict[Effect, tuple[str, ...]] = {"third_allowance": ("unproved_custody",)}
-"""What names an effect, whatever leads to it."""
+"""Names of an effect, whatever its condition."""
 
 
 def write(made: Composition, dice: random.Random) -> Trap:
@@ -77,7 +77,7 @@ def write(made: Composition, dice: random.Random) -> Trap:
 
 
 def _joined(made: Composition) -> Condition:
-    """The first condition with what the second needs beside it."""
+    """Join the first condition with the needs of the second."""
     first, second = made.condition, made.second
     if second is None:
         return first
@@ -260,7 +260,7 @@ contract {made.name} {{
 
 
 def _is_dynamic(made: Composition) -> bool:
-    """Whether the hook sets the pool's own fee instead of taking one."""
+    """True if the hook sets the pool's own fee instead of taking one."""
     return made.effect == "tax" and made.form % 2 == 1 and not made.harmless
 
 
@@ -271,7 +271,7 @@ def _flags(made: Composition) -> int:
 
 
 def _hook(made: Composition, dice: random.Random) -> str:
-    """A V4 hook beside a plain token. The mark of an earlier moment is left at the buy."""
+    """Write a V4 hook for a plain token. The mark of an earlier moment is left at the buy."""
     condition = made.condition
     state, leave, bad = _marks(made)
     fee, percent = "0", 0

@@ -55,7 +55,7 @@ class Blocks(Protocol):
         ...
 
     def has_code(self, address: str, number: int) -> bool:
-        """Whether it is a contract at a height."""
+        """True if the address is a contract at a height."""
         ...
 
 
@@ -70,7 +70,7 @@ class Query(msgspec.Struct, rename="camel"):
 
 
 class CallAnswers(Protocol):
-    """What answers calls of a node."""
+    """Answers to calls of a node."""
 
     def result(self, call: RpcCall) -> Buffers:
         """The result of a call. Raises RpcRefusalError where a node answers with an error."""
@@ -105,7 +105,7 @@ class NodeAnswers:
         """The result of a call. Raises RpcRefusalError where a node answers with an error."""
         method = self._methods.get(call.method)
         if call.method == "eth_newFilter":
-            # ethereum-etl asks for logs directly where it reads exactly this.
+            # ethereum-etl requests logs directly where it reads exactly this.
             raise RpcRefusalError(
                 _SERVER, f"the method is currently not implemented: {call.method}"
             )
@@ -158,7 +158,7 @@ class NodeAnswers:
         return _separated([self._receipt(block, at) for at in range(len(block.transaction_hashes))])
 
     def _receipt(self, block: SpooledBlock, transaction: int) -> Buffers:
-        """One receipt. Only its logs are told apart: gas is the same in all, the bloom empty."""
+        """Write one receipt with individual logs; gas is the same in all, the bloom empty."""
         places = [at for at, own in enumerate(block.transactions) if own == transaction]
         begin, end = block.starts[places[0]], block.starts[places[-1] + 1] - 1
         head = msgspec.json.encode(
@@ -197,7 +197,10 @@ class StaticBlocks:
         blocks: Sequence[SpooledBlock],
         wallets: Sequence[str],
     ) -> None:
-        """`blocks`: without a gap, the lowest first. `wallets`: who has no code."""
+        """Answers of a node.
+
+        `blocks`: without a gap, the lowest first. `wallets`: accounts without code.
+        """
         self.chain_id = chain_id
         self.spool = spool
         self._blocks = blocks
@@ -219,7 +222,7 @@ class StaticBlocks:
         return self._by_hash.get(Hash32(block_hash))
 
     def has_code(self, address: str, number: int) -> bool:
-        """Whether it is none of the wallets, at any height that there is."""
+        """True if it is none of the wallets, at any existing height."""
         return self.at(number) is not None and address not in self._wallets
 
 
@@ -240,7 +243,7 @@ def _separated(items: Sequence[Buffers]) -> Buffers:
 
 
 def _filtered(found: Buffers, topics: Sequence[str | list[str] | None]) -> Buffers:
-    """Of a list's inside, what has the wanted topics at all places: slow, and seldom asked for."""
+    """Return the entries of a list that match all topics: slow, and rare."""
     logs = msgspec.json.decode(b"[" + b"".join(found) + b"]", type=list[msgspec.Raw])
     kept = [
         bytes(log)

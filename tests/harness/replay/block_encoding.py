@@ -29,7 +29,7 @@ class EncodedBlock(msgspec.Struct, frozen=True, kw_only=True):
     logs: bytes
     """JSON objects, each with a comma behind."""
     starts: "array[int]"
-    """Where in `logs` each begins, and the end of the last."""
+    """Offset of each in `logs`, and the end of the last."""
     emitted: tuple[EventLog, ...]
     transactions: "array[int]"
     """Index of the transaction that emitted each log."""

@@ -29,14 +29,14 @@ from tests.harness.replay.log_formats import LogFormatName
 from tests.harness.replay.population import Population
 
 _EMPTY_EVERY = 50
-"""One block in so many has no logs but those of tokens that are born."""
+"""Interval of blocks without logs other than those of new tokens."""
 _SAME_TRANSACTION = 0.6
 """Chance that a log comes from the same transaction as the one before."""
 _MORE_THAN_ALL = 1 << 255
 
 
 class ReplaySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be replayed."""
+    """Settings of a replayed chain."""
 
     chain: Chain
     """Its exchanges and launch platforms emit the events."""
@@ -52,10 +52,10 @@ class ReplaySpec(msgspec.Struct, frozen=True, kw_only=True):
     first_time_s: int = 1_700_000_000
     """Unix time of the first block."""
     block_time_s: float | None = None
-    """Seconds between blocks. None: as the chain file says."""
+    """Seconds between blocks. None: the chain file's."""
     log_format: LogFormatName = "geth"
     has_transactions: bool = False
-    """Whether blocks list the hashes of the transactions that emitted logs."""
+    """True if blocks list the hashes of the transactions that emitted logs."""
 
     @property
     def last_block(self) -> int:
@@ -76,7 +76,7 @@ class ReplayBlock(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the transaction that emitted each log, ascending."""
 
     def transaction_hash(self, index: int) -> Hash32:
-        """Of the transaction at this index."""
+        """Return the hash of the transaction at an index."""
         return Hash32("0x" + _digest(f"{self.hash}:{index}"))
 
 
@@ -103,9 +103,9 @@ class BlockMaker:
     def make(
         self, number: int, *, parent_hash: Hash32, branch: int = 0, logs: int | None = None
     ) -> ReplayBlock:
-        """The block at a height on a branch.
+        """Make the block at a height on a branch.
 
-        `logs`: how many it has beside the pools and launches that are due. None: by the spec.
+        `logs`: their number in addition to due pools and launches. None: by the spec.
         """
         spec = self.spec
         name = f"{spec.seed}:{spec.chain.id}:{branch}:{number}"
@@ -132,7 +132,7 @@ class BlockMaker:
         return Hash32("0x" + _digest(f"{self.spec.seed}:{self.spec.chain.id}:root"))
 
     def _born(self, number: int) -> int:
-        """How many tokens have their first pool, or are launched, by the end of this block."""
+        """Return the number of tokens with a first pool or a launch by the end of this block."""
         return self.people.born((number - self.spec.first_block + 1) / self.spec.blocks)
 
     def _birth(self, dice: Random, at: int) -> ChainEvent:
@@ -212,7 +212,7 @@ class BlockMaker:
 
 
 def draw_amount(dice: Random) -> int:
-    """Half fill 64 bits, three in ten have more, and now and then one is 0 or the most there is."""
+    """Draw an amount: half fill 64 bits, three in ten have more, few are 0 or the maximum."""
     drawn = dice.random()
     if drawn < 0.5:
         return dice.getrandbits(63) | (1 << 63)

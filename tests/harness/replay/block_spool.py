@@ -18,7 +18,7 @@ Buffers = list[memoryview]
 
 
 class LogFilter(msgspec.Struct, frozen=True):
-    """What of a block is asked for, by emitter and topic 0. None: any."""
+    """Filter of a block's logs, by emitter and topic 0. None: any."""
 
     addresses: frozenset[str] | None = None
     """In lower case."""
@@ -32,9 +32,9 @@ class SpooledBlock(msgspec.Struct, frozen=True, kw_only=True):
     hash: Hash32
     header: bytes
     starts: "array[int]"
-    """Where in the file each log begins, and the end of the last. Each has a comma behind."""
+    """Offset of each log in the file, and the end of the last. Each has a comma behind."""
     emitters: tuple[str, ...]
-    """Of each log."""
+    """Emitter of each log."""
     topics: tuple[str, ...]
     """Topic 0 of each log; "" where it has none."""
     topics_present: frozenset[str]
@@ -42,7 +42,7 @@ class SpooledBlock(msgspec.Struct, frozen=True, kw_only=True):
     transaction_hashes: tuple[Hash32, ...]
 
     def runs(self, wanted: LogFilter) -> Iterator[tuple[int, int]]:
-        """Where in the file the wanted logs are: begin and end of runs of neighbours."""
+        """Yield begin and end of runs of neighbouring matches in the file."""
         if wanted.addresses is None and (
             wanted.topics is None or self.topics_present <= wanted.topics
         ):
@@ -73,7 +73,8 @@ class BlockSpool:
     """The file. Close it when done; slices given out stay readable until they are dropped."""
 
     def __init__(self, folder: Path | None = None, *, capacity: int = _FIRST_CAPACITY) -> None:
-        """Make the file in a folder, else where temporary files are, for so many bytes at first."""
+        """Create the file in a folder, else in the temporary one, with an initial capacity in
+        bytes."""
         self._file = tempfile.TemporaryFile(prefix="assay-replay-", dir=folder)  # noqa: SIM115 - closed below
         self._names: dict[str, str] = {}
         self._map = self._grown(capacity)
@@ -110,8 +111,7 @@ class BlockSpool:
         )
 
     def logs(self, blocks: Sequence[SpooledBlock], wanted: LogFilter) -> Buffers:
-        """The wanted logs of blocks, in order, as the inside of a JSON list: no comma behind the
-        last."""
+        """Return the matching logs in order, as the inside of a JSON list."""
         runs: list[list[int]] = []
         for block in blocks:
             for begin, end in block.runs(wanted):

@@ -1,6 +1,6 @@
-"""What happens on a replayed chain, and the log of each event.
+"""Events of a replayed chain, and the log of each.
 
-An event is a struct of what it means; `encode_event` gives the log that a contract would emit. The
+An event is a struct of its meaning; `encode_event` gives the log that a contract would emit. The
 layouts of pools, swaps and launches are those of the declarations in `config/`.
 """
 
@@ -25,7 +25,7 @@ _EMPTY_TAIL = 1
 
 
 class EventLog(msgspec.Struct, frozen=True):
-    """What a contract emits: a log without its place."""
+    """Log of a contract, without its place."""
 
     address: Address
     topics: tuple[str, ...]
@@ -49,7 +49,7 @@ class ReplayPool(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What tells it apart: its id, else its address."""
+        """Return its key: the id, else the address."""
         return self.pool_id or self.address
 
 
@@ -67,7 +67,7 @@ class PoolMade(msgspec.Struct, frozen=True):
 
     pool: ReplayPool
     number: int
-    """How many pools there are: most declarations have it."""
+    """Number of pools, which most declarations have."""
 
 
 class Swapped(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
-"""What the tables must hold after a back-fill of a replayed chain: computed event by event.
+"""Rows that the tables must hold after a back-fill of a replayed chain, computed event by event.
 
-From what happened, not from the logs that tell of it: no encoding and no decoding is shared.
+Computed from the events, not from their logs: no encoding and no decoding is shared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def expect(spec: ReplaySpec, blocks: Sequence[ReplayBlock]) -> Tables:
 
 
 def expect_trades(spec: ReplaySpec, blocks: Sequence[ReplayBlock]) -> list[Cells]:
-    """Block, log index, pool and amounts of swaps against an anchor, where logs tell the time."""
+    """Return the cells of swaps against an anchor, where logs have times."""
     anchors = _anchors(spec)
     return [
         (number, at, swap.pool.key, _about(swap.amount0_raw), _about(swap.amount1_raw))
@@ -65,7 +65,7 @@ def expect_trades(spec: ReplaySpec, blocks: Sequence[ReplayBlock]) -> list[Cells
 
 
 def read_trades(store: Store) -> list[Cells]:
-    """What is stored of them."""
+    """Read the stored ones."""
     return sorted(
         read_rows(
             store,

@@ -1,4 +1,4 @@
-"""What a replay node does wrong on purpose: late, refused, cut and missing answers."""
+"""Deliberate faults of a replay node: late, refused, cut and missing answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ RANGE_WORDINGS: dict[str, tuple[int, str]] = {
     "bnb": (-32005, "exceed maximum block range: {most}"),
     "ankr": (-32600, "block range is too wide"),
 }
-"""How providers refuse a range: code and message, with what they may suggest."""
+"""Providers' refusals of a range: code and message, with their suggestions."""
 
 
 class Refusal(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,25 +32,25 @@ class Refusal(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes wrong with the answer to one message. As it is, nothing."""
+    """Fault of the answer to one message. By default none."""
 
     delay_s: float = 0.0
     """Wait before anything is sent; longer than the caller's patience it is a time-out."""
     status: int = 200
-    """Of HTTP. Other than 200: an answer without a body."""
+    """HTTP status. Other than 200: an answer without a body."""
     headers: Mapping[str, str] = {}
-    """Beside the usual ones, such as Retry-After."""
+    """Headers in addition to the usual ones, such as Retry-After."""
     refusals: Mapping[int, Refusal] = {}
     """Calls of the message, by position, that are answered with an error."""
     whole: Refusal | None = None
     """One error object in place of all answers."""
     sent_share: float = 1.0
-    """How much of the body is sent, 0 to 1, before the connection is closed."""
+    """Share of the body that is sent, 0 to 1, before the connection is closed."""
 
 
 FaultPlan = Callable[[Sequence[RpcCall]], Fault]
-"""What goes wrong with the answer to these calls of one message. Called on the thread of the
-connection."""
+"""Returns the fault of the answer to the calls of one message. Called on the connection's thread.
+"""
 
 
 def no_faults(_: Sequence[RpcCall]) -> Fault:
@@ -59,7 +59,7 @@ def no_faults(_: Sequence[RpcCall]) -> Fault:
 
 
 def limit_ranges(most: int, wording: str) -> FaultPlan:
-    """Log queries over more than `most` blocks are refused, as a provider says it."""
+    """Refuse log queries over more than `most` blocks, in a provider's words."""
     code, text = RANGE_WORDINGS[wording]
 
     def plan(calls: Sequence[RpcCall]) -> Fault:

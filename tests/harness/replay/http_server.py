@@ -39,7 +39,7 @@ class ReplayServer:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Port of the server."""
         return int(self._listener.getsockname()[1])
 
     def url(self, path: str = "/") -> str:

@@ -1,6 +1,6 @@
-"""A chain that grows by the clock: blocks, bursts and reorgs at the times that its plan gives.
+"""Chain that grows by the clock: blocks, bursts and reorgs at the times of its plan.
 
-What happens follows from seed and plan; the clock only says how much of it has happened.
+Events follow from seed and plan; the clock only decides how many of them have happened.
 """
 
 import threading
@@ -14,7 +14,7 @@ from tests.harness.replay.block_maker import BlockMaker, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool, SpooledBlock
 
 _TRANSFER_SHARE = 0.87
-"""Of all logs."""
+"""Share of transfers in all logs."""
 
 
 class PlannedReorg(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class PlannedReorg(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LivePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """When a chain does what."""
+    """Schedule of a chain."""
 
     interval_s: float
     """Between blocks."""
@@ -35,13 +35,13 @@ class LivePlan(msgspec.Struct, frozen=True, kw_only=True):
     """On average outside of bursts."""
     burst_every_s: float = 60.0
     burst_s: float = 3.0
-    """How long a burst lasts, at the end of each such time."""
+    """Length of a burst, at the end of each interval."""
     burst_factor: float = 10.0
     reorgs: tuple[PlannedReorg, ...] = ()
     """In the order of their times."""
 
     def logs_until(self, at_s: float) -> int:
-        """How many logs there are in this many seconds."""
+        """Return the number of logs within these seconds."""
         whole, rest_s = divmod(at_s, self.burst_every_s)
         quiet_s = self.burst_every_s - self.burst_s
         usual_s = whole * quiet_s + min(rest_s, quiet_s)
@@ -50,7 +50,7 @@ class LivePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Published(msgspec.Struct, frozen=True, array_like=True):
-    """A block, from the moment on in which the node told of it."""
+    """Block with the time of its publication by the node."""
 
     number: int
     hash: Hash32
@@ -66,7 +66,7 @@ class LiveChain:
         self.chain_id = spec.chain.id
         self.spool = spool
         self.published: list[Published] = []
-        """Of the blocks since the start, reorged ones too."""
+        """Blocks since the start, reorged ones too."""
         self.on_head: Callable[[SpooledBlock], None] = lambda _: None
         """Called with each new head, on the thread that advances."""
         self._plan = plan
@@ -99,7 +99,7 @@ class LiveChain:
         return self._by_hash.get(block_hash)
 
     def has_code(self, address: str, number: int) -> bool:
-        """Whether it is none of the wallets, at any height that there is."""
+        """True if it is none of the wallets, at any existing height."""
         return self.at(number) is not None and address not in self._wallets
 
     @property
@@ -109,8 +109,10 @@ class LiveChain:
         return min(block_s, self._reorgs[0].at_s) if self._reorgs else block_s
 
     def advance(self, at_s: float, *, read_clock: Callable[[], float]) -> None:
-        """Do all that is due by `at_s` seconds after the start; `read_clock` tells when a block
-        was published, which is once it has been made."""
+        """Do everything due by `at_s` seconds after the start.
+
+        `read_clock` gives the time of a block's publication, once it has been made.
+        """
         while self.next_s <= at_s:
             if self._reorgs and self._reorgs[0].at_s <= self.next_s:
                 self._reorganise(self._reorgs.pop(0).depth, read_clock)

@@ -1,4 +1,4 @@
-"""How the nodes of different clients write a log: which fields, in which order, in which case.
+"""Forms of a log in different clients: fields, their order and case.
 
 Sources: go-ethereum core/types/log.go, alloy's Log, Besu's LogResult, Nethermind's FilterLog;
 Erigon's is Geth's, in 2022 with a stray `timestamp`.
@@ -38,7 +38,7 @@ _CONSTANT = {"removed": "false", "timestamp": '"0x0"'}
 
 
 def tells_times(name: LogFormatName) -> bool:
-    """Whether logs say when their block was."""
+    """True if logs have the time of their block."""
     return "blockTimestamp" in _FIELDS[name]
 
 
@@ -63,4 +63,4 @@ def shown_address(name: LogFormatName, address: Address) -> str:
 
 
 _in_mixed_case = lru_cache(maxsize=1 << 17)(checksum)
-"""Of more addresses than the product remembers: pools are many."""
+"""Cache of more addresses than the product remembers, as pools are many."""

@@ -1,4 +1,4 @@
-"""Who is on a replayed chain: tokens, their pools, wallets. Everything follows from the seed."""
+"""Population of a replayed chain, drawn from the seed: tokens, their pools, wallets."""
 
 import hashlib
 import itertools
@@ -16,7 +16,7 @@ from tests.harness.replay.chain_events import ReplayPool
 _BORN_WITHIN = 0.5
 """Share of the chain's blocks in which tokens get their first pool; the rest have all."""
 _LAUNCHED_EVERY = 10
-"""One token in so many comes from a launch platform."""
+"""Interval of tokens that come from a launch platform."""
 _WITHOUT_ANCHOR = 0.05
 """Share of pools of two ordinary tokens."""
 _NFT_CONTRACTS = 20
@@ -66,12 +66,14 @@ class Population:
         return bisect_left(self._weights, dice.random() * self._weights[-1])
 
     def born(self, done: float) -> int:
-        """How many tokens have a pool when this share of the chain's blocks is done."""
+        """Return the number of tokens with a pool after this share of the chain's blocks."""
         return round(len(self.tokens) * min(1.0, max(0.0, done / _BORN_WITHIN)))
 
     def make_pool(self, dice: Random, token: Address, name: str) -> ReplayPool:
-        """A pool of a token on any exchange of the chain whose events name both tokens, with
-        whatever creation event that kind of exchange may have."""
+        """Make a pool of a token on any exchange of the chain whose events name both tokens.
+
+        Its creation event is one of those of that kind of exchange.
+        """
         dex = dice.choice(self._dexes)
         family = _family(dex)
         creation = dice.choice(family.creation)
@@ -116,8 +118,7 @@ def _names_both(family: PoolFamily) -> bool:
 
 
 def _platforms(chain: Chain) -> list[Platform]:
-    """Events by which the chain's platforms can be told apart: no two have emitter and topic in
-    common."""
+    """Return events of the chain's platforms without a common pair of emitter and topic."""
     found = [
         Platform(pad.slug, contract, event)
         for pad in chain.launchpads

@@ -22,7 +22,7 @@ def prepare_node(
 ) -> NodeAnswers:
     """Make the whole chain, about ten microseconds a log, and answer for it from the spool.
 
-    `blocks`: those of `replay_blocks`, for who looks at them on the way.
+    `blocks`: those of `replay_blocks`, so that a caller can read them on the way.
     """
     spec = maker.spec
     spooled = [

@@ -1,4 +1,4 @@
-"""What a back-fill of a replayed chain must find of transfers, counted while the chain is made."""
+"""Transfers that a back-fill of a replayed chain must find, counted while the chain is made."""
 
 from collections.abc import Iterator
 from typing import Literal, get_args
@@ -13,7 +13,7 @@ _WORD_DIGITS = 64
 
 
 class TransferCount(msgspec.Struct, kw_only=True):
-    """Transfers, told by three sums: equal ones were hardly made of different rows."""
+    """Transfers as three sums: equal sums of different rows are unlikely."""
 
     rows: int = 0
     blocks: int = 0
@@ -29,9 +29,11 @@ class TransferCount(msgspec.Struct, kw_only=True):
 
 
 TransferReading = Literal["exact", "one_word", "four_words"]
-"""What counts as a transfer, beside its topic. exact: two indexed addresses and one word of data.
-one_word: two indexed words, whatever is in them, and one word of data. four_words: topics and
-begun words of data are four together."""
+"""Definition of a transfer in addition to its topic.
+
+exact: two indexed addresses and one word of data. one_word: two indexed words, whatever is in them,
+and one word of data. four_words: topics and begun words of data are four together.
+"""
 
 
 class TransferTally:
@@ -64,7 +66,7 @@ class TransferTally:
 
 
 def _readings_of(log: EventLog) -> Iterator[TransferReading]:
-    """Which programs take a log for a transfer although it is none."""
+    """Yield the programs that count a log as a transfer although it is none."""
     digits = len(log.data) - 2
     if len(log.topics) == 3 and digits == _WORD_DIGITS:
         yield "one_word"

@@ -1,4 +1,4 @@
-"""How often a code was examined, for tests of what makes that needless."""
+"""Count of static analyses, for tests of their caches."""
 
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
 

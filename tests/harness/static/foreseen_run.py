@@ -1,8 +1,8 @@
-"""A run laid over the graph of a walk: whatever the run did, the walk must have foreseen.
+"""A run laid over the graph of a walk, which must have foreseen every step.
 
-A node of the graph is left by its branch, by a jump destination at which paths meet, or by its
-end. Where the graph cannot tell which of two nodes the run is in, both are followed; the run is
-unforeseen when none is left.
+A node of the graph is left by its branch, by a jump destination at which paths meet, or by its end.
+Where two nodes of the graph match the run, both are followed; the run is unforeseen when none is
+left.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -34,11 +34,11 @@ _ENDS: Final = {
     "INVALID": REVERTS,
 }
 _TOUCHING: Final = frozenset({"SSTORE", "RETURN", "STOP", "SELFDESTRUCT", *_CALLS})
-"""What a run that surely reverts, and that nobody has looked at, must not do."""
+"""Instructions that a surely reverting, unanalysed run must not execute."""
 
 
 class Spot(msgspec.Struct, frozen=True, eq=False):
-    """Where a run may be in the graph."""
+    """Possible place of a run in the graph."""
 
     node: CfgNode
     done: int = 0
@@ -53,7 +53,7 @@ class UnforeseenError(AssertionError):
 
 
 def follow(run: Run, graph: Cfg) -> bool:
-    """Lay the run over the graph. False: it came where the walk says that it lost its way.
+    """Lay the run over the graph. False: the walk had lost its way there.
 
     Raises UnforeseenError.
     """
@@ -91,7 +91,7 @@ def _stays(_run: Run, spot: Spot, _step: Step) -> Iterator[Spot]:
 
 
 def _decides(run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
-    yield spot  # the walk knew which way it goes; the next steps tell whether it was right
+    yield spot  # the walk knew its way; the next steps show whether it was right
     if _branches(spot, step):
         yield from _sides(run, spot.node.branch, step)
 
@@ -167,7 +167,7 @@ def _is_same(run: Run, effect: Effect, step: Step) -> bool:
 
 
 def fits(word: Value, number: int, run: Run) -> bool:
-    """Whether the word may have had this value in the run."""
+    """True if the word may have had this value in the run."""
     known = value_of(word, run)
     if known is not None:
         return known == number

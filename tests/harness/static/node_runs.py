@@ -42,7 +42,7 @@ _PLAUSIBLE: Final = (
     2**255 - 1,
     2**256 - 1,
 )
-"""What storage may hold and callers may give: switches, amounts, addresses, times, packed words."""
+"""Plausible values of storage and of callers: switches, amounts, addresses, times, packed words."""
 
 ARGUMENTS: Final = (*_PLAUSIBLE, 2, 0x20, 0x40, 0x60, 0x80, 0xB0B, 0xDEAD)
 
@@ -73,7 +73,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     block_number: int
     steps: tuple[Step, ...]
     hashed: dict[int, bytes | None]
-    """What the run hashed, by digest. None: it came from where we did not look."""
+    """Hashed data of the run by digest. None: from memory that was not tracked."""
 
 
 def runs_of(
@@ -125,9 +125,9 @@ def _run(node: AnvilNode, code: bytes, data: bytes, value_wei: int, storage: dic
 
 
 def _hashed(steps: list[Step], code: bytes, data: bytes) -> Iterator[tuple[int, bytes | None]]:
-    """Follows memory by the instructions that matter; the node's own pictures of it are too large.
+    """Yield hashed data, tracking memory by the relevant instructions.
 
-    The digest that the run got tells whether that was enough.
+    The node's own dumps are too large. The digest of the run shows whether tracking was enough.
     """
     memory = bytearray(_MEMORY)
     for step, after in pairwise(steps):
@@ -143,7 +143,7 @@ def _hashed(steps: list[Step], code: bytes, data: bytes) -> Iterator[tuple[int, 
 
 
 def _piece(source: bytes | bytearray, step: Step) -> tuple[int, bytes]:
-    """What a copying instruction puts where."""
+    """Return offset and data of a copying instruction."""
     place, start, length = (step.operand(index) for index in range(3))
     length = min(length, _MEMORY)
     return place, bytes(source[start : start + length]).ljust(length, b"\0")

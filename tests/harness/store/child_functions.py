@@ -1,4 +1,4 @@
-"""What child processes of these tests do: they are killed, or run out of disk."""
+"""Functions of child processes in these tests, which are killed or run out of disk."""
 
 import resource
 import secrets
@@ -51,13 +51,13 @@ def next_number(store: Store) -> int:
 
 
 def say(word: object) -> None:
-    """Tell the parent."""
+    """Print a word to the parent."""
     sys.stdout.write(f"{word}\n")
     sys.stdout.flush()
 
 
 def ingest_for_ever() -> None:
-    """Blocks from the checkpoint on, each told after its commit; ends only by a signal."""
+    """Ingest blocks from the checkpoint on, reporting each after its commit, until a signal."""
     store = Store.open(PATH)
     while True:
         number = next_number(store)
@@ -67,7 +67,7 @@ def ingest_for_ever() -> None:
 
 
 def stop_inside_a_transaction() -> None:
-    """One block, then a second that is written but not committed when `inside` is told."""
+    """Ingest one block, then report `inside` with a second one written but not committed."""
     store = Store.open(PATH)
     with store.transaction() as tx:
         write_block(tx, 0)
@@ -83,7 +83,7 @@ def _largest_file() -> int:
 
 
 def run_out_of_disk() -> None:
-    """Writes until no file may grow more, then with room again; tells what happened."""
+    """Write until no file may grow more, then with room again; report each outcome."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     store = Store.open(PATH)
     for number in range(60):
@@ -108,7 +108,7 @@ def run_out_of_disk() -> None:
 
 
 def count_calls() -> None:
-    """So many calls of key 1 as the second argument says."""
+    """Count calls of key 1, their number given as the second argument."""
     ledger = ledger_at(PLACE)
     for _ in range(int(sys.argv[2])):
         ledger.spend(1, PLANS["pro"], NOON_S)
@@ -116,14 +116,14 @@ def count_calls() -> None:
 
 
 def count_calls_for_ever() -> None:
-    """Calls of key 1, each told after it was counted; ends only by a signal."""
+    """Count calls of key 1, reporting each after it was counted, until a signal."""
     ledger = ledger_at(PLACE)
     while True:
         say(ledger.spend(1, PLANS["admin"], NOON_S).usage.lifetime)
 
 
 def spend_a_trial() -> None:
-    """Calls of key 1 on as many days as it takes; tells how many were let through."""
+    """Count calls of key 1 on as many days as needed; report the number admitted."""
     ledger = ledger_at(PLACE)
     admitted = 0
     for day in range(5):

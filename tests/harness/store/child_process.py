@@ -1,4 +1,4 @@
-"""Starts one function of tests/harness/store/child_functions.py in a process of its own."""
+"""Starts one function of tests/harness/store/child_functions.py in a separate process."""
 
 import subprocess
 import sys
@@ -20,6 +20,6 @@ def start(work: str, *arguments: object) -> "subprocess.Popen[str]":
 
 
 def read_line(child: "subprocess.Popen[str]") -> str:
-    """The next line a child tells."""
+    """Read the next line of a child."""
     assert child.stdout
     return child.stdout.readline().strip()

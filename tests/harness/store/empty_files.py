@@ -1,4 +1,4 @@
-"""Empty store and ledger files, migrated once a process and copied for each test that wants one.
+"""Empty store and ledger files, migrated once a process and copied for each test.
 
 Opening a copy needs a fraction of the time of a migration, and of its disk writes.
 """

@@ -1,8 +1,7 @@
-"""Reads of a store that is open here, in a process of their own, as those of every analyst are.
+"""Reads of an open store in a separate process, as those of every analyst are.
 
-DuckDB brings a SQLite of its own. In one process the locks of the two do not exclude each other,
-and DuckDB's cuts off the index of the log that Python's has mapped: the next read there is a bus
-error.
+DuckDB contains a SQLite. In one process the locks of the two do not exclude each other, and
+DuckDB's cuts off the index of the log that Python's has mapped: the next read there is a bus error.
 """
 
 from concurrent.futures import ProcessPoolExecutor

@@ -225,7 +225,7 @@ def reports(draw: st.DrawFn) -> Report:
 
 
 def evidence_of(count: int) -> tuple[EvidenceRow, ...]:
-    """So many pieces of evidence."""
+    """Make pieces of evidence."""
     return tuple(EvidenceRow(key=f"key {at}", body="{}") for at in range(count))
 
 

@@ -1,4 +1,4 @@
-"""What a store holds, read back plainly: by SQL of the tests' own, final rows and others alike."""
+"""Rows of a store, read back plainly by SQL of the tests, final or not."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ OF_ONE_ENGINE = frozenset(
 OF_LEDGER = frozenset(
     {"account", "account_key", "api_key", "attempt", "key_revision", "session", "trial", "usage"}
 )
-"""Tables of the ledger: in PostgreSQL beside those of the store."""
+"""Tables of the ledger: in PostgreSQL next to those of the store."""
 
 _TRANSFERS = """
     select token_id, block_number, log_index, sender, recipient, amount from transfer

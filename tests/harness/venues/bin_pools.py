@@ -54,7 +54,7 @@ class BinPool(msgspec.Struct, frozen=True, kw_only=True):
         assert chain.send(holder, self.tokens, signature, SPREAD, *sides).success
 
     def shares(self, chain: Chain, holder: Address) -> dict[int, int]:
-        """What an account has of each bin."""
+        """Return the shares of an account by bin."""
         active = self._active(chain)
         bins = range(active - _REACH, active + _REACH)
         ids = [self._token_id(at) for at in bins]
@@ -68,7 +68,7 @@ class BinPool(msgspec.Struct, frozen=True, kw_only=True):
     def hand_over(
         self, chain: Chain, holder: Address, receiver: Address, *, part: float = 1
     ) -> Sent:
-        """Give a part of all shares to somebody else."""
+        """Transfer a part of all shares to another account."""
         shares = self.shares(chain, holder)
         amounts = [one if part == 1 else int(one * part) for one in shares.values()]
         return chain.send(

@@ -36,7 +36,7 @@ _LIBRARY_FOLDERS = ("interfaces", "libraries", "types")
 TOKEN_RAW = 9 * 10**23
 QUOTE_RAW = 30 * 10**18
 SPEND_RAW = 10**16
-"""Of a pool of 30 coins: what an ordinary buyer pays."""
+"""Payment of an ordinary buyer in a pool of 30 coins."""
 
 
 @cache
@@ -60,9 +60,9 @@ class Market(msgspec.Struct, frozen=True, kw_only=True):
     emitter: Address
     """The contract that emits the pool's swaps."""
     spender: Address
-    """Who takes what a trader pays."""
+    """Contract that takes a trader's payment."""
     swap_data: Callable[[Address, Address, int], tuple[Address, str]]
-    """By trader, token paid in and amount: whom to call, and with what."""
+    """Target and data of a call, by trader, token paid in and amount."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     owner: Address
     """Creates the token and brings both sides."""
     token: Address
-    """Where the token will stand: it is deployed after the pool, so that it can know it."""
+    """Future address of the token, deployed after the pool so that it can know it."""
     quote: Address
 
     @property
@@ -100,13 +100,13 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def liquidity(self) -> int:
-        """What the amounts make over the whole range, a little less."""
+        """Return the liquidity of the amounts over the whole range, a little less."""
         _, amounts = self.sides
         return isqrt(amounts[0] * amounts[1]) * 9_999 // 10_000
 
     def release(self, contract: str, pair: Address, *, spender: Address) -> None:
-        """Create the token, which knows `pair` where it wants to, and let `spender` take both
-        sides from the owner."""
+        """Create the token, which knows `pair` if needed, and let `spender` take both sides from
+        the owner."""
         pipeline, owner = self.pipeline, self.owner
         wants_pair = len(self.chain.artifacts[contract].constructor) > len(("name", "symbol"))
         extra = (pair,) if wants_pair else ()
@@ -165,7 +165,7 @@ def _percent(part: int, whole: int) -> float:
 
 
 async def assert_foretold(chain: Chain, context: ChainContext, market: Market) -> PoolResultRow:
-    """Judge the token, then trade it for real, and compare. Answer what was said of the pool."""
+    """Analyse the token, then trade it for real, and compare. Returns the pool's result."""
     report = await judge(context, market.token)
     assert report.pools is not None
     (row,) = [row for row in report.pools if market.key in (row.pool_id, row.pool)]
@@ -184,7 +184,7 @@ def _words(outcome: Outcome) -> tuple[str, object]:
 
 
 def follow(chain: Chain, market: Market) -> tuple[PoolRow, TradeColumns]:
-    """What the follower makes of the logs of the market's exchange: its pool, and the swaps."""
+    """Decode the logs of the market's exchange as the follower does: its pool, and the swaps."""
     log_filter = {"fromBlock": "0x0", "toBlock": "latest"}
     made, traded = (
         decode_logs(

@@ -10,7 +10,7 @@ _SHARE_RAW = 1_000 * 10**18
 
 
 def seed_nine_more(chain: Chain, token: ZooToken) -> None:
-    """Nine pools beside the token's own, which must be Uniswap V2's against the wrapped coin.
+    """Create nine pools besides the token's own, a Uniswap V2 pair with the wrapped coin.
 
     On four venues, each worth about 20,000 to 100,000 dollars.
     """

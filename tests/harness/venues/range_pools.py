@@ -119,8 +119,10 @@ def _fill(
 
 
 def _amounts(liquidity: int, lower: int, upper: int, tick: int) -> tuple[int, ...]:
-    """What the position holds of the pool's two sides at a tick, a little less for rounding; of a
-    side that it needs nothing of, or next to nothing, more than enough."""
+    """Return the position's amounts of both sides at a tick, a little less for rounding.
+
+    Of a side that it needs nothing or next to nothing of, more than enough.
+    """
     low, high, price = (sqrt(1.0001**at) for at in (lower, upper, tick))
     price = min(max(price, low), high)
     first, second = liquidity * (1 / price - 1 / high), liquidity * (price - low)

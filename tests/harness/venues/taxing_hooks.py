@@ -25,7 +25,7 @@ _BOTH_SIDES = Position(lower=-100, upper=100)
 
 
 def mine_before(chain: Chain, number: int, *, hook: str) -> None:
-    """Mine up to the block before this one, as far as a hook can tell. `hook`: its contract."""
+    """Mine up to the block before this one, as seen by a hook. `hook`: its contract."""
     most = _MOST_MINED if hook in _COUNTING else _FEW_MINED
     chain.mine(min(most, max(1, number - 1 - chain.node.head_number())))
 

@@ -11,7 +11,7 @@ from assay.demo.zoo_token import Animal, Hook, Quote
 
 
 class Trade(msgspec.Struct, frozen=True, kw_only=True):
-    """What real people do, where the usual trade would not meet what the service foresaw."""
+    """Trade of real people, for cases in which the usual trade would not meet the forecast."""
 
     spend_usd: int = 30
     is_first: bool = False
@@ -130,7 +130,7 @@ _OF_THEIR_OWN: tuple[tuple[str, str, tuple[str, ...], Trade], ...] = (
     ("skimming", "SkimmingToken", _PAIRS, Trade()),
     # On V4 it depends on the router whether an answer is looked at; the tests' one does not.
     ("denying", "DenyingToken", ("v2", "v3", "solid", "slipstream"), Trade()),
-    # V4's router of the tests wants an answer.
+    # V4's test router requires an answer.
     ("mute", "MuteToken", ("v2", "v3", "pancake", "algebra", "solid", "slipstream"), Trade()),
     ("modest_approval", "ModestApprovalToken", _FAMILIES, Trade()),
     ("orphan_block", "OrphanBlockToken", _FAMILIES, Trade()),

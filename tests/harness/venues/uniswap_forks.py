@@ -15,7 +15,7 @@ FORK_FEE_BP = 100
 
 _PUSH_3 = "6003"
 _FEE_OF_A_THOUSAND = (3_300, 3_354)
-"""Where the pair multiplies by 3, for either token."""
+"""Offsets at which the pair multiplies by 3, for either token."""
 _PUSH_997 = "6103e5"
 
 

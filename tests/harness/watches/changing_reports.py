@@ -1,4 +1,4 @@
-"""Reports that tell watchers something: each of another owner than the one before."""
+"""Reports that notify watchers: each with another owner than the one before."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Delivery of one store in a process of its own, until a signal ends it.
+"""Delivery of one store in a separate process, until a signal ends it.
 
 python -m tests.harness.watches.delivery_process STORE
 """

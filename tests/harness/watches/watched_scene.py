@@ -82,7 +82,7 @@ def place(chain: Chain, *, opens_at: int = 0) -> ZooToken:
 
 
 class Scene(msgspec.Struct):
-    """What a test looks at."""
+    """Parts of a watch test."""
 
     chain: Chain
     store: Store

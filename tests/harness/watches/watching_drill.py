@@ -1,8 +1,8 @@
-"""Whether every change of watched tokens is told once and soon, whoever is killed.
+"""Drill of watches: every change is delivered once and soon, through all kills.
 
 A service on a chain that grows by the clock watches tokens of the demo for one receiver. Owners
-change taxes and owners, traders trade, and service and receiver get SIGKILL now and then. What the
-receiver took is held against the transactions that were mined.
+change taxes and owners, traders trade, and service and receiver get SIGKILL now and then. Messages
+of the receiver are compared with the mined transactions.
 """
 
 import os
@@ -69,22 +69,22 @@ class MinedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DrillOutcome(msgspec.Struct, kw_only=True):
-    """What came of one drill."""
+    """Outcome of one drill."""
 
     tokens: int = 0
     changes: list[MinedChange] = msgspec.field(default_factory=list)
     service_kills: int = 0
     receiver_kills: int = 0
     lost: list[MinedChange] = msgspec.field(default_factory=list)
-    """Never told."""
+    """Changes without a message."""
     doubled: list[str] = msgspec.field(default_factory=list)
-    """Told by two messages of different ids."""
+    """Changes in two messages of different ids."""
     unexplained: list[str] = msgspec.field(default_factory=list)
-    """Told, and not mined."""
+    """Messages without a mined change."""
     blocks_late: list[int] = msgspec.field(default_factory=list)
-    """Blocks from the change to the report that tells it, where the service was up."""
+    """Blocks from the change to its report, where the service was up."""
     caused: int = 0
-    """Changes told with a cause that was seen in their block."""
+    """Changes reported with a cause that was seen in their block."""
     repeated: int = 0
     """Messages that the receiver took more than once, by the same id."""
 
@@ -294,14 +294,14 @@ class Drill:
                     )
 
     def _await_all(self) -> None:
-        """Wait until everything is told, or for as long as patience lasts."""
+        """Wait until everything is delivered, at most for the patience."""
         ends_s = time.monotonic() + _PATIENCE_S
         while time.monotonic() < ends_s and not all(
             any(_is_of(change, delivery) for delivery in self._told())
             for change in self._outcome.changes
         ):
             time.sleep(0.5)
-        time.sleep(2 * BLOCK_S)  # for what is told twice
+        time.sleep(2 * BLOCK_S)  # for changes delivered twice
 
     def _judge(self) -> None:
         outcome = self._outcome
@@ -337,7 +337,7 @@ def _is_of(change: MinedChange, delivery: tuple[str, Address, str, str, int, lis
 
 @contextmanager
 def _trading(node: AnvilNode, world: World) -> Iterator[None]:
-    """Have traders trade meanwhile."""
+    """Have traders trade during the block."""
     stop = threading.Event()
     trader = threading.Thread(target=Trader(node, world).run, args=(stop,))
     trader.start()
@@ -367,7 +367,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _until(delivery: Callable[[], T]) -> T:
-    """What it says once it is true. Raises TimeoutError."""
+    """Return the first true value. Raises TimeoutError."""
     ends_s = time.monotonic() + _PATIENCE_S
     while time.monotonic() < ends_s:
         answer = delivery()

@@ -1,10 +1,10 @@
-"""A receiver of webhooks in a process of its own, until a signal ends it.
+"""Receiver of webhooks in a separate process, until a signal ends it.
 
 python -m tests.harness.watches.webhook_receiver PORT SECRET LOG
 
-Verifies each message with the library of the specification, writes its id and type to the log, on
-disk before it answers, and answers as the file beside the log says, which has a mode and may change
-at any time. Prints its port.
+Verifies each message with the library of the specification and writes its id and type to the log,
+on disk before it answers. Its answers follow the file next to the log, which has a mode and may
+change at any time. Prints its port.
 """
 
 import os
@@ -59,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""Launches of one chain of their own: lived, indexed by the follower, judged by the command."""
+"""Launches on one separate chain: traded, indexed by the follower, analysed by the command."""
 
 import asyncio
 import itertools
@@ -38,11 +38,11 @@ _EXIT_WRONG: Final = (0, 1)
 
 
 class LaunchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One launch: what happened, what was said, and how the command scored it."""
+    """One launch: outcome, answers, and the score of the command."""
 
     truth: LaunchTruth
     trapped: dict[str, bool]
-    """By span, as receipts and balances tell."""
+    """True by span, as receipts and balances show."""
     verdict: str
     reason: str
     scored: dict[str, str]
@@ -50,7 +50,7 @@ class LaunchResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_in_code(self) -> bool:
-        """Whether the code of token or hook holds what happened."""
+        """True if the code of token or hook contains the cause."""
         return self.truth.axis not in OUTSIDE_CODE
 
     @property
@@ -60,7 +60,7 @@ class LaunchResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tell_nobody(_: str) -> None:
-    """For whoever runs without being watched."""
+    """Ignore a line of progress."""
 
 
 def run_batch(
@@ -70,9 +70,11 @@ def run_batch(
     liquidity_modes: Sequence[str] = ("young",),
     tell: Callable[[str], None] = tell_nobody,
 ) -> list[list[LaunchResult]]:
-    """A chain of their own, for some launches; its state is in memory. `asked`: values of
-    `analysis.liquidity_holders`, each of which is judged with, in the order of the answers. `tell`
-    is given what took how long."""
+    """Trade, index and analyse some launches on a separate chain in memory.
+
+    `liquidity_modes`: values of `analysis.liquidity_holders`, each of which gives one list of
+    results, in order. `tell` receives the times of the steps.
+    """
     with AnvilNode(states_kept=STATES_KEPT) as node:
         marks = [time.perf_counter()]
         world = build_market(node)

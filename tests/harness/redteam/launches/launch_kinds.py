@@ -9,16 +9,18 @@ from tests.harness.redteam.generator import compose
 from tests.harness.redteam.trap_model import Act, Liquidity, Trap
 
 _COMPOSED_SHARE: Final = 0.5
-"""Of all launches. Three quarters of those are traps."""
+"""Share of composed launches. Three quarters of those are traps."""
 _IDLE_SHARE: Final = 0.3
-"""Of tokens whose owner has a power: those where it is never used."""
+"""Share of unused powers, among tokens whose owner has one."""
 
 OUTSIDE_CODE: Final = frozenset({"pool_emptied"})
 """Axes of launches whose code holds nothing of what happens: plain tokens whose liquidity goes."""
 
 _BURNT_SHARE: Final = 0.5
-"""Of launches whose liquidity nobody withdraws: those where nobody can. The maker keeps the rest's.
-On V4 a contract keeps all."""
+"""Share of launches with burnt liquidity, among those without a withdrawal.
+
+The maker keeps the rest's. On V4 a contract keeps all.
+"""
 
 _TAKE: Final = "address pair_, address weth_, address keeper_, address maker_"
 _GIVE: Final = "pair_, weth_, keeper_, maker_"
@@ -33,7 +35,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     axis: str = "plain"
     body: str = ""
     acts: tuple[Act, ...] = ()
-    """Of the maker, once ordinary people have bought. Empty: the kind hurts nobody."""
+    """Transactions of the maker after ordinary buys. Empty: the kind hurts nobody."""
     hurts: bool = False
     """Without an act."""
     venue: str = "v2"
@@ -218,8 +220,10 @@ KINDS: Final = (*_HONEST, *_OWNED, _SWITCHED)
 
 
 def compose_launches(seed: int, count: int) -> list[Trap]:
-    """So many launches, the same for the same seed: plain ones and composed ones in turn by chance,
-    every plain kind in turn."""
+    """Compose launches, the same for the same seed.
+
+    Plain and composed ones alternate by chance; every plain kind comes in turn.
+    """
     dice = random.Random(seed)  # noqa: S311 - a seed makes a run repeatable
     composed = iter(compose(seed, count))
     waiting: list[Kind] = []

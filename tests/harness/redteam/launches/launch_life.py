@@ -1,6 +1,6 @@
-"""A week of many launches at once: people buy, makers act, thieves rob, people try to sell.
+"""A week of many launches together: people buy, makers act, thieves rob, people try to sell.
 
-Everything stays on the chain, for whoever indexes and judges it.
+Everything stays on the chain, to be indexed and analysed.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from tests.harness.redteam.trap_transactions import ACT_GAS, ActWriter
 LEAST_BUYERS: Final = 8
 _VICTIM: Final = 4
 _TWICE: Final = 2
-"""Who buys twice."""
+"""Index of the person that buys twice."""
 _LISTED: Final = slice(2, 8)
 """Buyers that those behind a trap bother to list: the first two may sell before."""
 _BLOCK_S: Final = 12
@@ -37,7 +37,7 @@ class _Launch(msgspec.Struct):
     writer: ActWriter
     people: list[Address]
     bought: list[int]
-    """What each was shown after the purchase."""
+    """Balances shown to each buyer after the purchase."""
     paid: list[int]
     """Wei that each spent."""
     attempts: list[Attempt]
@@ -69,7 +69,7 @@ class LaunchLife:
         ]
 
     def run(self) -> list[LaunchTruth]:
-        """What became of everybody."""
+        """Return the outcome for everybody."""
         start_s = self._people.node.head_time()
         self._buy_all()
         self._sell(0)
@@ -130,8 +130,10 @@ class LaunchLife:
             one.attempts.append(Attempt(time_s=time_s, person=order.person, is_buy=True, deal=deal))
 
     def _sell(self, number: int, share: float = 1) -> None:
-        """Whoever is shown nothing any more tries what was bought; whoever never had any does
-        not."""
+        """Sell a share.
+
+        A person with a balance of nothing tries the bought amount; one that never had any does not.
+        """
         sell_orders = self._orders(self._launches, number)
         launches, orders = [], []
         for one, order in zip(self._launches, sell_orders, strict=True):

@@ -20,7 +20,7 @@ _PAUSE_S = 12
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What one person wants to trade of one launch."""
+    """Trade of one person in one launch, yet to be sent."""
 
     placed: Placed
     person: Address
@@ -29,7 +29,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchMarket:
-    """Everybody's trades. Of one token, one order at a time: prices are asked before."""
+    """Trades of everybody, one order per token at a time, as prices are read before."""
 
     def __init__(self, people: People, venues: Venues) -> None:
         self._people = people
@@ -41,7 +41,7 @@ class LaunchMarket:
         self._people.node.rpc("evm_setNextBlockTimestamp", until_s)
 
     def shown(self, orders: Sequence[Order]) -> list[int]:
-        """What each token says the person holds, when the person asks. A refusal is 0."""
+        """Return the balance that each token shows to the person. A refusal is 0."""
         calls = [
             {
                 "from": one.person,
@@ -133,7 +133,7 @@ class LaunchMarket:
         return [quantity(one) for one in self._people.node.rpc_batch(requests)]
 
     def _expected(self, orders: Sequence[Order], *, is_buy: bool) -> list[int | None]:
-        """What each pair would give a plain token. None: no pair."""
+        """Return the amounts that each pair would give of a plain token. None: no pair."""
         requests = []
         for one in orders:
             path = [one.placed.token.pool.quote, one.placed.token.address]
@@ -151,7 +151,7 @@ def _last_amount(answer: object) -> int:
     if isinstance(answer, NodeRefusedError):
         return 1
     (amounts,) = decode_values("(uint256[])", str(answer))
-    return int(amounts[-1])  # type: ignore[index]  # a tuple of what the signature says
+    return int(amounts[-1])  # type: ignore[index] # a tuple as in the signature
 
 
 def _deal(receipt: Receipt, got: int, expected: int | None, sold_raw: int | None) -> Deal:

@@ -1,4 +1,4 @@
-"""What receipts and balances say of the buyers of a launch, without the service."""
+"""Outcomes of the buyers of a launch by receipts and balances, without the service."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,21 +10,21 @@ from tests.harness.redteam.ordinary_trades import Deal
 from tests.harness.redteam.real_outcomes import RUINOUS_PCT
 
 _WORTHLESS: Final = 0.25
-"""Of what the tokens had cost: a sale that brings less is a loss that no honest launch here has."""
+"""Share of the cost below which a sale is a loss that no honest launch here has."""
 
 SPANS_S: Final[Mapping[str, int]] = {"hour": 3_600, "day": 86_400, "week": 604_800}
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One trade that somebody tried."""
+    """One attempted trade."""
 
     time_s: int
-    """Of its block, Unix seconds."""
+    """Time of its block, Unix seconds."""
     person: Address
     is_buy: bool
     deal: Deal
     paid_share: float = 1.0
-    """What a sale brought of what its tokens had cost. 1 for a purchase."""
+    """Proceeds of a sale as a share of the cost. 1 for a purchase."""
 
     @property
     def hurts(self) -> bool:
@@ -42,11 +42,11 @@ class LaunchTruth(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     axis: str
     is_honest: bool
-    """What its maker says. Nothing is counted by it."""
+    """Declaration of its maker, for reference only."""
     attempts: tuple[Attempt, ...]
     """In order of the chain."""
     stolen_s: int | None = None
-    """When a holder's tokens were taken. None: they were not."""
+    """Time at which a holder's tokens were taken. None: they were not."""
 
     @property
     def first_s(self) -> int:
@@ -55,7 +55,7 @@ class LaunchTruth(msgspec.Struct, frozen=True, kw_only=True):
         return min(times, default=0)
 
     def has_trapped(self, span: str) -> bool:
-        """Whether a buyer lost most of what a trade was worth, or was robbed, in time."""
+        """True if a buyer lost most of a trade's worth, or was robbed, in time."""
         end_s = self.first_s + SPANS_S[span]
         is_stolen = self.stolen_s is not None and self.stolen_s <= end_s
         return is_stolen or self.has_bad_trade(span)
@@ -67,7 +67,7 @@ class LaunchTruth(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """What hurt, in a line."""
+        """Describe the damage in a line."""
         clauses = [
             f"{'buy' if one.is_buy else 'sale'} at {one.time_s - self.first_s} s: "
             + (f"{one.deal.tax:.0f} % lost" if one.deal.went else "nothing came")
