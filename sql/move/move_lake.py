@@ -201,14 +201,14 @@ def check_lakes(source: LakePlace, target: LakePlace, show: Callable[[str, int, 
     for table in sorted(wanted.keys() | found.keys()):
         if wanted.get(table) != found.get(table):
             reason = (
-                f"table {table} of the lake has {_told(found, table)}, and "
-                f"{_told(wanted, table)} where it was moved from"
+                f"table {table} of the lake has {_describe(found, table)}, and "
+                f"{_describe(wanted, table)} where it was moved from"
             )
             raise StoreError(path=target.name, reason=reason)
     return sum(each.rows for each in wanted.values())
 
 
-def _told(sums: dict[str, _TableSum], table: str) -> str:
+def _describe(sums: dict[str, _TableSum], table: str) -> str:
     found = sums.get(table)
     return "no columns" if found is None else f"{found.rows} rows with the sum {found.hashes}"
 
