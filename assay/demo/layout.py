@@ -156,7 +156,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     venues: Venues
     tokens: tuple[ZooToken, ...]
     deployer: Address
-    """Created venues and anchors; holds the stables that nobody else has."""
+    """Created venues and anchors; holds the remaining stables."""
     owner: Address
     """Created the tokens of the zoo."""
     traders: tuple[Address, ...]

@@ -78,7 +78,7 @@ def buy_call(venues: Venues, token: ZooToken, *, trader: Address, quote_raw: int
 
 
 def sell_call(venues: Venues, token: ZooToken, *, trader: Address, token_raw: int) -> Call:
-    """Sell exactly this much of the token; whatever comes back is accepted.
+    """Sell exactly this much of the token; any amount out is accepted.
 
     V3 pays out the wrapped native coin, V2, V4 and Solidly the native coin itself.
     """

@@ -103,7 +103,7 @@ async def _deliver(parts: SharedParts, store: Store, stop: asyncio.Event) -> Non
     )
 
 
-_BROKEN_OFF_PAUSE_S = 10.0
+_FAILURE_PAUSE_S = 10.0
 
 _ENTERING_PAUSE_S = 0.05
 """Between two steps that hold the store's write lock."""
@@ -132,6 +132,6 @@ async def work_through_reports(step: Callable[[], bool], stop: asyncio.Event) ->
             pause_s = _ENTERING_PAUSE_S
         except StoreError as error:
             _LOG.error("stored reports cannot be worked through", why=str(error))
-            pause_s = _BROKEN_OFF_PAUSE_S
+            pause_s = _FAILURE_PAUSE_S
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause_s)

@@ -19,6 +19,40 @@ from core.report.report import Report
 from sql.chain.trade_tables import list_newest_trades
 
 
+class _ChainReader:
+    """Reads contract clocks and token prices for requests, by chain slug."""
+
+    def __init__(self, parts: SharedParts, analysis: AnalysisParts) -> None:
+        self._parts = parts
+        self._analysis = analysis
+        self._chains = {chain.slug: chain for chain in parts.chains}
+        self._trades = StoredTrades(
+            partial(list_newest_trades, parts.store),
+            lambda chain: anchor_prices(chain, self._native_usd(chain)),
+        )
+
+    def read_clock(self, slug: str) -> ContractClock | None:
+        """Return the contract clock of a chain. None: not known."""
+        chain = self._chains[slug]
+        return clock_of(chain, self._parts.statuses.get(chain.id))
+
+    async def read_price(self, slug: str, report: Report) -> TokenPrice | None:
+        """Find the price of a token. None: not known."""
+        return await find_price(
+            self._chains[slug],
+            report,
+            market_data=self._analysis.outside.market_data,
+            now_s=time.time(),
+            trades=self._trades,
+        )
+
+    def _native_usd(self, chain: Chain) -> float | None:
+        """Return the price that an analysis read last, here or in another process."""
+        context = self._analysis.contexts.get(chain.slug)
+        own = None if context is None else context.memory.recall_native_usd()
+        return self._parts.native_usd.get(chain.id) if own is None else own
+
+
 def open_api(
     parts: SharedParts,
     analysis: AnalysisParts,
@@ -29,32 +63,7 @@ def open_api(
 ) -> CachedAnswerApp:
     """Build the application. `closing`: set when the server ends."""
     settings = parts.settings
-    by_slug = {chain.slug: chain for chain in parts.chains}
-
-    def native_usd(chain: Chain) -> float | None:
-        """Return the price that an analysis read last, here or in another process."""
-        context = analysis.contexts.get(chain.slug)
-        own = None if context is None else context.memory.recall_native_usd()
-        return parts.native_usd.get(chain.id) if own is None else own
-
-    trades = StoredTrades(
-        partial(list_newest_trades, parts.store),
-        lambda chain: anchor_prices(chain, native_usd(chain)),
-    )
-
-    def read_clock(slug: str) -> ContractClock | None:
-        chain = by_slug[slug]
-        return clock_of(chain, parts.statuses.get(chain.id))
-
-    async def read_price(slug: str, report: Report) -> TokenPrice | None:
-        return await find_price(
-            by_slug[slug],
-            report,
-            market_data=analysis.outside.market_data,
-            now_s=time.time(),
-            trades=trades,
-        )
-
+    chain_reader = _ChainReader(parts, analysis)
     return create_app(
         ApiDeps(
             analysis=analysis.analysis,
@@ -75,8 +84,8 @@ def open_api(
             batch_wait_s=settings.analysis.wait_s,
             oidc=settings.oidc,
             sign_in=settings.sign_in,
-            read_clock=read_clock,
-            read_price=read_price,
+            read_clock=chain_reader.read_clock,
+            read_price=chain_reader.read_price,
             prefill=prefill,
             read_states=status.read_states,
             read_store_state=status.read_store_state,

@@ -81,7 +81,7 @@ async def _follow(
         parts.comparisons.pop(chain.id, None)
 
 
-_BROKEN_OFF_PAUSE_S = 10.0
+_FAILURE_PAUSE_S = 10.0
 
 _LOG = structlog.get_logger("assay")
 
@@ -102,7 +102,7 @@ async def keep_following_chain(
             _LOG.error("following failed", chain=chain.slug, exc_info=error)
             publish(FollowStatus(chain_id=chain.id, last_error=f"following failed: {error!r}"))
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
+                await asyncio.wait_for(stop.wait(), _FAILURE_PAUSE_S)
 
 
 async def keep_up_chain(
@@ -115,4 +115,4 @@ async def keep_up_chain(
         except Exception as error:  # noqa: BLE001 - logged; upkeep is restarted
             _LOG.error("upkeep failed", chain=chain.slug, exc_info=error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
+                await asyncio.wait_for(stop.wait(), _FAILURE_PAUSE_S)

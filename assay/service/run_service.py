@@ -17,7 +17,7 @@ from api.status_app import create_status_app
 from assay.service.analyse_role import begin_analysing
 from assay.service.analysis_parts import AnalysisParts, open_analysis
 from assay.service.api_role import open_api
-from assay.service.fleet.fleet_registry import keep_reading_tips, keep_registry, look_at_registry
+from assay.service.fleet.fleet_registry import keep_reading_tips, keep_registry, update_registry
 from assay.service.follow_role import begin_following
 from assay.service.metrics.metrics_server import serving_metrics
 from assay.service.metrics.service_metrics import ServiceMetrics
@@ -59,7 +59,7 @@ async def run_service(
         analysis = await open_analysis(stack, parts) if roles & {"analyse", "api"} else None
         status = process_state(parts)
         if parts.registry is not None:
-            await asyncio.to_thread(look_at_registry, parts, parts.registry, analysis)
+            await asyncio.to_thread(update_registry, parts, parts.registry, analysis)
         app = _open_app(parts, analysis, status, prefill=prefill, closing=closing)
         stack.enter_context(_served_apart(parts.metrics, settings))
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -122,7 +122,7 @@ async def _score_all(
         scored = []
         async for one in _score(settings, chain, launches, until_s=until_s, read_s=read_s):
             scored.append(one)
-            show("judging tokens as of before their first trade", len(scored), len(launches))
+            show("analysing tokens as of before their first trade", len(scored), len(launches))
         return scored
 
 

@@ -87,10 +87,10 @@ def _compare_block(header: Header, answers: ProbeAnswers, at: int, count: int) -
     if isinstance(receipts, RpcFault | ProbeFailure):
         seen = f"eth_getBlockReceipts: {describe_answer(receipts)}; the bloom filter agrees"
         return CheckFinding(status="ok", seen=seen)
-    judged = _compare_receipts(header, receipts, what)
+    finding = _compare_receipts(header, receipts, what)
     by_receipts = receipt_logs(receipts, what=what) or []
-    if judged.status != "ok":
-        return judged
+    if finding.status != "ok":
+        return finding
     if {log.log_index for log in by_receipts} != {log.log_index for log in found}:
         return _failed(f"{len(found)} {what} by query, {len(by_receipts)} by its receipts")
     return ok(what)

@@ -49,7 +49,7 @@ class DueTokenJob:
         """Add a job for each chain."""
         every_s = self._settings.rounds_every_s
         schedule_by_chain(
-            scheduler, self.go, self._chains, every_s=every_s, name="judge due tokens"
+            scheduler, self.go, self._chains, every_s=every_s, name="analyse due tokens"
         )
 
     async def go(self, slug: str) -> None:
@@ -76,7 +76,7 @@ class DueTokenJob:
             return
         started_s = time.process_time()
         with metered() as meter:
-            # The analyser logs errors; a round goes on with the other tokens.
+            # The analyser logs errors; a round continues with the other tokens.
             await asyncio.gather(
                 *(self._analyser.refresh(slug, task.token.address) for task in due),
                 *(self._analyse_requested(slug, one) for one in requested),

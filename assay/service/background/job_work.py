@@ -51,7 +51,7 @@ class JobPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobWork:
-    """The work of one run. Each step can be cancelled, and goes on when it is called again."""
+    """Work of one run. Each step can be cancelled, and resumes when it is called again."""
 
     def __init__(self, place: JobPlace, job: JobDefinition, run: JobRun) -> None:
         self._place = place

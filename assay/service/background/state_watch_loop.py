@@ -14,7 +14,7 @@ from core.evm.primitives import BlockRef
 from sql.engine.store import Store
 from sql.tokens.observations import pace_of
 
-_BROKEN_OFF_PAUSE_S: Final = 10.0
+_FAILURE_PAUSE_S: Final = 10.0
 
 _LOG = structlog.get_logger(__name__)
 
@@ -27,13 +27,13 @@ class NewestBlock:
         self._arrived = asyncio.Event()
 
     def put(self, block: BlockRef | None) -> None:
-        """Note the newest block; one that was left out is not made up for. None: there is none."""
+        """Set the newest block; skipped blocks are not compared later. None: there is none."""
         if block is not None and (self._block is None or block.hash != self._block.hash):
             self._block = block
             self._arrived.set()
 
     async def next(self) -> BlockRef:
-        """Return the newest block once there is another than the last time."""
+        """Wait for a block other than the last one, and return the newest."""
         await self._arrived.wait()
         self._arrived.clear()
         assert self._block is not None  # noqa: S101 - it was set before the event
@@ -41,12 +41,12 @@ class NewestBlock:
 
 
 class StateComparisons:
-    """The comparisons of all chains of a service."""
+    """Comparisons of all chains of a service."""
 
     def __init__(
         self, clients: Iterable[tuple[Chain, Node]], store: Store, settings: IndexerSettings
     ) -> None:
-        """`clients`: the chains, each with its node."""
+        """`clients`: chains with their nodes."""
         self.watches = {
             chain.id: StateWatch(
                 chain,
@@ -61,29 +61,29 @@ class StateComparisons:
         self._blocks = {chain_id: NewestBlock() for chain_id in self.watches}
 
     def put(self, chain_id: int, block: BlockRef | None) -> None:
-        """Note the newest stored block of a chain. None: there is none."""
+        """Set the newest stored block of a chain. None: there is none."""
         self._blocks[chain_id].put(block)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Compare until `stop` is set; running comparisons are then cancelled. A bug in one must
         not end the others."""
-        looking = [
-            asyncio.create_task(_look_for_ever(watch, self._blocks[chain_id]))
+        comparing = [
+            asyncio.create_task(_keep_comparing(watch, self._blocks[chain_id]))
             for chain_id, watch in self.watches.items()
         ]
         try:
             await stop.wait()
         finally:
-            for task in looking:
+            for task in comparing:
                 task.cancel()
-            await asyncio.gather(*looking, return_exceptions=True)
+            await asyncio.gather(*comparing, return_exceptions=True)
 
 
-async def _look_for_ever(watch: StateWatch, blocks: NewestBlock) -> None:
+async def _keep_comparing(watch: StateWatch, blocks: NewestBlock) -> None:
     while True:
         block = await blocks.next()
         try:
             await watch.look(block)
-        except Exception as error:  # noqa: BLE001 - logged whole; the next block is looked at
-            _LOG.error("comparison of watched state broke off", exc_info=error)
-            await asyncio.sleep(_BROKEN_OFF_PAUSE_S)
+        except Exception as error:  # noqa: BLE001 - logged; the next block is compared
+            _LOG.error("comparison of watched state failed", exc_info=error)
+            await asyncio.sleep(_FAILURE_PAUSE_S)

@@ -36,7 +36,7 @@ async def keep_registry(
         with suppress(TimeoutError):
             await asyncio.wait_for(parts.stop.wait(), _EVERY_S)
         try:
-            await asyncio.to_thread(look_at_registry, parts, registry, analysis)
+            await asyncio.to_thread(update_registry, parts, registry, analysis)
         except StoreError as error:
             if is_answering:
                 _LOG.error("chains of the fleet cannot be read", why=str(error))
@@ -45,7 +45,7 @@ async def keep_registry(
             is_answering = True
 
 
-def look_at_registry(
+def update_registry(
     parts: SharedParts, registry: "ChainRegistry", analysis: AnalysisParts | None
 ) -> None:
     """Register the chains that this process has a node for. With the role `api`, serve those of
