@@ -257,22 +257,22 @@ class AnvilNode:
         self.mine()
 
     def head_number(self) -> int:
-        """Number of the newest block."""
+        """Return the number of the newest block."""
         return quantity(self.rpc("eth_blockNumber"))
 
     def head_time(self) -> int:
-        """Unix seconds of the newest block."""
+        """Return the Unix time of the newest block."""
         block = self.rpc("eth_getBlockByNumber", "latest", False)
         if not isinstance(block, dict):
             raise UpstreamError(service="anvil", reason="has no newest block")
         return quantity(block["timestamp"])
 
     def snapshot(self) -> str:
-        """Remember this state; the answer is good for one `revert`."""
+        """Take a snapshot, valid for one `revert`."""
         return str(self.rpc("evm_snapshot"))
 
     def revert(self, snapshot: str) -> None:
-        """Go back to a remembered state, blocks included."""
+        """Return to a snapshot, blocks included."""
         if self.rpc("evm_revert", snapshot) is not True:
             raise UpstreamError(service="anvil", reason=f"snapshot {snapshot} is gone")
 
@@ -284,7 +284,7 @@ class AnvilNode:
         self.rpc("anvil_reorg", depth, [list(pair) for pair in transactions])
 
     def set_balance(self, account: Address, wei: int) -> None:
-        """Give an account this much native coin."""
+        """Set the native balance of an account."""
         self.rpc("anvil_setBalance", account, hex(wei))
 
     def set_interval(self, seconds: int | None) -> None:
@@ -296,18 +296,18 @@ class AnvilNode:
             self.rpc("anvil_removeBlockTimestampInterval")
 
     def accounts(self) -> list[Address]:
-        """The ten accounts with 10,000 native coins that every anvil has."""
+        """Return the ten funded accounts of every anvil, with 10,000 native coins each."""
         listed = self.rpc("eth_accounts")
         if not isinstance(listed, list):
             raise UpstreamError(service="anvil", reason="lists no accounts")
         return [Address(str(account).lower()) for account in listed]
 
     def send(self, transaction: dict[str, str]) -> Hash32:
-        """Hand in a transaction from any account, for the next block; its hash."""
+        """Send a transaction from any account, for the next block; return its hash."""
         return Hash32(str(self.rpc("eth_sendTransaction", transaction)))
 
     def execute(self, transaction: dict[str, str]) -> dict[str, object]:
-        """Hand in a transaction from any account and mine it; its receipt."""
+        """Send a transaction from any account and mine it; return its receipt."""
         sent = self.send(transaction)
         self.mine()
         receipt = self.rpc("eth_getTransactionReceipt", sent)

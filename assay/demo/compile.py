@@ -144,7 +144,7 @@ class _Package(msgspec.Struct):
 
 
 def load_artifacts(node_modules: Path = NODE_MODULES) -> Artifacts:
-    """All contracts of the demo, compiling ours unless the cache holds them.
+    """Load all contracts of the demo; compile its sources unless cached.
 
     Raises ConfigError where the npm packages are not installed, CompileError where a contract of
     ours does not compile.
@@ -154,7 +154,7 @@ def load_artifacts(node_modules: Path = NODE_MODULES) -> Artifacts:
 
 
 def load_shipped(name: str, path: str, node_modules: Path = NODE_MODULES) -> Artifact:
-    """One contract as its package ships it. `path`: among the npm packages. Raises ConfigError
+    """Load one contract as its package ships it. `path`: among the npm packages. Raises ConfigError
     where the package is not installed."""
     file = msgspec.json.decode(_read(node_modules / path), type=_ShippedFile)
     code = file.bytecode if isinstance(file.bytecode, str) else file.bytecode.object
@@ -162,7 +162,7 @@ def load_shipped(name: str, path: str, node_modules: Path = NODE_MODULES) -> Art
 
 
 def compile_sources(sources: Mapping[str, str], node_modules: Path = NODE_MODULES) -> Artifacts:
-    """Contracts of these Solidity texts by file name, compiled unless the cache holds them.
+    """Compile contracts from Solidity texts by file name, unless cached.
 
     Raises ConfigError where the npm packages are not installed, CompileError.
     """
@@ -224,7 +224,7 @@ def _load_compiled(
 
 
 def _shares(sources: Mapping[str, str], runs: int) -> list[list[str]]:
-    """Return the files whose code each run of the compiler makes, of about the same size."""
+    """Divide the files among the compiler runs, by about equal size."""
     shares = [list[str]() for _ in range(runs)]
     for name in sorted(sources, key=lambda name: -len(sources[name])):
         min(shares, key=lambda share: sum(len(sources[one]) for one in share)).append(name)

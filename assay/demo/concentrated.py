@@ -23,13 +23,13 @@ _OUTERMOST_TICK = {"v3": 887_220, "algebra": 887_220, "v4": 887_220} | {
     "pancake": 887_250,
     "slipstream": 887_200,
 }
-"""The last tick, a multiple of the venue's spacing, that pools allow."""
+"""Outermost allowed tick, a multiple of the venue's spacing."""
 
 
 def open_concentrated(
     pipeline: Pipeline, venues: Venues, venue: VenueKey, sides: Sides, *, hooks: Address
 ) -> Pool:
-    """Make and price the pool. Its tokens need not exist yet; hooks count on V4 only."""
+    """Create and price the pool. Its tokens need not exist yet; `hooks` apply only to V4."""
     pool = _plan(venues, venue, sides, hooks)
     tokens, amounts = _sort_sides(sides, pool)
     price = isqrt((amounts[1] << 192) // amounts[0])
@@ -66,7 +66,7 @@ def open_concentrated(
 
 
 def fill_concentrated(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
-    """Put the owner's sides into an open pool. The owner has approved who takes them."""
+    """Add the owner's liquidity to an open pool. The owner has approved the spender."""
     tokens, amounts = _sort_sides(sides, pool)
     outermost = _OUTERMOST_TICK[pool.venue]
     is_wrapped = sides.quote == venues.wrapped_native.address
@@ -105,13 +105,13 @@ def fill_concentrated(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sid
 
 
 def pool_key(pool: Pool, token: Address) -> tuple[str, str, int, int, str]:
-    """The key of a V4 pool."""
+    """Return the key of a V4 pool."""
     first, second = sorted((token, pool.quote))
     return (first, second, pool.fee, pool.tick_spacing, pool.hooks)
 
 
 def _sort_sides(sides: Sides, pool: Pool) -> tuple[tuple[Address, Address], tuple[int, int]]:
-    """Tokens and amounts in the pool's order."""
+    """Return tokens and amounts in the pool's order."""
     if sides.token < pool.quote:
         return (sides.token, pool.quote), (sides.token_raw, sides.quote_raw)
     return (pool.quote, sides.token), (sides.quote_raw, sides.token_raw)

@@ -1,4 +1,4 @@
-"""Deploys the anchors and the exchanges, the real ones where a package has them."""
+"""Deploys the anchors and the exchanges, original ones if a package has them."""
 
 import msgspec
 from eth_utils.crypto import keccak
@@ -24,11 +24,11 @@ _TAKES_AFTER = _AFTER_SWAP | _AFTER_SWAP_RETURNS_DELTA
 _TAKES_BEFORE = _BEFORE_SWAP | _BEFORE_SWAP_RETURNS_DELTA
 
 DYNAMIC_HOOK_FEE = 50_000
-"""Hundredths of a basis point that the dynamic hook charges."""
+"""Fee of the dynamic hook, in hundredths of a basis point."""
 
 
 def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Venues:
-    """Deploy all of it from one account, and wait until it stands."""
+    """Deploy all of them from one account, and wait until they are mined."""
     weth = pipeline.deploy("WETH9", sender=deployer)
     dollar = pipeline.deploy("DemoDollar", _STABLE_SUPPLY, sender=deployer)
     tether = pipeline.deploy("DemoTether", _STABLE_SUPPLY, sender=deployer)
@@ -121,7 +121,7 @@ def _creation_hash(pipeline: Pipeline, name: str) -> str:
 
 
 def _deploy_pancake(pipeline: Pipeline, deployer: Address) -> Dex:
-    """The real factory and pools; deployer, router and positions are ours: no package has them."""
+    """Deploy the original factory and pools; no package has deployer, router and positions."""
     code_store = pipeline.deploy("CodeShelf", pipeline.creation("PancakeV3Pool"), sender=deployer)
     maker = pipeline.deploy("PancakeDeployer", code_store, sender=deployer)
     factory = pipeline.deploy("PancakeV3Factory", maker, sender=deployer)
@@ -157,7 +157,7 @@ def _deploy_algebra(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex
 
 
 def _deploy_slipstream(pipeline: Pipeline, deployer: Address) -> Dex:
-    """Uniswap's real V3 pools under a factory and a router with Slipstream's interface, ours."""
+    """Deploy Uniswap's V3 pools under a factory and a router with Slipstream's interface."""
     code_store = pipeline.deploy("CodeShelf", pipeline.creation("UniswapV3Pool"), sender=deployer)
     factory = pipeline.deploy("SlipstreamFactory", code_store, sender=deployer)
     router = pipeline.deploy("SlipstreamRouter", factory, sender=deployer)

@@ -56,7 +56,7 @@ _ON_CURVE = (
 def build_launchpads(
     pipeline: Pipeline, venues: Venues, operator: Address
 ) -> tuple[tuple[Launchpad, ...], tuple[LaunchedToken, ...]]:
-    """Deploy both platforms and their tokens, and wait until they stand.
+    """Deploy both platforms and their tokens, and wait until they are mined.
 
     The operator pays for everything. Raises TransactionFailedError.
     """
@@ -90,7 +90,7 @@ def build_launchpads(
 
 
 def render_launchpads(pads: Sequence[Launchpad]) -> str:
-    """The overlay's list of platforms: these and no built-in ones, none of which is here."""
+    """Render the overlay's list of platforms, which replaces the built-in ones."""
     if not pads:
         return "launchpad = []\n"
     return "\n".join(

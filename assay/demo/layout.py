@@ -82,7 +82,7 @@ class ZooToken(msgspec.Struct, frozen=True, kw_only=True):
     holders: tuple[Address, ...]
     """Ordinary wallets with 1 percent of the supply each."""
     keeper: Address | None = None
-    """The address with powers over other wallets, where the trait is one. Never trades."""
+    """Address with powers over other wallets, if that is the trait. Never trades."""
 
 
 class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
     launchpad: str
     """The platform's slug in the overlay."""
     pad: Address
-    """The contract that issued it; where there is a curve, it holds the reserves."""
+    """Contract that issued it; with a curve, it holds the reserves."""
 
 
 class Venues(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +151,7 @@ class Venues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything deployed, and the accounts that did it."""
+    """All deployed contracts, and the accounts that deployed them."""
 
     venues: Venues
     tokens: tuple[ZooToken, ...]
@@ -211,5 +211,5 @@ def named_account(name: str) -> Address:
 
 
 def native_worth(usd: int) -> int:
-    """Wei worth this many dollars by the demo's feed."""
+    """Convert US dollars to wei at the price of the demo's feed."""
     return usd * ETHER // NATIVE_USD

@@ -12,7 +12,7 @@ from core.rpc.messages import RpcRequest
 
 UNLIMITED = 2**256 - 1
 PAIRS: tuple[VenueKey, ...] = ("v2", "solid", "solid_stable")
-"""Venues whose pools are pairs: one price for everybody, made by their first liquidity."""
+"""Venues whose pools are pairs, priced by their first liquidity."""
 
 
 def seed(
@@ -23,7 +23,7 @@ def seed(
     *,
     hooks: Address = ZERO_ADDRESS,
 ) -> Pool:
-    """A pool of this venue with the owner's liquidity in it. V4 takes hooks, the others none."""
+    """Create a pool of this venue with the owner's liquidity. `hooks` apply only to V4."""
     if venue in PAIRS:
         pool = _plan_pair(venues, venue, sides.quote)
     else:
@@ -33,7 +33,7 @@ def seed(
 
 
 def _fill_pool(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
-    """The owner adds liquidity. Stables must have been approved once, by `approve_stables`."""
+    """Add the owner's liquidity. Needs `approve_stables` once before."""
     spender = _filler(venues, pool.venue)
     _approve(pipeline, sides.token, sides, spender)
     if pool.venue in ("pancake", "slipstream") and sides.quote == venues.wrapped_native.address:
@@ -45,7 +45,7 @@ def _fill_pool(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> 
 
 
 def approve_stables(pipeline: Pipeline, venues: Venues, owner: Address) -> None:
-    """Let every venue take the owner's stables. Once: USDT refuses a second approval."""
+    """Approve the owner's stables for every venue. Once: USDT rejects a second approval."""
     keys: tuple[VenueKey, ...] = ("v2", "v3", "pancake", "algebra", "v4", "solid", "slipstream")
     for stable in venues.stables:
         for venue in keys:
@@ -76,7 +76,7 @@ def fetch_addresses(
 
 
 def lookup(pool: Pool, token: Address) -> tuple[str, tuple[object, ...]]:
-    """The factory's getter of a pool, and its arguments. Not for V4, which has none."""
+    """Return the factory's getter of a pool, and its arguments. V4 has none."""
     keys: dict[str, tuple[str, tuple[object, ...]]] = {
         "v2": ("getPair(address,address)", ()),
         "v3": ("getPool(address,address,uint24)", (pool.fee,)),

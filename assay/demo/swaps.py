@@ -1,4 +1,4 @@
-"""Buys and sells as transactions to each venue's own router."""
+"""Buys and sells as transactions to the router of each venue."""
 
 import msgspec
 
@@ -24,7 +24,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     value_wei: int = 0
 
     def sent_by(self, sender: Address, *, gas: int) -> dict[str, str]:
-        """As `eth_sendTransaction` takes it."""
+        """Return the argument of `eth_sendTransaction`."""
         return {
             "from": sender,
             "to": self.to,
@@ -49,7 +49,7 @@ def pays_native(venues: Venues, pool: Pool) -> bool:
 
 
 def approve_call(token: Address, spender: Address, amount_raw: int) -> Call:
-    """Allow a spender this much."""
+    """Build an approval."""
     return Call(to=token, data=call_data("approve(address,uint256)", spender, amount_raw))
 
 

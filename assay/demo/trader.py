@@ -1,4 +1,4 @@
-"""Keeps the demo's chain busy: swaps all the time, and a new token with a pool now and then."""
+"""Trades on the demo's chain: continuous swaps, and from time to time a new token with a pool."""
 
 import random
 import threading
@@ -23,14 +23,14 @@ _LAUNCH_EVERY_S = 30.0
 _BUY_USD = (5, 60)
 _SELL_SHARE = (0.3, 1.0)
 _SELLS = 0.45
-"""Share of sells among trades, where the trader has anything to sell."""
+"""Share of sells among trades, if the trader has tokens."""
 _SUPPLY_RAW = 1_000_000 * ETHER
 _NOT_TRADED = "thin"
-"""Buys would lift this pool over the 100 USD that make it what it is."""
+"""Token that is not traded: buys would lift its pool over its trait of 100 USD."""
 
 
 class Trader:
-    """A few unlocked accounts that buy and sell at random, the same for the same seed."""
+    """A few unlocked accounts that buy and sell at random, reproducibly by seed."""
 
     def __init__(self, node: AnvilNode, world: World, *, seed: int = 1) -> None:
         self._node = node

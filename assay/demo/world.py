@@ -87,7 +87,7 @@ def _open_market(node: AnvilNode, on_stage: OnStage) -> tuple[Pipeline, World]:
 
 
 def _pool_share_raw(animal: Animal) -> int:
-    """Smallest units of the token that go into its first pool."""
+    """Return the amount of the token in its first pool, in smallest units."""
     return _SUPPLY_RAW * animal.pool_pct // 100
 
 
@@ -105,7 +105,7 @@ def _share_stables(
 
 
 def _seed_anchors(pipeline: Pipeline, venues: Venues, deployer: Address) -> None:
-    """Pools of the anchors among themselves, as a chain has them."""
+    """Create pools between the anchors, as on a real chain."""
     dollar, tether = venues.stables
     approve_stables(pipeline, venues, deployer)
 
@@ -138,7 +138,7 @@ class Zoo:
         self._pair_creation = pipeline.creation("UniswapV2Pair").hex()
 
     def build(self, node: AnvilNode, animals: Sequence[Animal]) -> tuple[ZooToken, ...]:
-        """Put the tokens on the chain, and wait until they stand."""
+        """Deploy the tokens, and wait until they are mined."""
         approve_stables(self._pipeline, self._venues, self._owner)
         placed = [
             self._place(animal, liquidity_to=BURN if animal.liquidity == "burnt" else None)
@@ -176,7 +176,7 @@ class Zoo:
         return self._describe(animal, token, pool)
 
     def _open(self, node: AnvilNode, animal: Animal, opener: Address) -> Address:
-        """The pool of the token that is created next."""
+        """Return the pool of the next token."""
         token = self._pipeline.next_address(self._owner)
         sides = msgspec.structs.replace(self._sides(animal, token), opener=opener)
         pool = open_concentrated(
@@ -273,7 +273,7 @@ class Zoo:
         return stable.address, animal.quote_usd * 10**stable.decimals
 
     def _future_pair(self, animal: Animal, token: Address) -> Address:
-        """The pair of a token that does not exist yet."""
+        """Return the pair of a token that does not exist yet."""
         lower, upper = sorted((token, self._quote(animal)[0]))
         packed = bytes.fromhex(lower[2:] + upper[2:])
         factory = self._venues.dex_of(animal.venue).factory

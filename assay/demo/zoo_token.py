@@ -7,7 +7,7 @@ import msgspec
 from assay.demo.layout import VenueKey
 
 Quote = Literal["native", "usdc", "usdt"]
-"""Wrapped native coin (v4: the native coin), strict stable, stable that answers nothing."""
+"""Wrapped native coin (v4: the native coin), strict stable, stable without return values."""
 
 Extra = Literal["pair", "keeper"]
 """Constructor argument after name and symbol: the token's pair, or its privileged address."""

@@ -1,1 +1,1 @@
-"""The running service: what it is composed of, and the tasks it keeps going."""
+"""The running service: its parts, roles and background tasks."""

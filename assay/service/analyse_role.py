@@ -54,7 +54,7 @@ def begin_analysing(group: asyncio.TaskGroup, parts: SharedParts, analysis: Anal
     analysis.others.start_work(group, parts)
     for name, led in (
         (JOBS_LEASE, partial(_run_jobs, parts, place)),
-        (REPORTS_LEASE, partial(_work_through, parts)),
+        (REPORTS_LEASE, partial(_update_reports, parts)),
         (DELIVERY_LEASE, partial(_deliver, parts)),
     ):
         group.create_task(parts.leadership.lead(name, led, stop=parts.stop))
@@ -81,14 +81,14 @@ async def _run_jobs(parts: SharedParts, place: JobPlace, store: Store, stop: asy
         await stop.wait()
 
 
-async def _work_through(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
+async def _update_reports(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
     """Update stored reports once, and keep the lease afterwards, so that no process repeats it."""
     steps = report_steps(
         store, parts.judge, parts.settings.analysis, [chain.id for chain in parts.followed]
     )
     async with asyncio.TaskGroup() as group:
         for step in steps:
-            group.create_task(work_through_reports(step, stop))
+            group.create_task(update_reports(step, stop))
     await stop.wait()
 
 
@@ -106,7 +106,7 @@ async def _deliver(parts: SharedParts, store: Store, stop: asyncio.Event) -> Non
 _FAILURE_PAUSE_S = 10.0
 
 _ENTERING_PAUSE_S = 0.05
-"""Between two steps that hold the store's write lock."""
+"""Pause between two steps that take the store's write lock."""
 
 _LOG = structlog.get_logger("assay")
 
@@ -114,7 +114,7 @@ _LOG = structlog.get_logger("assay")
 def report_steps(
     store: Store, judge: Judge, settings: AnalysisSettings, chain_ids: Sequence[int]
 ) -> tuple[Callable[[], bool], ...]:
-    """Return what is to be done for reports of an earlier release, or of other settings."""
+    """Return the updates of reports of an earlier release or other settings."""
     return (
         partial(enter_stored_reports, store),
         partial(delete_old_shapes, store, chain_ids=chain_ids),
@@ -122,16 +122,16 @@ def report_steps(
     )
 
 
-async def work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -> None:
-    """Do for stored reports what was not done when they were written, until all are done or the
-    stop. `step` returns whether there are more."""
+async def update_reports(step: Callable[[], bool], stop: asyncio.Event) -> None:
+    """Update stored reports until all are done, or until the stop. `step` returns True if more are
+    left."""
     is_left = True
     while is_left and not stop.is_set():
         try:
             is_left = await asyncio.to_thread(step)
             pause_s = _ENTERING_PAUSE_S
         except StoreError as error:
-            _LOG.error("stored reports cannot be worked through", why=str(error))
+            _LOG.error("stored reports cannot be updated", why=str(error))
             pause_s = _FAILURE_PAUSE_S
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause_s)

@@ -73,14 +73,14 @@ class NoOtherProcesses:
 
 
 class AnalysisParts(msgspec.Struct, frozen=True, kw_only=True):
-    """The analyser, its users' views of it, and its inputs."""
+    """The analyser as seen by requests and background work, and its inputs."""
 
     analysis: Analysis
-    """For requests."""
+    """Analyses for requests."""
     refresher: Refresher
-    """For background work."""
+    """Analyses for background work."""
     quotes: Quotes
-    """For requests for quotes and checks."""
+    """Quotes and checks for requests."""
     others: OtherProcesses
     contexts: Mapping[str, ChainContext]
     """Chains that this process has a node for, by slug."""

@@ -22,7 +22,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 class DueTokenJob:
-    """Analyses the tokens that are due, a few at a time, on every chain."""
+    """Analyses the due tokens of every chain, a few at a time."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class DueTokenJob:
         now_s: Callable[[], float],
         share: RoundShare | None = None,
     ) -> None:
-        """`chains`: slug to chain id, of the served chains. `budgets`: by slug. `share`: tokens
+        """`chains`: ids by slug, of the served chains. `budgets`: by slug. `share`: tokens
         that are analysed in the same rounds. None: there are none."""
         self._share = share or RoundShare()
         self._analyser = analyser

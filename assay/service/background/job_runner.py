@@ -1,6 +1,6 @@
-"""Runs the jobs of a store: begins those that are due, takes up what was cut, one run a job.
+"""Runs the jobs of a store: starts due jobs and resumes interrupted runs, one run per job.
 
-One process of all that have the store open runs its jobs; another takes over once that has ended.
+One of the processes on the store runs its jobs; another takes over when that process has ended.
 """
 
 import asyncio
@@ -117,7 +117,7 @@ class JobRunner:
         return self._is_ours
 
     def _plan(self) -> _Plan:
-        """Take up what was cut, then begin what is due."""
+        """Resume interrupted runs, then start due jobs."""
         store, now_s = self._place.store, self._place.now_s()
         jobs = {job.job_id: job for job in list_jobs(store)}
         unfinished = list_unfinished_runs(store)
@@ -143,7 +143,7 @@ class JobRunner:
         return _Plan(going_on=frozenset(going_on), begun=begun)
 
     async def _do(self, job: Job, run: JobRun) -> None:
-        """Do a run, and write down how it ended."""
+        """Do a run and store its outcome."""
         work = JobWork(self._place, job.definition, run)
         error: str | None = None
         rows = 0
@@ -155,7 +155,7 @@ class JobRunner:
         except (AssayError, JobInvalidError) as refused:
             error = str(refused)
         except Exception as fault:  # noqa: BLE001 - logged whole; the other jobs go on
-            _LOG.error("job broke off", job=job.name, exc_info=fault)
+            _LOG.error("job failed", job=job.name, exc_info=fault)
             error = f"a fault of ours, see the log: {fault!r}"
         try:
             await asyncio.shield(asyncio.to_thread(self._finish, job, run, error, rows))

@@ -1,4 +1,4 @@
-"""The work of one run of a job: selects its tokens, has them analysed, or exports."""
+"""Work of one run of a job: selects and analyses its tokens, or exports views."""
 
 import asyncio
 import threading
@@ -58,7 +58,7 @@ class JobWork:
         self._job = job
         self._run = run
         self._is_cancelled = threading.Event()
-        """Ends what threads wait for."""
+        """Cancels the work in threads."""
 
     async def do(self) -> int:
         """Do all that is left of the run; return the rows that were exported.
@@ -140,7 +140,7 @@ class JobWork:
             )
 
     async def _analyse(self, slug: str, token: JobToken) -> tuple[TokenOutcome, Exception | None]:
-        """Analyse one token unless it need not be; return the outcome, and why it failed."""
+        """Analyse one token if needed; return the outcome and the error."""
         known = await asyncio.to_thread(self._known_outcome, token)
         if known is not None:
             return known, None

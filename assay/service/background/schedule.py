@@ -17,7 +17,7 @@ def schedule_by_chain(
     every_s: float,
     name: str,
 ) -> None:
-    """Add a job for each chain. One round at a time; a late round is not made up for."""
+    """Add a job for each chain. One round at a time; a missed round is skipped."""
     for slug in slugs:
         scheduler.add_job(
             go,
