@@ -9,8 +9,8 @@ from typing import Final
 
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade
 from analysis.static.evm.expressions import FOLDED, MASK
-from analysis.static.token_model.cap_rules import ComputationStep
-from analysis.static.token_model.trade_conditions import TradeCondition
+from analysis.static.token_model.caps.cap_rules import ComputationStep
+from analysis.static.token_model.conditions.trade_conditions import TradeCondition
 from core.evm.keccak import keccak
 from core.evm.primitives import Address, Hash32, low_address, to_hash32
 

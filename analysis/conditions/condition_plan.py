@@ -15,7 +15,7 @@ import msgspec
 from analysis.conditions.condition_evaluator import address_of_word, constant
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_solver import ConditionSolver
-from analysis.static.token_model.trade_conditions import TradeConditions
+from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from core.evm.primitives import Address, Hash32, RawAmount
 
 _MOST_WHAT_IFS: Final = 40

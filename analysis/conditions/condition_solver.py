@@ -22,8 +22,12 @@ from analysis.conditions.flip_search import (
 )
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
-from analysis.static.token_model.cap_rules import ComputationStep
-from analysis.static.token_model.trade_conditions import Source, StoredValues, TradeCondition
+from analysis.static.token_model.caps.cap_rules import ComputationStep
+from analysis.static.token_model.conditions.trade_conditions import (
+    Source,
+    StoredValues,
+    TradeCondition,
+)
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32
 
 _MOST_MEANINGS: Final = 16

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.evm.expressions import FOLDED, MASK
-from analysis.static.token_model.cap_rules import ComputationStep
+from analysis.static.token_model.caps.cap_rules import ComputationStep
 
 _MODULUS: Final = 2**256
 _HALF: Final = 2**255

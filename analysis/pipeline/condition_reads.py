@@ -13,7 +13,7 @@ from analysis.reads.eth_reads import read_word
 from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import read_words
 from analysis.scenarios.conditions.condition_check import CodeConditions
-from analysis.static.token_model.trade_conditions import TradeConditions
+from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError

@@ -27,7 +27,7 @@ from analysis.quotes.hook_trades import MeasuredTrades, measure_trades
 from analysis.quotes.hook_withdrawals import LiquidityExit, name_controllers, try_withdrawals
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, decode_uint
 from analysis.reads.read_batch import ReadBatch
-from analysis.static.token_model.trade_conditions import TradeConditions
+from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from analysis.token import ownership
 from analysis.token.deployed_code import DeployedCode
 from analysis.token.owner_slots import NO_SLOTS, OwnerSlots, read_owner_slots

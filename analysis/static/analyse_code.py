@@ -29,13 +29,13 @@ from analysis.static.evm.expression_text import render_condition
 from analysis.static.evm.path_explorer import explore
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, MOVERS, Note, Notes
 from analysis.static.shape.find_shape import find_shape
-from analysis.static.token_model.cap_extraction import cap_rules
-from analysis.static.token_model.cap_rules import CapRules
-from analysis.static.token_model.clock_limits import ClockLimit
-from analysis.static.token_model.condition_finder import find_trade_conditions
+from analysis.static.token_model.caps.cap_extraction import cap_rules
+from analysis.static.token_model.caps.cap_rules import CapRules
+from analysis.static.token_model.clock.clock_limits import ClockLimit
+from analysis.static.token_model.clock.deadlines import clock_limits
+from analysis.static.token_model.conditions.condition_finder import find_trade_conditions
+from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.deadlines import clock_limits
-from analysis.static.token_model.trade_conditions import TradeConditions
 from core.evm.code_shape import CodeShape
 from core.evm.primitives import Hash32, Selector, to_hash32
 from core.report.fields.field import list_keys

@@ -13,7 +13,7 @@ import msgspec
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.storage_words import read_words
 from analysis.static.evm.expressions import FOLDED, MASK
-from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, ComputationStep
+from analysis.static.token_model.caps.cap_rules import REFUSED, CapRule, CapRules, ComputationStep
 from analysis.token.contract_clock import ClockReading
 from core.evm.primitives import Address, Hash32, RawAmount, to_hash32
 from core.report.fields.static_findings import StaticFindings

@@ -7,7 +7,7 @@ import msgspec
 
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.storage_words import SlotReads
-from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.static.token_model.clock.clock_limits import ClockLimit
 from analysis.token.contract_clock import ClockRead, ClockReading
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32

@@ -13,9 +13,9 @@ from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints
 from analysis.static.dataflow.delegate_targets import Delegation
-from analysis.static.token_model.cap_rules import CapRules
-from analysis.static.token_model.clock_limits import ClockLimit
-from analysis.static.token_model.trade_conditions import TradeConditions
+from analysis.static.token_model.caps.cap_rules import CapRules
+from analysis.static.token_model.clock.clock_limits import ClockLimit
+from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from analysis.token import proxy_resolution
 from core.evm.code_shape import CodeShape
 from core.evm.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, Selector, address_of

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.custody.address_writers import AddressWriters, StoredAddress, is_dead
-from analysis.static.token_model.trade_conditions import (
+from analysis.static.token_model.conditions.trade_conditions import (
     ConditionEffect,
     OwnedCondition,
     TradeConditions,

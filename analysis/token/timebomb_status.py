@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.static.token_model.clock_limits import ClockKind
+from analysis.static.token_model.clock.clock_limits import ClockKind
 from analysis.token.contract_clock import ContractClock
 from core.evm.primitives import Hash32
 from core.report.fields.field import Pending

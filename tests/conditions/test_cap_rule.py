@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.static.token_model.cap_rules import (
+from analysis.static.token_model.caps.cap_rules import (
     REFUSED,
     CapRule,
     CapRules,

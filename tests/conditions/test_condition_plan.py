@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.conditions.condition_inputs import WhatIf
 from analysis.conditions.condition_plan import callees_of, make_plan, slots_of
-from analysis.static.token_model.trade_conditions import (
-    TradeCondition,
-    TradeConditions,
-)
+from analysis.static.token_model.conditions.trade_conditions import TradeCondition, TradeConditions
 from core.evm.keccak import keccak
 from core.evm.primitives import Address, Hash32, Selector
 from tests.harness.conditions.condition_cases import (

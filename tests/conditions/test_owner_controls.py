@@ -6,7 +6,7 @@ import pytest
 
 from analysis.static.custody.address_writers import AddressWriters, StoredAddress
 from analysis.static.custody.custody_report import PrivilegedParty
-from analysis.static.token_model.trade_conditions import OwnedCondition, TradeConditions
+from analysis.static.token_model.conditions.trade_conditions import OwnedCondition, TradeConditions
 from analysis.token.owner_controls import find_controls
 from core.evm.primitives import Address, Hash32, Selector
 from tests.harness.api.sample_reports import make_static

@@ -8,7 +8,7 @@ from msgspec import structs
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.custody.address_writers import StoredAddress
-from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.static.token_model.clock.clock_limits import ClockLimit
 from analysis.token import deadline_state, owner_slots, ownership
 from analysis.token.contract_clock import ClockRead, ClockReading, ContractClock, clock_at
 from analysis.token.deadline_state import ClockState, read_clock_state

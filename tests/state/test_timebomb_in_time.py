@@ -13,7 +13,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.read_batch import ReadBatch
-from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.static.token_model.clock.clock_limits import ClockLimit
 from analysis.token.contract_clock import ClockRead, ClockReading, ContractClock, clock_at
 from analysis.token.deadline_state import read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code

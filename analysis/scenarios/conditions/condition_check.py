@@ -19,7 +19,7 @@ from analysis.scenarios.trade.trade_setup import TradeSetup
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, SimulationResult
-from analysis.static.token_model.trade_conditions import TradeConditions
+from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.report import EvidenceRow
 

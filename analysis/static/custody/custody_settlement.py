@@ -18,7 +18,7 @@ from analysis.static.dataflow.addresses import is_caller, party, recovered
 from analysis.static.dataflow.linear_amounts import LinearAmount, added, is_at_least
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Expr, Value
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.storage.write_index import StorageWrite
 
 
 def settled(

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.token_model.amount_factors import scalings
+from analysis.static.token_model.caps.amount_factors import scalings
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.pauses_and_lists import lists
+from analysis.static.token_model.guards.pauses_and_lists import lists
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:

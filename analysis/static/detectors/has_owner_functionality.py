@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
-from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.guards.access_control import caller_checks
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:

@@ -6,7 +6,7 @@ from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.pauses_and_lists import pauses
+from analysis.static.token_model.guards.pauses_and_lists import pauses
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:

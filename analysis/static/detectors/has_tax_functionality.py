@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.token_model.balance_changes import taxes
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.storage.balance_changes import taxes
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:

@@ -6,7 +6,7 @@ from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.transfer_guards import trading_caps
+from analysis.static.token_model.guards.transfer_guards import trading_caps
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
-from analysis.static.token_model.balance_changes import lasting_changes
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_initializer
+from analysis.static.token_model.storage.balance_changes import lasting_changes
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Evidence
-from analysis.static.token_model.amount_factors import scalings
+from analysis.static.token_model.caps.amount_factors import scalings
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.transfer_guards import storage_guards
+from analysis.static.token_model.guards.transfer_guards import storage_guards
 
 
 def find_storage_guards(code: ContractModel, entry: int) -> Iterator[Evidence]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
-from analysis.static.token_model.clock_comparisons import clock_comparisons
+from analysis.static.token_model.clock.clock_comparisons import clock_comparisons
 from analysis.static.token_model.contract_model import ContractModel
 
 

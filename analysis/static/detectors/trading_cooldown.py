@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.clock.cooldowns import cooldowns
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.cooldowns import cooldowns
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:

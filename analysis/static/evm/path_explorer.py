@@ -8,7 +8,9 @@ unknown jumps, deep recursion or the budget is missing; see `Notes.unfinished`. 
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Final
 
 from analysis.static.evm.basic_blocks import (
@@ -22,7 +24,6 @@ from analysis.static.evm.basic_blocks import (
 )
 from analysis.static.evm.branch_conditions import ConditionDecoder, DecodedCondition
 from analysis.static.evm.budget import Budget
-from analysis.static.evm.call_contexts import CallStrings
 from analysis.static.evm.cfg import (
     ALWAYS_REVERTS,
     DESTRUCTS,
@@ -42,6 +43,49 @@ from analysis.static.evm.jump_tables import TableLookup, table_lookup_of
 from analysis.static.evm.operand_records import record_range
 from analysis.static.evm.path_state import Notes, PathState, rank
 from analysis.static.evm.symbolic_memory import SymbolicMemory
+
+_DEEPEST_RECURSION: Final = 3
+"""Frames of one internal call on the stack at the same time."""
+
+_LONGEST_CHAIN: Final = 7
+"""Equal return addresses in a row: `a.sub(b).sub(c)` leaves several on the stack."""
+
+_LARGEST_SMALL_NUMBER: Final = 0xFF
+
+
+class CallStrings:
+    """Numbers of the call strings seen in one exploration."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int | None, ...], int | None] = {}
+
+    def number_of(self, returns: tuple[int | None, ...]) -> int | None:
+        """Return the number of a call string. None: it exceeds the recursion bound.
+
+        `returns`: by stack index the return address, None for any other value.
+        """
+        if returns not in self._known:
+            self._known[returns] = None if exceeds_recursion_limit(returns) else len(self._known)
+        return self._known[returns]
+
+
+def exceeds_recursion_limit(returns: tuple[int | None, ...]) -> bool:
+    """True if one internal call has too many frames on the stack.
+
+    Numbers up to 0xff are ignored: they are more often data that equals a jump destination.
+    """
+    distinct = len(set(returns)) - 1
+    if len(returns) - returns.count(None) < distinct + _DEEPEST_RECURSION:
+        return False
+    large = (word for word in returns if word is not None and word > _LARGEST_SMALL_NUMBER)
+    runs = [(word, len(list(run))) for word, run in groupby(large)]
+    frames = Counter(word for word, _ in runs)
+    chains = (length for _, length in runs)
+    return (
+        max(frames.values(), default=0) > _DEEPEST_RECURSION
+        or max(chains, default=0) > _LONGEST_CHAIN
+    )
+
 
 _SHARES: Final = 3
 """One function gets at most the remaining steps divided by this."""

@@ -5,10 +5,10 @@ functions with a path that was not followed to its end (budget, unknown jump, de
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from analysis.static.dataflow.delegate_targets import Delegation
-from analysis.static.dataflow.dependencies import DependencyAnalysis
+from analysis.static.dataflow.dependencies import DependencyAnalysis, is_own_address
 from analysis.static.dataflow.storage_layout import StorageLayout
 from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.disassembly import Program
@@ -16,10 +16,46 @@ from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.function_cfgs import FunctionCfgs
 from analysis.static.evm.opcodes import NUMBER
 from analysis.static.evm.path_state import BALANCE_OF, TRANSFER
-from analysis.static.token_model.guard_index import GuardIndex
-from analysis.static.token_model.internal_calls import find_internal_callers
-from analysis.static.token_model.token_storage import TokenStorage
-from analysis.static.token_model.write_index import WriteIndex
+from analysis.static.token_model.guards.guard_index import GuardIndex
+from analysis.static.token_model.storage.token_storage import TokenStorage
+from analysis.static.token_model.storage.write_index import WriteIndex
+
+_WRITING_CALLS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL"})
+_SELECTOR_SHIFT: Final = 224
+
+
+def find_internal_callers(
+    functions: FunctionCfgs, dependencies: DependencyAnalysis
+) -> dict[FunctionId, list[FunctionId]]:
+    """Return the callers of each function on their own contract, transitively, each once.
+
+    Only calls with a constant selector; one taken from calldata is not known.
+    """
+    called = {entry: _called_by(entry, functions, dependencies) for entry in functions.entries}
+    found: dict[FunctionId, list[FunctionId]] = {}
+    for entry in called:
+        waiting = [entry]
+        seen: set[FunctionId] = set()
+        while waiting:
+            fresh = called.get(waiting.pop(), set()) - seen
+            seen |= fresh
+            waiting.extend(fresh)
+        for each in seen - {entry}:
+            found.setdefault(each, []).append(entry)
+    return found
+
+
+def _called_by(
+    entry: FunctionId, functions: FunctionCfgs, dependencies: DependencyAnalysis
+) -> set[FunctionId]:
+    found: set[FunctionId] = set()
+    for _, effect in functions.cfg(entry).effects():
+        if effect.kind not in _WRITING_CALLS:
+            continue
+        target, head = (dependencies.single_value(word) for word in effect.words[:2])
+        if isinstance(head, int) and is_own_address(target):
+            found.add(head >> _SELECTOR_SHIFT)
+    return found
 
 
 class ContractModel:

@@ -9,10 +9,10 @@ from analysis.static.dataflow.predicates import Variable, evaluate
 from analysis.static.dataflow.storage_layout import settled_bits
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Value
-from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.guard import Guard
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.guards.access_control import caller_checks
+from analysis.static.token_model.guards.guard import Guard
+from analysis.static.token_model.storage.write_index import StorageWrite
 
 
 def is_initializer(code: ContractModel, entry: FunctionId) -> bool:

@@ -2,7 +2,7 @@
 
 from analysis.market.venues.state.hook_permissions import HookPermission
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, PoolHook
-from analysis.static.token_model.trade_conditions import OwnedCondition
+from analysis.static.token_model.conditions.trade_conditions import OwnedCondition
 from analysis.token.deployed_code import DeployedCode
 from api.formats.resources.hook_leaving_format import HookLeaving, hook_leaving
 from api.formats.resources.hook_trades_format import HookTrades, hook_trades

@@ -6,8 +6,8 @@ import msgspec
 
 from analysis.conditions.condition_inputs import OrdinaryTrade
 from analysis.conditions.condition_plan import ConditionPlan, make_plan
-from analysis.static.token_model.cap_rules import ComputationStep
-from analysis.static.token_model.trade_conditions import (
+from analysis.static.token_model.caps.cap_rules import ComputationStep
+from analysis.static.token_model.conditions.trade_conditions import (
     StoredValues,
     TradeCondition,
     TradeConditions,

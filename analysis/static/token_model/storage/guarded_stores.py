@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
-from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.guards.access_control import caller_checks
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.storage.write_index import StorageWrite
 
 _DIFFERENCES = frozenset({"XOR", "SUB"})
 

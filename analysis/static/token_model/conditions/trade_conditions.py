@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.static.token_model.cap_rules import ComputationStep
+from analysis.static.token_model.caps.cap_rules import ComputationStep
 from core.evm.primitives import Hash32, Selector
 
 ConditionEffect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]

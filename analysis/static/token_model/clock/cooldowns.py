@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.guard import Guard
+from analysis.static.token_model.guards.guard import Guard
+from analysis.static.token_model.guards.transfer_guards import trading_caps
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.transfer_guards import trading_caps
 
 
 @cached_on_model

@@ -21,9 +21,9 @@ from analysis.static.evm.expressions import Expr, Value, address_in
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.guard import Guard
+from analysis.static.token_model.guards.guard import Guard
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.storage.write_index import StorageWrite
 
 _ORDERED: Final = frozenset({"LT", "GT"})
 _EQUAL: Final = frozenset({"EQ"})

@@ -15,8 +15,8 @@ from analysis.static.evm.expressions import Expr, ExprPool
 from analysis.static.evm.function_cfg import BranchCondition, RevertBranch
 from analysis.static.evm.function_cfgs import FunctionCfgs
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.token_model.guard import Guard
-from analysis.static.token_model.token_storage import TokenStorage
+from analysis.static.token_model.guards.guard import Guard
+from analysis.static.token_model.storage.token_storage import TokenStorage
 
 _MOSTLY: Final = 3
 """Ratio of check uses to other uses above which every use of a shared branch counts as a check."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.evm.expressions import lowest_bit
-from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.guarded_stores import is_guarded
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.guards.access_control import caller_checks
+from analysis.static.token_model.storage.guarded_stores import is_guarded
+from analysis.static.token_model.storage.write_index import StorageWrite
 from core.evm.primitives import ADDRESS_BITS, Hash32, to_hash32
 
 

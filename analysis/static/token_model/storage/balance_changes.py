@@ -18,7 +18,7 @@ from analysis.static.evm.function_cfg import BranchCondition
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.storage.write_index import StorageWrite
 
 _MOST_SUMMANDS: Final = 24
 _MOST_FORMS: Final = 12

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.dataflow.dependencies import is_own_address
+from analysis.static.dataflow.dependencies import HASHES, is_own_address
 from analysis.static.dataflow.predicates import (
     CALLER,
     FROM,
@@ -23,20 +23,57 @@ from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
 from analysis.static.evm.path_state import APPROVE, MOVERS
-from analysis.static.token_model.cap_rules import ComputationStep
-from analysis.static.token_model.computation_leaves import (
-    ARITHMETIC,
-    ENVIRONMENT,
-    FIXED,
-    IDENTITY,
-    is_derived,
-    is_own_purse,
-)
+from analysis.static.token_model.caps.cap_rules import ComputationStep
+from analysis.static.token_model.conditions.own_getters import own_answers
+from analysis.static.token_model.conditions.trade_conditions import Source
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
-from analysis.static.token_model.own_getters import own_answers
-from analysis.static.token_model.trade_conditions import Source
 from core.evm.primitives import ADDRESS_MASK, to_hash32
+
+ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
+    "TIMESTAMP": ("time", "time"),
+    "NUMBER": ("block", "block"),
+    "GASPRICE": ("gas_price", "fees"),
+    "BASEFEE": ("base_fee", "fees"),
+    "BLOBBASEFEE": ("blob_base_fee", "fees"),
+    "GASLIMIT": ("gas_limit", "fees"),
+    "COINBASE": ("proposer", "proposer"),
+    "DIFFICULTY": ("randomness", "randomness"),
+    "PREVRANDAO": ("randomness", "randomness"),
+    "GAS": ("gas", "gas"),
+    "CALLDATASIZE": ("input", "input"),
+}
+
+IDENTITY: Final = {"CALLER": "caller", "ORIGIN": "origin", "ADDRESS": "this"}
+FIXED: Final = frozenset(
+    {"selector", "selector_high", "CODESIZE", "CHAINID", "CALLVALUE", "PC", "MSIZE"}
+)
+
+
+ARITHMETIC: Final = frozenset(
+    {"SDIV", "SMOD", "ADDMOD", "MULMOD", "SIGNEXTEND", "SAR", "CLZ", "EXP", "BYTE"}
+)
+
+
+def is_own_purse(word: Value) -> bool:
+    """True if the value is the contract's own native balance."""
+    if not isinstance(word, Expr):
+        return False
+    return word.operation == "SELFBALANCE" or (
+        word.operation == "BALANCE" and is_own_address(word.arguments[0])
+    )
+
+
+def is_derived(account: Value) -> bool:
+    """True if the address is computed, or a hash: no party of a transfer, and no stored address."""
+    bare = address_in(account)
+    match bare:
+        case Expr(operation="SHR", arguments=(int(), Expr(operation="SLOAD"))):
+            return False  # a field of a packed slot
+        case Expr(operation="DIV", arguments=(Expr(operation="SLOAD"), int())):
+            return False
+    return isinstance(bare, Expr) and (bare.operation in FOLDED or bare.operation in HASHES)
+
 
 _MOST_STEPS: Final = 300
 _MOST_MEANINGS: Final = 4

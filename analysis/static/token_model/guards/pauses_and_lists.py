@@ -9,13 +9,17 @@ from typing import Final
 from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
 from analysis.static.dataflow.storage_layout import VariableId, is_element
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
+from analysis.static.token_model.clock.cooldowns import cooldowns, stamps_before
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.cooldowns import cooldowns, stamps_before
-from analysis.static.token_model.guard import Guard
+from analysis.static.token_model.guards.access_control import caller_checks
+from analysis.static.token_model.guards.guard import Guard
+from analysis.static.token_model.guards.transfer_guards import (
+    capped_guards,
+    is_funds_check,
+    is_zero_test,
+)
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.transfer_guards import capped_guards, is_funds_check, is_zero_test
 
 _EQUAL: Final = frozenset({"EQ"})
 _UNEQUAL: Final = frozenset({"XOR", "SUB"})

@@ -10,10 +10,10 @@ import msgspec
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, Variable
 from analysis.static.evm.expressions import Value
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.token_model.balance_changes import BalanceChange, changes
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.storage.balance_changes import BalanceChange, changes
+from analysis.static.token_model.storage.write_index import StorageWrite
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,9 +17,9 @@ from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.operand_records import COPIED, MEMORY, STORED
 from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.token_model.conditions.trade_conditions import ConditionEffect
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
-from analysis.static.token_model.trade_conditions import ConditionEffect
 
 HOOKS: Final = (
     *(0x575E24B4, 0xB47B2FB1),

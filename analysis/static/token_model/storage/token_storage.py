@@ -1,6 +1,6 @@
 """Storage of a token by role: what the getters return, and the functions that write it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 import msgspec
@@ -11,17 +11,98 @@ from analysis.static.dataflow.predicates import (
     ERC20_PARAMETERS,
     PredicateAnalyser,
     StorageRoles,
+    Variable,
 )
 from analysis.static.dataflow.storage_layout import (
     UNKNOWN,
     StorageLayout,
+    StorageLocation,
     VariableId,
     written_bits,
 )
 from analysis.static.evm.cfg import Effect, FunctionId
-from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, TRANSFER, Note, Notes
-from analysis.static.token_model.storage_roles import find_roles
-from analysis.static.token_model.write_index import StorageWrite, WriteIndex
+from analysis.static.evm.path_state import (
+    ALLOWANCE,
+    APPROVE,
+    BALANCE_OF,
+    TOTAL_SUPPLY,
+    TRANSFER,
+    Note,
+    Notes,
+)
+from analysis.static.token_model.storage.write_index import StorageWrite, WriteIndex
+
+_OWN_COINS = ("SELFBALANCE", "BALANCE")
+
+
+def find_roles(
+    notes: Notes,
+    places: StorageLayout,
+    sources: DependencyAnalysis,
+    *,
+    approved: Callable[[], frozenset[VariableId]],
+) -> StorageRoles:
+    """Find the roles in the return values of the getters.
+
+    `approved`: returns the mappings that `approve` stores to, for a token without `allowance`.
+    """
+    finder = _Finder(notes, places, sources)
+    balances = finder.balance_bits()
+    return StorageRoles(
+        balances=frozenset(balances),
+        balance_bits=balances,
+        allowances=frozenset(root for root, _ in finder.keyed_by(ALLOWANCE, {4, 36})) or approved(),
+        supply=frozenset((place.root, bits) for place, bits in finder.returned_by(TOTAL_SUPPLY)),
+        scale=frozenset(
+            (place.root, bits) for place, bits in finder.returned_by(BALANCE_OF) if not place.keys
+        ),
+        is_supply_own_coins=finder.counts_own_coins(),
+    )
+
+
+class _Finder:
+    def __init__(self, notes: Notes, places: StorageLayout, sources: DependencyAnalysis) -> None:
+        self._notes = notes
+        self._places = places
+        self._sources = sources
+
+    def returned_by(self, getter: int) -> Iterator[tuple[StorageLocation, int]]:
+        """Yield the storage locations that a getter's return value reads, with the bits read."""
+        for note in self._notes.returns.values():
+            if note.entry == getter:
+                for word in note.words:
+                    for slot, bits in self._sources.reads(word):
+                        for place in self._places.of(slot):
+                            yield place, bits
+
+    def keyed_by(self, getter: int, arguments: set[int]) -> Iterator[Variable]:
+        """Yield the mappings in it that are keyed by the arguments at these calldata offsets."""
+        for place, bits in self.returned_by(getter):
+            given = {
+                atom.arguments[0]
+                for key in place.keys
+                for atom in self._sources.sources(key)
+                if atom.operation == "CALLDATALOAD"
+            }
+            if given.issuperset(arguments):
+                yield place.root, bits
+
+    def balance_bits(self) -> dict[VariableId, int]:
+        """Return, by mapping, the bits that `balanceOf` returns."""
+        found: dict[VariableId, int] = {}
+        for root, bits in self.keyed_by(BALANCE_OF, {4}):
+            found[root] = found.get(root, 0) | bits
+        return found
+
+    def counts_own_coins(self) -> bool:
+        """True if `totalSupply()` reads the token contract's native balance."""
+        return any(
+            term.operation in _OWN_COINS
+            for note in self._notes.returns.values()
+            if note.entry == TOTAL_SUPPLY
+            for word in note.words
+            for term in self._sources.subexpressions(word)
+        )
 
 
 class TokenStorage:

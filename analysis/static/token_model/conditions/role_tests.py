@@ -8,7 +8,7 @@ from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import VariableId
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Expr, Value
-from analysis.static.token_model.condition_sites import ConditionSite
+from analysis.static.token_model.conditions.condition_sites import ConditionSite
 from analysis.static.token_model.contract_model import ContractModel
 
 _LEAST_DIVISOR: Final = 10

@@ -14,7 +14,7 @@ from analysis.static.evm.cfg import Branch, CfgNode
 from analysis.static.evm.expressions import FOLDED, Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.token_model.cap_rules import (
+from analysis.static.token_model.caps.cap_rules import (
     REFUSED,
     CapRule,
     CapRules,
@@ -22,7 +22,7 @@ from analysis.static.token_model.cap_rules import (
     TransferBranch,
 )
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
+from analysis.static.token_model.guards.transfer_guards import Cap, position_caps, trading_caps
 from core.evm.primitives import to_hash32
 
 _MOST_CHOICES: Final = 400

@@ -12,12 +12,12 @@ from analysis.static.dataflow.addresses import party, recovered
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.evm.expressions import address_in
 from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.token_model.conditions.trade_conditions import Source, StoredValues
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.guarded_stores import is_guarded
-from analysis.static.token_model.owned_variables import writes_of
-from analysis.static.token_model.stored_values import written_to
-from analysis.static.token_model.trade_conditions import Source, StoredValues
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.storage.guarded_stores import is_guarded
+from analysis.static.token_model.storage.owned_variables import writes_of
+from analysis.static.token_model.storage.stored_values import written_to
+from analysis.static.token_model.storage.write_index import StorageWrite
 
 _TRADES: Final = frozenset({*MOVERS, APPROVE})
 

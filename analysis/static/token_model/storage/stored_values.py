@@ -13,10 +13,10 @@ from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
+from analysis.static.token_model.conditions.trade_conditions import StoredValues
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.trade_conditions import StoredValues
-from analysis.static.token_model.write_index import StorageWrite
+from analysis.static.token_model.storage.write_index import StorageWrite
 from core.evm.primitives import to_hash32
 
 StoreKey = tuple[FunctionId, int, Value, Value]

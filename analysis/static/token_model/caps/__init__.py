@@ -1,0 +1,1 @@
+"""Caps on trades and holdings."""

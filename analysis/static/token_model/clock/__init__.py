@@ -1,0 +1,1 @@
+"""Comparisons with the clock: deadlines, cooldowns and limits."""

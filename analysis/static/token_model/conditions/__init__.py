@@ -1,0 +1,1 @@
+"""Conditions under which trades fail or change, with their sources."""

@@ -1,0 +1,1 @@
+"""Guards of a token's functions: access control, pauses and lists."""

@@ -1,0 +1,1 @@
+"""Storage of a token: roles of its variables, writers and guarded stores."""
