@@ -124,10 +124,10 @@ class AnvilNode:
 
         The chain is gone with it; `start` brings up an empty one.
         """
-        leash, self._child = self._child, None
-        if leash is None:
+        child, self._child = self._child, None
+        if child is None:
             return
-        stop_child(leash)
+        stop_child(child)
         if self._session is not None:
             self._session.close()
 
@@ -187,8 +187,8 @@ class AnvilNode:
 
     def _await_answer(self) -> bool:
         deadline = time.monotonic() + _START_S
-        leash = self._running()
-        while time.monotonic() < deadline and leash.poll() is None:
+        child = self._running()
+        while time.monotonic() < deadline and child.poll() is None:
             try:
                 answers = self.rpc_batch(
                     # Left alone, anvil gives blocks of one second the same time.

@@ -147,9 +147,9 @@ async def frozen_with(judge: AnalysingProcess) -> TokenRun:
     """What a process has, once it does nothing any more."""
     await until_begun(judge)
     judge.freeze()
-    held_run = judge.held_runs.find(CHAIN_ID, token(1))
-    assert held_run is not None
-    return held_run.run
+    leased_run = judge.leased_runs.find(CHAIN_ID, token(1))
+    assert leased_run is not None
+    return leased_run.run
 
 
 async def test_a_paused_process_is_taken_over_and_writes_nothing_when_it_wakes(

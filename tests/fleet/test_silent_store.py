@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from assay.service.fleet import requested_analysis as asked_analysis
+from assay.service.fleet import requested_analysis
 from assay.service.fleet.requested_analysis import RequestedAnalysis
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.store_adapter import ReportStore
@@ -42,7 +42,7 @@ def wire(postgres_server: PostgresServer) -> Iterator[TcpProxy]:
 async def test_a_request_does_not_wait_for_a_statement_to_be_given_up(
     url: str, wire: TcpProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked_analysis, "_READ_WITHIN_S", 0.2)
+    monkeypatch.setattr(requested_analysis, "_READ_WITHIN_S", 0.2)
     beyond = make_conninfo(url, host="127.0.0.1", port=wire.port)
     with (
         closing(SingleStatements(url)) as statements,

@@ -202,27 +202,29 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
         world = FleetWorld(fleet, ledger, store)
         stack.push_async_callback(world.aclose)
         runs = AnalysisRuns(statements, holder=f"test {id(world)}")
-        held_runs, ends = LeasedRuns(runs), RunPoller(runs)
+        leased_runs, ends = LeasedRuns(runs), RunPoller(runs)
         stack.push_async_callback(ends.aclose)
         settings = AnalysisSettings()
         analyser = Analyser(
             {"ethereum": world.chain},
-            GuardedReportStore(ReportStore(store, settings), runs, held_runs),
+            GuardedReportStore(ReportStore(store, settings), runs, leased_runs),
             settings,
             world.clock,
-            show=held_runs.show,
+            show=leased_runs.show,
         )
         stack.push_async_callback(analyser.aclose)
         messages = FleetMessages(Secret(fleet.valkey.url))
         shared = SharedAnalyser(
             analyser,
             runs,
-            held_runs,
+            leased_runs,
             ends,
             chains=_CHAINS,
             announce=lambda chain_id, token: messages.send("ended", chain_id, token),
         )
-        work = RequestedWork(shared, runs, held_runs, chains=_CHAINS, at_once=settings.concurrency)
+        work = RequestedWork(
+            shared, runs, leased_runs, chains=_CHAINS, at_once=settings.concurrency
+        )
         inquiries = InquiryWork(
             world.quotes,
             Inquiries(statements, holder=runs.holder),
@@ -236,7 +238,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
         tasks = [
             asyncio.create_task(task)
             for task in (
-                held_runs.keep(stop),
+                leased_runs.keep(stop),
                 work.run(stop),
                 inquiries.run(stop),
                 messages.run(stop),
@@ -249,7 +251,7 @@ async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> Asy
             world.analysis.gate.set()
             stop.set()
             await _end(tasks)
-            await held_runs.aclose()
+            await leased_runs.aclose()
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:

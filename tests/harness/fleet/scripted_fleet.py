@@ -62,18 +62,20 @@ class AnalysingProcess:
         self.clock = HandClock(START_S)
         self.chain = SlowChain(self.clock)
         self.runs = runs
-        self.held_runs = LeasedRuns(runs)
+        self.leased_runs = LeasedRuns(runs)
         self.ends = RunPoller(runs)
         self.analyser = Analyser(
             {SLUG: self.chain},
-            GuardedReportStore(report_store, runs, self.held_runs),
+            GuardedReportStore(report_store, runs, self.leased_runs),
             settings,
             self.clock,
-            show=self.held_runs.show,
+            show=self.leased_runs.show,
         )
-        self.shared = SharedAnalyser(self.analyser, runs, self.held_runs, self.ends, chains=CHAINS)
+        self.shared = SharedAnalyser(
+            self.analyser, runs, self.leased_runs, self.ends, chains=CHAINS
+        )
         self.work = RequestedWork(
-            self.shared, runs, self.held_runs, chains=CHAINS, at_once=settings.concurrency
+            self.shared, runs, self.leased_runs, chains=CHAINS, at_once=settings.concurrency
         )
         self.stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -81,7 +83,7 @@ class AnalysingProcess:
     def start(self) -> None:
         """Renew its runs, and take requested ones."""
         self._tasks = [
-            asyncio.create_task(self.held_runs.keep(self.stop)),
+            asyncio.create_task(self.leased_runs.keep(self.stop)),
             asyncio.create_task(self.work.run(self.stop)),
         ]
 
@@ -94,7 +96,7 @@ class AnalysingProcess:
         """Give back current runs, as SIGTERM would."""
         self.freeze()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.held_runs.aclose()
+        await self.leased_runs.aclose()
         await self.ends.aclose()
         await self.analyser.aclose()
 
