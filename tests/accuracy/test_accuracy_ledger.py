@@ -3,27 +3,16 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.layout import ZooToken
 from config.chains import Chain as ChainFacts
 from core.evm.primitives import HexBytes
-from sql.reports.accuracy_counts import sum_counts
-from sql.reports.disagreement_tables import ShownDisagreement, list_newest_disagreements
+from tests.harness.accuracy.accuracy_tally import Tally, counted, newest
 from tests.harness.chain.transactions import Chain
 from tests.harness.store.store_contents import read_rows
 from tests.harness.watches.watched_scene import SLUG, Scene, place, watching
-
-
-class Tally(msgspec.Struct, frozen=True):
-    """What was counted of one flag."""
-
-    agreed: int = 0
-    disagreed: int = 0
-    explained: int = 0
-    uncounted: int = 0
 
 
 @pytest.fixture
@@ -40,24 +29,6 @@ async def scene(
         await scene.level()
         await scene.analyser.refresh(SLUG, token.address)
         yield scene
-
-
-def counted(scene: Scene, flag: str) -> Tally:
-    sums = [
-        one
-        for one in sum_counts(scene.store, chain_id=scene.chain_id, from_s=0)
-        if one.flag == flag
-    ]
-    return Tally(
-        agreed=sum(one.agreed for one in sums),
-        disagreed=sum(one.disagreed for one in sums),
-        explained=sum(one.explained for one in sums),
-        uncounted=sum(one.uncounted for one in sums),
-    )
-
-
-def newest(scene: Scene) -> list[ShownDisagreement]:
-    return list_newest_disagreements(scene.store, chain_id=scene.chain_id, at_most=100)
 
 
 async def test_honest_and_taxed_trades_agree_with_their_report(

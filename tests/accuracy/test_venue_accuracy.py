@@ -11,46 +11,46 @@ import pytest
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.reads import read_address
 from config.chains import Chain as ChainFacts
-from tests.accuracy.test_accuracy_ledger import Tally, counted, newest
+from tests.harness.accuracy.accuracy_tally import Tally, counted, newest
 from tests.harness.chain.transactions import Chain
-from tests.harness.venues import further_venues
+from tests.harness.venues import (
+    balancer,
+    balancer_v3,
+    curve,
+    dodo,
+    further_venues,
+    infinity,
+    infinity_bin,
+    liquidity_book,
+    solidly_v3,
+)
 from tests.harness.venues.further_venues import Market
 from tests.harness.watches.watched_scene import SLUG, Scene, watching
-from tests.venues import (
-    test_balancer,
-    test_balancer_v3,
-    test_curve,
-    test_dodo,
-    test_infinity,
-    test_infinity_bin,
-    test_liquidity_book,
-    test_solidly_v3,
-)
 
 Place = Callable[[Chain, str], Market]
 
 PLACES: dict[str, Place] = {
-    "Balancer": test_balancer.place,
-    "Balancer, three tokens": lambda chain, contract: test_balancer.place(chain, contract, size=3),
-    "Curve": test_curve.place,
-    "Curve, its second coin": lambda chain, contract: test_curve.place(
-        chain, contract, order=test_curve.QUOTE_FIRST
+    "Balancer": balancer.place,
+    "Balancer, three tokens": lambda chain, contract: balancer.place(chain, contract, size=3),
+    "Curve": curve.place,
+    "Curve, its second coin": lambda chain, contract: curve.place(
+        chain, contract, order=curve.QUOTE_FIRST
     ),
-    "Curve, of three, by order": lambda chain, contract: test_curve.place(
-        chain, contract, order=test_curve.THIRD_FIRST, measures=False
+    "Curve, of three, by order": lambda chain, contract: curve.place(
+        chain, contract, order=curve.THIRD_FIRST, measures=False
     ),
-    "Curve of any price": lambda chain, contract: test_curve.place(
-        chain, contract, kind="CurveCrypto", order=test_curve.QUOTE_FIRST
+    "Curve of any price": lambda chain, contract: curve.place(
+        chain, contract, kind="CurveCrypto", order=curve.QUOTE_FIRST
     ),
-    "DODO": test_dodo.place,
-    "DODO, its quote": lambda chain, contract: test_dodo.place(chain, contract, is_base=False),
-    "Infinity": test_infinity.place,
-    "Infinity, bins": test_infinity_bin.place,
-    "Liquidity Book": test_liquidity_book.place,
-    "Liquidity Book, second": lambda chain, contract: test_liquidity_book.place(
+    "DODO": dodo.place,
+    "DODO, its quote": lambda chain, contract: dodo.place(chain, contract, is_base=False),
+    "Infinity": infinity.place,
+    "Infinity, bins": infinity_bin.place,
+    "Liquidity Book": liquidity_book.place,
+    "Liquidity Book, second": lambda chain, contract: liquidity_book.place(
         chain, contract, is_x=False
     ),
-    "Solidly V3": test_solidly_v3.place,
+    "Solidly V3": solidly_v3.place,
 }
 AGREED = Tally(agreed=1)
 SPEND_RAW = 3 * ETHER
@@ -133,7 +133,7 @@ async def test_a_hook_may_take_what_tokens_do_not_show(
     """The trap is a hook that keeps a tenth of the other token: that is no sale without a tax."""
 
     def place(chain: Chain, contract: str) -> Market:
-        return test_balancer_v3.place(chain, contract, hook="keeps")
+        return balancer_v3.place(chain, contract, hook="keeps")
 
     async with judged(chain, facts, anvil_node.url, tmp_path, place, "HonestToken") as said:
         scene, market = said
@@ -155,7 +155,7 @@ async def test_who_bought_for_coins_is_not_known_to_have_paid(
     went to whoever paid."""
 
     def place(chain: Chain, contract: str) -> Market:
-        return test_infinity.place(chain, contract, is_coin=True)
+        return infinity.place(chain, contract, is_coin=True)
 
     async with judged(chain, facts, anvil_node.url, tmp_path, place, "HonestToken") as said:
         scene, market = said

@@ -12,23 +12,18 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
-from assay.demo.layout import named_account
 from core.evm.abi import call_data
-from core.evm.primitives import Address, RawAmount
-from core.report.report import Report, ReportRow
+from core.evm.primitives import Address
+from core.report.report import ReportRow
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
+from tests.harness.custody.custody_reports import KEEPER, SUPPLY, Wallets, shown, with_wallets
 from tests.harness.examples import spread
-from tests.scan.test_scan import Knowing, NoOverrides
 
-SUPPLY = 1_000_000 * 10**18
-KEEPER = named_account("a keeper of custody")
 PERMIT2 = Address("0x000000000022d473030f116ddee9f6b43ac78ba3")
 UNLIMITED = 2**256 - 1
 
 Who = Literal["stranger", "owner", "keeper", "token"]
-Wallets = Literal["funded", "holder", "both"]
 WALLETS: tuple[Wallets, ...] = ("funded", "holder", "both")
 
 
@@ -288,19 +283,6 @@ def _placed(given: Sequence[object], words: dict[str, object]) -> list[object]:
     ]
 
 
-def with_wallets(
-    context: ChainContext, wallets: Wallets, holders: Sequence[Address]
-) -> ChainContext:
-    known = IndexedFacts(holders=tuple((holder, RawAmount(1)) for holder in holders))
-    return ChainContext(
-        chain=context.chain,
-        node=NoOverrides(context.node) if wallets == "holder" else context.node,
-        index=NoFactsIndex() if wallets == "funded" else Knowing(known),
-        settings=msgspec.structs.replace(context.settings, owner_simulation=True),
-        now_s=context.now_s,
-    )
-
-
 @pytest.mark.parametrize(("contract", "wallets"), spread(product(BY_CONTRACT, WALLETS), one_in=3))
 async def test_who_is_said_to_reach_a_wallet_really_does(
     chain: Chain, context: ChainContext, contract: str, wallets: Wallets
@@ -394,7 +376,3 @@ async def test_the_evidence_can_be_played_again(chain: Chain, context: ChainCont
         moved = [each for each in proof["outcome"] if each["has_moved"]]
         assert bool(moved) is bool(proof["calls"]) is (key == "funds_can_be_drained")
         assert all(each["before_raw"] > each["after_raw"] for each in moved)
-
-
-def shown(report: Report, key: str) -> str:
-    return "".join(row.body for row in report.evidence if row.key.split("#")[0] == key)

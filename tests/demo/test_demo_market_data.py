@@ -5,8 +5,7 @@ import pytest
 from assay.demo.outside_services import fetch_listed, listed_tokens
 from assay.demo.reads import balance_of
 from tests.harness.chain.transactions import Chain
-from tests.liquidity.test_liquidity import quote_by_ticks
-from tests.liquidity.test_pools import usd_of
+from tests.harness.liquidity.pool_values import quote_by_ticks, usd_of
 
 
 @pytest.mark.parametrize("key", ["honest", "v4_honest", "v4_usdc"])

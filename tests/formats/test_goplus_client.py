@@ -11,6 +11,7 @@ from swagger_client.configuration import Configuration
 
 from core.errors import TokenRefusedError
 from core.evm.primitives import Address
+from tests.harness.api.many_tokens import OTHERS, ManyTokens
 from tests.harness.api.open_port import on_network
 from tests.harness.api.sample_reports import (
     DEAD,
@@ -24,7 +25,6 @@ from tests.harness.api.sample_reports import (
     make_report,
 )
 from tests.harness.api.world import PLANS, World
-from tests.serving.test_batch import OTHERS, ManyTokens
 
 V4_ID = "0x" + "cd" * 32
 

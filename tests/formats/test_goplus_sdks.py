@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from assay.demo.npm_packages import NODE_MODULES, find_node
+from tests.harness.api.many_tokens import ManyTokens
 from tests.harness.api.open_port import on_network
 from tests.harness.api.sample_reports import MINED_AT_S, OWNER, TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import PLANS, World
-from tests.serving.test_batch import ManyTokens
 
 pytestmark = pytest.mark.process
 

@@ -1,6 +1,5 @@
 """Protects who is said to hold a token: a replay of its transfers, told by its balances."""
 
-from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -13,38 +12,17 @@ from assay.demo.zoo_token import Animal
 from assay.service.store_adapter import ReportStore
 from config.burn import BURN_ADDRESSES
 from config.settings_model import AnalysisSettings, IndexerSettings
-from core.evm.abi import topic_of
-from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
-from core.report.report import Report
+from core.evm.primitives import Address, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
 from sql.engine.store import Store
+from tests.harness.chain.contexts import Knowing
+from tests.harness.chain.replayed_holders import ranked, replay, top_of
 from tests.harness.chain.token_analysis import judge
-from tests.harness.chain.transactions import Chain, Log
-from tests.scan.test_scan import Knowing
+from tests.harness.chain.transactions import Chain
 
 DEAD = Address("0x000000000000000000000000000000000000dead")
-TRANSFER = topic_of("Transfer(address,address,uint256)")
-
-
-def replay(chain: Chain, token: Address) -> dict[Address, int]:
-    """What all transfers since the first block leave with whom, by the node's own logs."""
-    where = {"address": token, "topics": [TRANSFER], "fromBlock": "0x0", "toBlock": "latest"}
-    balances: Counter[Address] = Counter()
-    for log in msgspec.convert(chain.node.rpc("eth_getLogs", where), list[Log]):
-        sender, recipient = (Address("0x" + word[-40:]) for word in log.topics[1:])
-        balances[sender] -= int(log.data, 16)
-        balances[recipient] += int(log.data, 16)
-    return {owner: amount for owner, amount in balances.items() if amount and owner != ZERO_ADDRESS}
-
-
-def top_of(report: Report) -> list[tuple[Address, int]]:
-    return [(row.owner, row.amount_raw) for row in report.holders if row.role == "top"]
-
-
-def ranked(balances: dict[Address, int]) -> list[tuple[Address, int]]:
-    return sorted(balances.items(), key=lambda one: (-one[1], one[0]))[:10]
 
 
 def knowing(context: ChainContext, known: IndexedFacts) -> ChainContext:

@@ -36,11 +36,11 @@ from core.rpc.client import RpcClient
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.engine.store import Store
+from tests.harness.chain.replayed_holders import TRANSFER, ranked, replay, top_of
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain, Log
 from tests.harness.indexer.ingest_process import hurried_s
 from tests.harness.store.store_contents import transfers_of
-from tests.holders.test_holders import TRANSFER, ranked, replay, top_of
 
 pytestmark = pytest.mark.process
 

@@ -9,12 +9,12 @@ from analysis.simulation.simulate_v1 import Passed
 from analysis.token.proxy_resolution import ADMIN_SLOT
 from api.formats.resources.hooks_format import hooks_answer
 from core.evm.primitives import Address
-from tests.custody.test_controls_behind_proxies import Front, stand
+from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
+from tests.harness.custody.proxied_controls import Front, stand
+from tests.harness.venues import infinity, infinity_bin
 from tests.harness.venues.range_pools import LAUNCH, place
-from tests.venues import test_infinity, test_infinity_bin
-from tests.venues.test_matrix import with_dexes
 
 ADMIN = Address("0x" + "ad" * 20)
 
@@ -89,7 +89,7 @@ async def test_code_is_followed_behind_proxies(
         assert pool.control.is_renounced is None
 
 
-@pytest.mark.parametrize("family", [test_infinity, test_infinity_bin])
+@pytest.mark.parametrize("family", [infinity, infinity_bin])
 async def test_infinitys_permissions_are_the_keys(
     chain: Chain, context: ChainContext, family: object
 ) -> None:

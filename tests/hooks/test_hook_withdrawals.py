@@ -8,38 +8,16 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.hook_inquiry import find_hooks
 from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.simulation.simulate_v1 import Passed, Refused
-from assay.demo.layout import FOR_EVER, native_worth
+from assay.demo.layout import native_worth
 from config.chains import Dex
-from core.evm.primitives import ZERO_ADDRESS, Address
+from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain
-from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_position, take_pair
-from tests.harness.venues import bin_pools, further_venues
+from tests.harness.liquidity.hook_positions import _HELD, Held, hold_on_infinity
+from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_position
+from tests.harness.venues import bin_pools, infinity, infinity_bin
 from tests.harness.venues.bin_pools import BinPool
 from tests.harness.venues.range_pools import Position, place
 from tests.harness.venues.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE, mine_before, stand
-from tests.venues import test_infinity, test_infinity_bin
-
-_HELD = 10**19
-_MODIFY = "modifyLiquidities(bytes,uint256)"
-
-
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A token in a hooked pool, part of whose liquidity is position 1."""
-
-    token: Address
-    manager: Address
-    holder: Address
-
-    def hand_over(self, chain: Chain, receiver: Address) -> None:
-        """Give the position to somebody else."""
-        signature = "transferFrom(address,address,uint256)"
-        assert chain.send(self.holder, self.manager, signature, self.holder, receiver, 1).success
-
-    def leave(self, chain: Chain, actor: Address, receiver: Address) -> bool:
-        """Take out what the position has; return whether that went through."""
-        data = take_pair((1, _HELD), (ZERO_ADDRESS, self.token), receiver)
-        sent = chain.send(actor, self.manager, _MODIFY, data, FOR_EVER)
-        return sent.success
 
 
 def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
@@ -186,25 +164,6 @@ async def test_where_no_holder_is_known_nothing_is_claimed(
     assert pool.leaving.reason
 
 
-def hold_on_infinity(chain: Chain, hook: test_infinity.Hook) -> tuple[Held, Dex]:
-    """A position of somebody who has nothing to do with the hook, in a pool of Infinity's."""
-    market = test_infinity.place(chain, hook=hook, is_coin=True)
-    known = Chain(chain.node, chain.world, chain.artifacts | further_venues.artifacts())
-    manager = known.deploy("InfinityPositionManager", market.holder)
-    someone = chain.fresh_account(native_wei=100 * 10**18)
-    assert further_venues.buy(chain, market, someone, spend_raw=10**18).success
-    chain.approve(market.token, someone, manager)
-    minted = chain.send(
-        someone,
-        manager,
-        "mint(address,bytes32,int24,int256)",
-        *(market.dex.factory, bytes.fromhex(market.key[2:]), test_infinity.OUTERMOST, _HELD),
-        value_wei=10**18,
-    )
-    assert minted.success
-    return Held(token=market.token, manager=manager, holder=someone), market.dex
-
-
 @pytest.mark.parametrize(
     ("hook", "is_refused", "passed"),
     [("keeps", True, [False] * 4), ("frees", None, [True] * 4)],
@@ -212,7 +171,7 @@ def hold_on_infinity(chain: Chain, hook: test_infinity.Hook) -> tuple[Held, Dex]
 async def test_liquidity_leaves_infinity_as_its_hook_lets_it(
     chain: Chain,
     context: ChainContext,
-    hook: test_infinity.Hook,
+    hook: infinity.Hook,
     passed: list[bool],
     *,
     is_refused: bool | None,
@@ -247,13 +206,13 @@ class HeldBins(Held, frozen=True, kw_only=True):
 async def test_bins_of_infinity_leave_as_their_hook_lets_them(
     chain: Chain,
     context: ChainContext,
-    hook: test_infinity_bin.Hook,
+    hook: infinity_bin.Hook,
     passed: list[bool],
     *,
     is_refused: bool | None,
     brought: float | None,
 ) -> None:
-    market = test_infinity_bin.place(chain, hook=hook, is_coin=True)
+    market = infinity_bin.place(chain, hook=hook, is_coin=True)
     someone = chain.fresh_account(native_wei=100 * 10**18)
     bins = bin_pools.open_infinity(chain, market)
     bins.add(chain, someone)

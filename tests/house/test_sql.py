@@ -3,7 +3,7 @@
 import ast
 import re
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -23,18 +23,13 @@ from sql.engine.statements import (
 )
 from sql.lake.final_batches import SERVING_QUERIES
 from sql.lake.lake_statements import LAKE_QUERIES, LAKE_SCANS
-from tests.house.sources import ROOT, module_name, parsed, python_files
+from tests.house.sources import module_name
+from tests.house.statements import CODE, FOLDERS, READS, calls, code_of, named_in, names_in
 
 NAME = re.compile(r"([a-z_]+/)?[a-z]+(_[a-z0-9]+)*")
-PARAMETER = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 STORE_NAMES = list_statements(QUERIES)
 LEDGER_NAMES = list_statements(LEDGER_QUERIES)
 SERVING_NAMES = list_statements(SERVING_QUERIES)
-FOLDERS = {
-    name: folder
-    for folder in (QUERIES, LEDGER_QUERIES, SERVING_QUERIES)
-    for name in list_statements(folder)
-}
 NOT_BOTH_UNDERSTAND = {
     "accuracy/list_pools",  # lists as parameters
     "accuracy/list_transfers",
@@ -59,7 +54,6 @@ NOT_BOTH_UNDERSTAND = {
     *("lake/launches", "lake/new_pools", "lake/pools", "lake/tokens"),  # bytes as text
 }
 """Statements with a text for each engine, and why."""
-CODE = python_files("sql", "indexer", "analysis", "api", "assay")
 
 
 @pytest.fixture(scope="module")
@@ -79,16 +73,6 @@ def empty_ledger() -> Iterator[sqlite3.Connection]:
         ledger.executescript(migration.text)
     yield ledger
     ledger.close()
-
-
-def code_of(text: str) -> str:
-    """A statement without its comments."""
-    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-
-
-def names_in(text: str) -> set[str]:
-    """Named parameters of a statement."""
-    return set(PARAMETER.findall(code_of(text)))
 
 
 def names_of(name: str) -> set[str]:
@@ -182,19 +166,6 @@ def test_a_statement_differs_between_the_engines_only_where_it_has_to() -> None:
     assert found == NOT_BOTH_UNDERSTAND
 
 
-def named_in(path: Path) -> Iterator[re.Pattern[str]]:
-    """The statements a file names; a placeholder in an f-string stands for one word or more."""
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.JoinedStr):
-            parts = [
-                re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z_]+"
-                for part in node.values
-            ]
-            yield re.compile("".join(parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield re.compile(re.escape(node.value))
-
-
 @pytest.mark.parametrize("name", STORE_NAMES + LEDGER_NAMES)
 def test_a_statement_is_loaded_by_somebody(name: str) -> None:
     assert any(pattern.fullmatch(name) for pattern in _named())
@@ -205,27 +176,8 @@ def _named() -> frozenset[re.Pattern[str]]:
     return frozenset(pattern for path in CODE for pattern in named_in(path))
 
 
-READS = {"fetch", "fetch_one"}
 NAMED = {"fetch", "fetch_one", "fetch_tuples", "execute"}
 POSITIONAL = {"fetch_each", "execute_many"}
-
-
-def calls(
-    *methods: str, names: Collection[str] = FOLDERS.keys()
-) -> Iterator[tuple[str, ast.Call, Path, str]]:
-    """Calls of these methods with a statement named in place: its name, the call, file and line."""
-    for path in CODE:
-        for node in ast.walk(parsed(path)):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr in methods
-                and node.args
-                and isinstance(node.args[0], ast.Constant)
-                and node.args[0].value in names
-            ):
-                where = f"{path.relative_to(ROOT)}:{node.lineno}"
-                yield str(node.args[0].value), node, path, where
 
 
 def test_a_result_has_exactly_the_fields_of_its_struct(empty_store: sqlite3.Connection) -> None:

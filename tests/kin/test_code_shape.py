@@ -18,7 +18,7 @@ from sql.tokens.kin import LEAST_LIKENESS
 from tests.harness.cases.cases import load_cases
 from tests.harness.cases.cases_compile import IMMUTABLE, builds_of, runtime_of
 from tests.harness.kin.shape_scores import score, shape_all
-from tests.static.test_hostile import HOSTILE
+from tests.harness.static.hostile_codes import HOSTILE
 
 pytestmark = pytest.mark.compiler
 

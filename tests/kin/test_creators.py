@@ -35,10 +35,11 @@ from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow
 from sql.reports.report_tables import read_report
 from sql.tokens.creator_tables import read_creator
+from tests.harness.chain.contexts import with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting_node import CountingNode
-from tests.scan.test_scan import Hindered, with_node
+from tests.harness.node.refusing_nodes import Hindered
 
 pytestmark = pytest.mark.process
 

@@ -27,10 +27,11 @@ from sql.engine.store import Store
 from sql.tokens.funder_tables import read_funder
 from sql.tokens.kin import find_kin
 from tests.harness.bare_reports import bare_report
+from tests.harness.chain.contexts import with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.refusing_nodes import Hindered
 from tests.harness.store.sample_rows import LATER
-from tests.scan.test_scan import Hindered, with_node
 
 pytestmark = pytest.mark.process
 

@@ -13,8 +13,8 @@ from sql.engine.store import Store
 from sql.tokens.kin import find_kin
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
+from tests.harness.static.proxy_codes import FRONTS
 from tests.harness.store.sample_rows import LATER
-from tests.static.test_stored_codes import FRONTS
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from config.settings_model import PublicSettings
 from core.evm.code_shape import PARTS, CodeShape
 from core.evm.primitives import Address
 from sql.engine.store import Store
+from tests.harness.api.mcp_client import agent, call
 from tests.harness.api.open_port import on_network
 from tests.harness.api.world import World
 from tests.harness.bare_reports import bare_report
 from tests.harness.store.sample_rows import LATER, address, bare_judgement
-from tests.mcp.test_mcp import agent, call
 
 ASKED = address(1)
 READER = {"Accept": "text/html"}

@@ -17,6 +17,7 @@ from sql.lake.lake_file import Lake
 from sql.lake.mover import close_batch, move_closed
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.crashes import crash_before
+from tests.harness.lake.forgotten_files import forget
 from tests.harness.lake.serving_files import (
     Event,
     Onlooker,
@@ -27,7 +28,6 @@ from tests.harness.lake.serving_files import (
     write_batch,
     write_hot,
 )
-from tests.lake.test_mover import forget
 
 ALL = BulkRange(chain_id=1, stream="back-fill", from_block=0, to_block=50)
 

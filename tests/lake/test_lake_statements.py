@@ -20,7 +20,7 @@ from sql.lake.lake_statements import LAKE_QUERIES, load_lake_migrations
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.serving_files import many_events, new_serving
 from tests.house.sources import module_name
-from tests.house.test_sql import CODE, READS, calls, named_in, names_in
+from tests.house.statements import CODE, READS, calls, named_in, names_in
 
 LAKE_NAMES = list_statements(LAKE_QUERIES)
 SERVING_NAMES = list_statements(SERVING_QUERIES)

@@ -16,6 +16,7 @@ from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import CLOSE_AFTER_S, close_batch, move_closed
 from tests.harness.lake.crashes import crash_before
+from tests.harness.lake.forgotten_files import forget
 from tests.harness.lake.serving_files import (
     EDGE_AMOUNTS,
     Event,
@@ -34,18 +35,6 @@ STATEMENTS = 18
 
 class _Noted(msgspec.Struct, frozen=True, kw_only=True):
     transfers: int
-
-
-def forget(serving: Serving, lake: Lake) -> None:
-    """Empty the store for the next example; batches keep counting."""
-    serving.executescript(
-        "delete from transfer; delete from final_transfer; delete from final_trade;"
-        "delete from final_undecoded; delete from batch"
-    )
-    with lake.transaction() as tx:
-        tx._connection.execute(
-            "delete from lake.transfer; delete from lake.trade; delete from lake.undecoded"
-        )
 
 
 def move(batches: FinalBatches, lake: Lake) -> None:

@@ -10,11 +10,11 @@ from assay.demo.anvil import ETHER
 from assay.demo.layout import NATIVE_USD
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.report import PoolResultRow, Report
+from tests.harness.chain.contexts import context_with, with_chain
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.launchpads.test_curves import pad_of
-from tests.liquidity.test_pools import asking, context_with, shown
-from tests.scan.test_scan import with_chain
+from tests.harness.external.market_data import dexscreener_pair, running_market_data
+from tests.harness.launchpads.curve_pads import pad_of
 
 TOKEN_USD = 2.5
 """Of a quote token that is no anchor, as others see it."""
@@ -47,9 +47,9 @@ async def judge_with_market(
     chain: Chain, context: ChainContext, token: Address, quote: Address, *, depth_eth: float
 ) -> Report:
     """Others see one market of the quote token, against the wrapped native coin."""
-    async with asking() as (service, outside):
+    async with running_market_data() as (service, outside):
         weth = chain.world.venues.wrapped_native.address
-        pair = shown("0x1", quote, weth, depth=depth_eth, usd=str(TOKEN_USD))
+        pair = dexscreener_pair("0x1", quote, weth, depth=depth_eth, usd=str(TOKEN_USD))
         service.says([pair] if depth_eth else [])
         return await judge(context_with(context, outside=outside), token)
 

@@ -17,32 +17,18 @@ from assay.demo.anvil import ETHER
 from assay.demo.layout import named_account
 from assay.demo.reads import read
 from config.launchpads import Launchpad, Registry
-from config.load import load_chains
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient
+from tests.harness.chain.contexts import with_chain
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.scan.test_scan import with_chain
+from tests.harness.launchpads.curve_pads import pad_of
 
 TOKEN = named_account("a launched token")
 STRANGER = named_account("nobody's token")
 QUOTE = named_account("a quote token")
 MILLION = 10**6 * ETHER
-
-
-def pad_of(curve: str, *contracts: Address) -> Launchpad:
-    """The built-in platform with this curve, with its contracts here."""
-    pads = [pad for chain in load_chains(None) for pad in chain.launchpads]
-    built_in = next(pad for pad in pads if pad.curve == curve and pad.registry)
-    (registry, *_) = built_in.registry
-    return Launchpad(
-        slug=built_in.slug,
-        kind="curve",
-        curve=built_in.curve,
-        contracts=contracts,
-        registry=(registry,),
-    )
 
 
 async def lead_of(

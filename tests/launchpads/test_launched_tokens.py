@@ -21,9 +21,10 @@ from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.report.report import PoolResultRow, Report
 from core.report.rows import LaunchRow
 from core.rpc.messages import RpcFault
+from tests.harness.chain.contexts import with_chain, with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.scan.test_scan import Hindered, with_chain, with_node
+from tests.harness.node.refusing_nodes import Hindered
 
 
 async def report_of(chain: Chain, context: ChainContext, key: str) -> Report:

@@ -10,15 +10,13 @@ from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.simulation.simulate_v1 import Passed
 from assay.demo.layout import BURN
 from core.evm.primitives import Address
+from tests.harness.chain.contexts import context_with, with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.log_limited_node import LogLimitedNode
-from tests.harness.venues import bin_pools, further_venues
+from tests.harness.venues import bin_pools, further_venues, infinity_bin, liquidity_book
 from tests.harness.venues.bin_pools import BinPool
 from tests.harness.venues.further_venues import QUOTE_RAW, TOKEN_RAW
-from tests.liquidity.test_pools import context_with
-from tests.venues import test_infinity_bin, test_liquidity_book
-from tests.venues.test_matrix import with_dexes
 
 Family = Literal["infinity", "book"]
 FAMILIES: tuple[Family, ...] = ("infinity", "book")
@@ -27,9 +25,9 @@ FAMILIES: tuple[Family, ...] = ("infinity", "book")
 def place(chain: Chain, family: Family) -> tuple[BinPool, Address]:
     """A pool of bins, and somebody who added to it what can be redeemed with what is there."""
     if family == "infinity":
-        pool: BinPool = bin_pools.open_infinity(chain, test_infinity_bin.place(chain))
+        pool: BinPool = bin_pools.open_infinity(chain, infinity_bin.place(chain))
     else:
-        pool = bin_pools.open_book(test_liquidity_book.place(chain))
+        pool = bin_pools.open_book(liquidity_book.place(chain))
     someone = chain.fresh_account()
     pool.add(chain, someone)
     return pool, someone

@@ -19,8 +19,11 @@ from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.rpc.client import RpcClient
 from indexer.follower import Follower
 from sql.engine.store import Store
+from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
+from tests.harness.liquidity.added_liquidity import add_most
+from tests.harness.liquidity.hook_positions import hold_on_infinity
 from tests.harness.liquidity.locker_scene import (
     give_lp,
     lp_balance,
@@ -33,12 +36,8 @@ from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_p
 from tests.harness.node.log_limited_node import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
 from tests.harness.store.empty_files import new_store
-from tests.harness.venues import bin_pools
+from tests.harness.venues import bin_pools, infinity_bin, liquidity_book
 from tests.harness.venues.bin_pools import BinPool
-from tests.hooks.test_hook_withdrawals import hold_on_infinity
-from tests.liquidity.test_liquidity_verdict import add_most
-from tests.venues import test_infinity_bin, test_liquidity_book
-from tests.venues.test_matrix import with_dexes
 
 QUIET = 30
 """Blocks between the pool's beginning and what happens later: more than the node searches."""
@@ -127,9 +126,9 @@ def place_infinity(chain: Chain, context: ChainContext, _: VenueKey) -> Scene:
 
 def place_bins(chain: Chain, context: ChainContext, venue: str) -> Scene:
     if venue == "book":
-        pool: BinPool = bin_pools.open_book(test_liquidity_book.place(chain))
+        pool: BinPool = bin_pools.open_book(liquidity_book.place(chain))
     else:
-        pool = bin_pools.open_infinity(chain, test_infinity_bin.place(chain))
+        pool = bin_pools.open_infinity(chain, infinity_bin.place(chain))
     pool.add(chain, chain.fresh_account())
     return Scene(
         token=pool.market.token,

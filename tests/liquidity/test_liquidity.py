@@ -1,13 +1,10 @@
 """Protects what pools of concentrated liquidity are said to be worth: what their ticks say, with
 positions in, above and below the price, after trades and after liquidity has left."""
 
-from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import pairwise
 from typing import cast
 
 import pytest
-from eth_utils.crypto import keccak
 
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.anvil import ETHER
@@ -17,7 +14,15 @@ from assay.demo.reads import balance_of, read
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.liquidity.test_pools import own_pool, sqrt_at, usd_of, v4_words
+from tests.harness.liquidity.pool_values import (
+    amounts_held,
+    own_pool,
+    price_of,
+    quote_by_ticks,
+    sqrt_at,
+    usd_of,
+    v4_words,
+)
 
 Range = tuple[int, int]
 
@@ -36,47 +41,6 @@ def ranges_round(tick: int) -> tuple[Range, ...]:
         (at + 3 * _STEP, at + 5 * _STEP),
         (at - 10 * _STEP, at - 2 * _STEP),
     )
-
-
-def amounts_held(root: Decimal, nets: Mapping[int, int]) -> tuple[Decimal, Decimal]:
-    """Both currencies, from what each tick adds to the liquidity. Source: V3 whitepaper, 6.29."""
-    amount_0 = amount_1 = Decimal(0)
-    liquidity = 0
-    for lower, upper in pairwise(sorted(nets)):
-        liquidity += nets[lower]
-        low, high = sqrt_at(lower), sqrt_at(upper)
-        at = min(max(root, low), high)
-        amount_0 += liquidity * (1 / at - 1 / high)
-        amount_1 += liquidity * (at - low)
-    return amount_0, amount_1
-
-
-def quote_by_ticks(chain: Chain, token: ZooToken, ticks: Sequence[int]) -> Decimal:
-    """The quote side, from the price and the ticks that the contract keeps."""
-    root = Decimal(price_of(chain, token)) / 2**96
-    amounts = amounts_held(root, {tick: net_at(chain, token, tick) for tick in ticks})
-    return amounts[0] if token.pool.quote < token.address else amounts[1]
-
-
-def price_of(chain: Chain, token: ZooToken) -> int:
-    if token.pool.venue == "v4":
-        return v4_words(chain, token)[0]
-    getter = "globalState()" if token.pool.venue == "algebra" else "slot0()"
-    (price,) = read(chain.node, token.pool.address, getter, returns="(uint160)")
-    return cast(int, price)
-
-
-def net_at(chain: Chain, token: ZooToken, tick: int) -> int:
-    """What the liquidity gains where the price crosses this tick upwards."""
-    if token.pool.venue == "v4":
-        pools = bytes.fromhex(str(token.pool.pool_id)[2:]) + (6).to_bytes(32)
-        ticks = int.from_bytes(keccak(pools)) + 4
-        slot = keccak(tick.to_bytes(32, signed=True) + ticks.to_bytes(32))
-        manager = token.pool.address
-        (kept,) = read(chain.node, manager, "extsload(bytes32)", slot, returns="(bytes32)")
-        return int.from_bytes(cast(bytes, kept)[:16], signed=True)
-    _, net = read(chain.node, token.pool.address, "ticks(int24)", tick, returns="(uint256,int128)")
-    return cast(int, net)
 
 
 def tick_of(chain: Chain, token: ZooToken) -> int:

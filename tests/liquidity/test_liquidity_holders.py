@@ -9,6 +9,7 @@ from analysis.simulation.simulate_v1 import Passed
 from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
 from config.chains import LockRecords
 from core.evm.primitives import ZERO_ADDRESS
+from tests.harness.chain.contexts import context_with
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.locker_scene import (
     YEAR_S,
@@ -30,7 +31,6 @@ from tests.harness.liquidity.locker_scene import (
 from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_position, take_pair
 from tests.harness.node.log_limited_node import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
-from tests.liquidity.test_pools import context_with
 
 __all__ = ["chain", "few_first_blocks"]
 

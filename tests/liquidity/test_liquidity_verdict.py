@@ -9,12 +9,14 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native.native import render_native
 from api.formats.summary.summary import Summary, render_summary
-from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, positions_of
+from assay.demo.layout import BURN, VenueKey, ZooToken
 from core.evm.primitives import Address
 from core.report.rows import PoolRow
 from tests.harness.api.sample_reports import CLOCK, LIQUID_USD
+from tests.harness.chain.contexts import context_with
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
+from tests.harness.liquidity.added_liquidity import add_most
 from tests.harness.liquidity.locker_scene import (
     YEAR_S,
     chain,
@@ -28,7 +30,6 @@ from tests.harness.liquidity.locker_scene import (
 )
 from tests.harness.node.log_limited_node import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
-from tests.liquidity.test_pools import context_with
 
 __all__ = ["chain", "few_first_blocks"]
 
@@ -193,27 +194,3 @@ async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     assert await risk(asking_for(known, "young"), token.address) == "unknown"
     seeing = context_with(context, rows=rows)
     assert await risk(asking_for(seeing, "young"), token.address) == "withdrawable"
-
-
-def add_most(chain: Chain, token: ZooToken) -> None:
-    """The owner brings nine times what the pool holds."""
-    manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
-    quote, pool = chain.world.venues.wrapped_native.address, token.pool.address
-    amounts = {one: 9 * chain.balance(one, pool) for one in (token.address, quote)}
-    chain.node.rpc("anvil_setBalance", token.owner, hex(10**30))
-    chain.node.rpc("anvil_dealERC20", token.owner, token.address, hex(amounts[token.address]))
-    assert chain.send(token.owner, quote, "deposit()", value_wei=amounts[quote]).success
-    for one in amounts:
-        assert chain.approve(one, token.owner, manager).success
-    first, second = sorted(amounts)
-    sent = chain.send(
-        token.owner,
-        manager,
-        "mint((address,address,uint24,int24,int24,"
-        "uint256,uint256,uint256,uint256,address,uint256))",
-        (
-            *(first, second, token.pool.fee, -60_000, 60_000),
-            *(amounts[first], amounts[second], 0, 0, token.owner, FOR_EVER),
-        ),
-    )
-    assert sent.success

@@ -1,82 +1,31 @@
 """Protects what pools are said to be worth: it is what the node's own contracts hold, others' word
 is believed only as far as it can be, and a crowd of empty pools hides no deep one."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from decimal import Decimal, getcontext
 from math import isqrt
 from typing import cast
 
-import aiohttp
 import msgspec
 import pytest
-from eth_utils.crypto import keccak
 
-from analysis.external.connect import ExternalServices
-from analysis.external.market_data import MarketData
-from analysis.external.verified_sources import Sources
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
-from analysis.reads.node import Node
 from assay.demo.concentrated import POOL_KEY, fill_concentrated, pool_key
 from assay.demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
 from assay.demo.reads import balance_of, read
 from assay.demo.seeding import UNLIMITED, fetch_addresses, seed
 from assay.demo.transaction_pipeline import Pipeline
 from config.chains import Chain as ChainFacts
-from config.external_settings import MarketDataSettings, SourceSettings
-from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes
-from core.report.report import PoolResultRow, Report
+from core.evm.primitives import ZERO_ADDRESS, HexBytes
 from core.report.rows import PoolRow
+from tests.harness.chain.contexts import context_with
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.external.outside_service import Service, running_service
+from tests.harness.external.market_data import dexscreener_pair, running_market_data
 from tests.harness.liquidity.empty_pools import crowd
+from tests.harness.liquidity.pool_values import own_pool, sqrt_at, usd_of, v4_words
 from tests.harness.node.log_limited_node import LogLimitedNode
 
 getcontext().prec = 60
-
-
-class Rows(NoFactsIndex):
-    """Tables that know these pools of a token and that no factory has others."""
-
-    def __init__(self, rows: Sequence[PoolRow]) -> None:
-        self._rows = tuple(rows)
-
-    async def known(
-        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> IndexedFacts:
-        factories = frozenset(dex.factory for dex in chain.dexes)
-        return IndexedFacts(pools=self._rows, covered_factories=factories)
-
-
-def context_with(
-    context: ChainContext,
-    *,
-    rows: Sequence[PoolRow] | None = None,
-    outside: ExternalServices | None = None,
-    node: Node | None = None,
-) -> ChainContext:
-    return ChainContext(
-        chain=context.chain,
-        node=node or context.node,
-        index=context.index if rows is None else Rows(rows),
-        settings=context.settings,
-        now_s=context.now_s,
-        external=outside,
-    )
-
-
-def own_pool(report: Report, token: ZooToken) -> PoolResultRow:
-    assert report.pools is not None
-    key = token.pool.pool_id or token.pool.address
-    (row,) = [row for row in report.pools if key in (row.pool_id, row.pool)]
-    return row
-
-
-def usd_of(chain: Chain, quote: Address, amount_raw: float | Decimal) -> float:
-    stables = {stable.address for stable in chain.world.venues.stables}
-    return float(amount_raw) / 1e6 if quote in stables else float(amount_raw) / 1e18 * NATIVE_USD
 
 
 @pytest.mark.parametrize("key", ["honest", "v2_usdc", "v2_usdt", "solid_honest", "solid_stable"])
@@ -89,10 +38,6 @@ async def test_pairs_are_worth_their_reserves(
     assert row.liquidity_usd == pytest.approx(
         2 * usd_of(chain, token.pool.quote, balance), rel=0.01
     )
-
-
-def sqrt_at(tick: int) -> Decimal:
-    return (Decimal("1.0001") ** tick).sqrt()
 
 
 def quote_by_ticks(
@@ -123,18 +68,6 @@ async def test_v3_pools_are_worth_what_their_ticks_say(
     assert row.liquidity_usd == pytest.approx(
         2 * usd_of(chain, token.pool.quote, quote_amount), rel=1e-6
     )
-
-
-def v4_words(chain: Chain, token: ZooToken) -> tuple[int, int]:
-    """Price and liquidity of a V4 pool, by what StateLibrary would read."""
-    manager = token.pool.address
-    encoded = bytes.fromhex(str(token.pool.pool_id)[2:]) + (6).to_bytes(32)
-    slot = int.from_bytes(keccak(encoded))
-    words = [
-        cast(bytes, read(chain.node, manager, "extsload(bytes32)", at, returns="(bytes32)")[0])
-        for at in (slot.to_bytes(32), (slot + 3).to_bytes(32))
-    ]
-    return int.from_bytes(words[0]) % 2**160, int.from_bytes(words[1])
 
 
 @pytest.mark.parametrize("key", ["v4_honest", "v4_usdc", "v4_hook"])
@@ -233,39 +166,14 @@ async def test_a_crowd_that_only_its_creation_events_tell_of_hides_no_deep_pool(
 # --- what others say ----------------------------------------------------------------------------
 
 
-@asynccontextmanager
-async def asking() -> AsyncIterator[tuple[Service, ExternalServices]]:
-    async with running_service() as service, aiohttp.ClientSession() as session:
-        url = service.url
-        data = MarketDataSettings(dexscreener_url=url, geckoterminal_url=url, defillama_url=url)
-        sources = SourceSettings(sourcify_url="", etherscan_url="")
-        yield (
-            service,
-            ExternalServices(
-                market_data=MarketData(session, data), sources=Sources(session, sources, None)
-            ),
-        )
-
-
-def shown(key: str, base: Address, quote: Address, *, depth: float, usd: str) -> dict[str, object]:
-    """A pair of DexScreener whose token side is worth what its issuer likes."""
-    return {
-        "chainId": "ethereum",
-        "pairAddress": key,
-        "baseToken": {"address": base},
-        "quoteToken": {"address": quote},
-        "priceUsd": usd,
-        "priceNative": str(float(usd) / NATIVE_USD),
-        "liquidity": {"usd": 9e12, "base": 9e12, "quote": depth},
-    }
-
-
 async def test_a_v4_pool_counts_for_twice_the_anchors_that_others_see(
     chain: Chain, context: ChainContext
 ) -> None:
     token = chain.world.token("v4_honest")
-    async with asking() as (service, outside):
-        pair = shown(str(token.pool.pool_id), token.address, ZERO_ADDRESS, depth=7.5, usd="1")
+    async with running_market_data() as (service, outside):
+        pair = dexscreener_pair(
+            str(token.pool.pool_id), token.address, ZERO_ADDRESS, depth=7.5, usd="1"
+        )
         service.says({"pairs": [pair]})
         row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
     assert row.liquidity_usd == pytest.approx(2 * 7.5 * NATIVE_USD)
@@ -278,7 +186,7 @@ async def test_what_others_do_not_tell_changes_nothing(
 ) -> None:
     token = chain.world.token("v4_honest")
     alone = own_pool(await judge(context, token.address), token)
-    async with asking() as (service, outside):
+    async with running_market_data() as (service, outside):
         service.says(answer)
         row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
         assert service.requests
@@ -291,7 +199,7 @@ async def test_a_total_without_sides_counts_where_positions_are_not_told(
     token = chain.world.token("v4_honest")
     rows = crowd(chain.node, facts, token, count=1)
     total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "4321.5"}}
-    async with asking() as (service, outside):
+    async with running_market_data() as (service, outside):
         service.says({"pairs": None, "data": [total]})
         blind = context_with(context, rows=rows, outside=outside, node=LogLimitedNode(context.node))
         row = own_pool(await judge(blind, token.address), token)
@@ -304,7 +212,7 @@ async def test_a_total_without_sides_is_no_word_against_positions(
     token = chain.world.token("v4_honest")
     alone = own_pool(await judge(context, token.address), token)
     total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "99999999"}}
-    async with asking() as (service, outside):
+    async with running_market_data() as (service, outside):
         service.says({"pairs": None, "data": [total]})
         row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
     assert row.liquidity_usd == alone.liquidity_usd
@@ -361,8 +269,8 @@ async def test_pools_against_other_tokens_are_worth_what_a_market_backs(
     token, quote = chain.world.token("honest"), chain.world.token("mintable")
     row = seed_beside(chain, token, quote)
     weth = chain.world.venues.wrapped_native.address
-    async with asking() as (service, outside):
-        pair = shown("0x1", quote.address, weth, depth=depth or 0, usd=usd)
+    async with running_market_data() as (service, outside):
+        pair = dexscreener_pair("0x1", quote.address, weth, depth=depth or 0, usd=usd)
         service.says([] if depth is None else [pair])
         report = await judge(context_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
@@ -386,8 +294,8 @@ async def test_a_pool_against_a_worthless_token_is_worth_the_side_that_has_a_pri
     token, quote = chain.world.token("honest"), chain.world.token("mintable")
     row = seed_beside(chain, token, quote)
     weth = chain.world.venues.wrapped_native.address
-    async with asking() as (service, outside):
-        service.says([shown("0x1", token.address, weth, depth=100, usd=usd)])
+    async with running_market_data() as (service, outside):
+        service.says([dexscreener_pair("0x1", token.address, weth, depth=100, usd=usd)])
         report = await judge(context_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
     assert found[row.pool].liquidity_usd == pytest.approx(expected)

@@ -1,56 +1,27 @@
 """Protects the tools for AI agents, as the official client of the protocol sees them."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-import httpx2
 import msgspec
 import pytest
-from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 
 from config.settings_model import ApiSettings
 from core.errors import TokenRefusedError
 from core.report.report import EvidenceRow
+from tests.harness.api.mcp_client import MODES, ONE, agent, call
 from tests.harness.api.open_port import on_network
 from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
 from tests.harness.api.specified_fields import check
 from tests.harness.api.world import PLANS, World
 
-ONE = {"chain": "ethereum", "address": TOKEN}
 JUDGING = ("check_token", "token_report", "token_evidence")
 WATCHING = ("watch_tokens", "list_watches", "watch_messages", "remove_watch")
 QUOTING = ("quote_exit", "liquidity_holders", "hook_dossier", "evidence_pack", "check_trade")
 ALL = (*JUDGING, "list_chains", "usage", "token_kin", *QUOTING, *WATCHING)
-MODES = ("legacy", "auto")  # both ways of beginning: the handshake, and since 2026 none
-
-
-@asynccontextmanager
-async def agent(base: str, headers: dict[str, str], mode: str = "auto") -> AsyncIterator[Client]:
-    """A connected client."""
-    async with (
-        httpx2.AsyncClient(headers=headers) as http,
-        Client(streamable_http_client(f"{base}/mcp", http_client=http), mode=mode) as client,
-    ):
-        yield client
-
-
-async def call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
-    """Whether it is an error, and the JSON of its text, which a result has structured too.
-
-    The client itself holds structured content to the schema of the tool.
-    """
-    result = await client.call_tool(tool, arguments)
-    content = result.content[0]
-    assert content.type == "text"
-    decoded = json.loads(content.text)
-    assert result.structured_content == (None if result.is_error else decoded)
-    return result.is_error, decoded
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -11,11 +11,11 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from sql.engine.store import Store
+from tests.harness.api.mcp_client import MODES, agent, call
 from tests.harness.api.open_port import on_network
 from tests.harness.api.sample_reports import TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import World
 from tests.harness.watches.changing_reports import tell
-from tests.mcp.test_mcp import MODES, agent, call
 
 ASKED = {"name": "mine", "tokens": [{"chain": "eth", "addresses": [TOKEN]}]}
 

@@ -25,8 +25,8 @@ from tests.harness.indexer.expected_tables import Tables, read
 from tests.harness.indexer.node_tables import expect_of_node
 from tests.harness.nodes.comparison import compare_reports
 from tests.harness.provider_limits.profiles import Profile, limited, load_profiles
+from tests.harness.rpc.clients import SkippingClock
 from tests.harness.store.empty_files import new_store
-from tests.rpc.test_rpc import SkippingClock
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operate" / "nodes.md").read_text()
 TOKENS = ("both_tax", "v3_honest")

@@ -27,10 +27,11 @@ from analysis.token import deadline_state, owner_slots
 from assay import cli
 from assay.demo.overlay import write_overlay
 from core.process.secret import Secret
+from tests.harness.chain.contexts import with_chain, with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.launchpads.test_catalogues import FLAT, STRANGER, Listing, pad_at
-from tests.scan.test_scan import Hindered, with_chain, with_node
+from tests.harness.launchpads.listings import FLAT, STRANGER, Listing, pad_at
+from tests.harness.node.refusing_nodes import Hindered
 
 KEY = Secret("0x" + "17" * 32)
 

@@ -13,10 +13,10 @@ from analysis.quotes.unsigned_trade import TradeRefusedError
 from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, checksum
+from tests.harness.api.mcp_client import ONE, agent, call
 from tests.harness.api.open_port import on_network
 from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_report
 from tests.harness.api.world import PLANS, Get, World
-from tests.mcp.test_mcp import ONE, agent, call
 
 EXIT, CHECK = f"{TOKEN}/exit", f"/token/1/{TOKEN}/trade-check"
 LIQUIDITY, PACK = f"{TOKEN}/liquidity", f"{TOKEN}/evidence-pack"

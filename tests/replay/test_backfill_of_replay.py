@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from config.chains import Chain
-from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from indexer.backfill import backfill
 from tests.harness.indexer.expected_tables import Tables, read
@@ -24,16 +23,12 @@ from tests.harness.replay.faults import (
     limit_ranges,
     no_faults,
 )
+from tests.harness.replay.fill_settings import SETTINGS, SOON_FINAL
 from tests.harness.replay.log_formats import LOG_FORMATS, LogFormatName, tells_times
 from tests.harness.replay.small_chains import CHAINS, MemoryWire, client_of, small
 from tests.harness.replay.static_node import prepare_node, replay_blocks
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import Cells
-
-SETTINGS = IndexerSettings(initial_log_range=16, max_log_range=32, commit_rows=500)
-
-SOON_FINAL = min(CHAINS, key=lambda chain: chain.finality_blocks)
-"""Nearly all of it is read by range."""
 
 
 async def filled(

@@ -27,7 +27,7 @@ from tests.harness.node.misbehaving_node import (
     good,
     running,
 )
-from tests.rpc.test_rpc import client_of
+from tests.harness.rpc.clients import client_of
 
 FIRST, LAST = 1_000, 100_999
 _HASH = "0x" + "11" * 32

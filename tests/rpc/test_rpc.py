@@ -1,12 +1,9 @@
 """Whatever an endpoint does wrong, the client gets the answer elsewhere or says clearly why not."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from aiohttp import web
 
@@ -19,7 +16,7 @@ from core.rpc.failures import (
     DisagreementError,
     RateLimitedError,
 )
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcAnswer, RpcFault
 from tests.harness.node.misbehaving_node import (
     SETTINGS,
     Node,
@@ -35,43 +32,7 @@ from tests.harness.node.misbehaving_node import (
     status,
     text,
 )
-
-
-class SkippingClock:
-    """Waits by moving the clock on."""
-
-    def __init__(self) -> None:
-        self.skipped_s = 0.0
-        self.waits: list[float] = []
-
-    def now_s(self) -> float:
-        return time.monotonic() + self.skipped_s
-
-    async def sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-        self.skipped_s += seconds
-        await asyncio.sleep(0)
-
-
-@asynccontextmanager
-async def client_of(
-    *nodes: Node, clock: SkippingClock | None = None, scheme: str = "http"
-) -> AsyncIterator[RpcClient]:
-    urls = [node.url.replace("http", scheme) for node in nodes]
-    client = await RpcClient.connect(urls, 1, SETTINGS, clock=clock or SkippingClock())
-    try:
-        yield client
-    finally:
-        await client.aclose()
-
-
-def echo(*words: str) -> list[RpcRequest]:
-    return [RpcRequest("echo", (word,)) for word in words]
-
-
-def texts(answers: Sequence[RpcAnswer]) -> list[object]:
-    return [msgspec.json.decode(one) if isinstance(one, msgspec.Raw) else one for one in answers]
-
+from tests.harness.rpc.clients import SkippingClock, client_of, echo, texts
 
 BAD_REPLIES: dict[str, Reply] = {
     "hangs": hang,

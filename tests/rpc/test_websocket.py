@@ -10,7 +10,7 @@ from core.rpc.failures import AnswerTimeoutError, AnswerTooLargeError
 from indexer.heads import HeadFeed
 from tests.harness.node.misbehaving_node import SETTINGS, Node, encode, running
 from tests.harness.node.scripted_chain import make_block
-from tests.rpc.test_rpc import client_of, echo, texts
+from tests.harness.rpc.clients import client_of, echo, texts
 
 
 def head(number: int) -> dict[str, Any]:

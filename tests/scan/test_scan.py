@@ -1,66 +1,23 @@
 """What an analysis does when something it relies on is missing, broken or hostile."""
 
 import asyncio
-from collections.abc import Sequence
 
 import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
-from analysis.reads.node import Node
+from analysis.reads.indexed_facts import IndexedFacts
 from config.chains import Chain as ChainFacts
 from core.errors import UpstreamError
-from core.evm.primitives import Address, BlockRef, RawAmount
+from core.evm.primitives import RawAmount
 from core.report.report import PoolResultRow, Report
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcFault
 from tests.harness.chain.back_ends import LACKING, Lacking
+from tests.harness.chain.contexts import Knowing, with_chain, with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-
-
-class Hindered:
-    """A real node that refuses one method, as some do, or goes silent at it."""
-
-    def __init__(self, node: Node, method: str, *, answer: RpcFault | None) -> None:
-        """`answer` None: the node does not answer any request with that method."""
-        self._node = node
-        self._method = method
-        self._answer = answer
-
-    async def fetch_head(self) -> BlockRef:
-        return await self._node.fetch_head()
-
-    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        hindered = [request.method == self._method for request in requests]
-        if self._answer is None and any(hindered):
-            raise UpstreamError(service="node", reason="silence")
-        answers = await self._node.batch(requests)
-        return [
-            self._answer if stopped and self._answer else answer
-            for stopped, answer in zip(hindered, answers, strict=True)
-        ]
-
-
-def with_node(context: ChainContext, node: Node) -> ChainContext:
-    return ChainContext(
-        chain=context.chain,
-        node=node,
-        index=context.index,
-        settings=context.settings,
-        now_s=context.now_s,
-    )
-
-
-def with_chain(context: ChainContext, facts: ChainFacts) -> ChainContext:
-    return ChainContext(
-        chain=facts,
-        node=context.node,
-        index=context.index,
-        settings=context.settings,
-        now_s=context.now_s,
-    )
+from tests.harness.node.refusing_nodes import Hindered, NoOverrides
 
 
 def only_pool(report: Report) -> PoolResultRow:
@@ -164,18 +121,6 @@ async def test_anchors_themselves_can_be_judged(
     assert all(pool.quote != token.address for pool in report.pools)
 
 
-class Knowing(NoFactsIndex):
-    """Tables that know exactly this."""
-
-    def __init__(self, known: IndexedFacts) -> None:
-        self._known = known
-
-    async def known(
-        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> IndexedFacts:
-        return self._known
-
-
 async def test_a_covered_factory_is_not_asked_again(chain: Chain, context: ChainContext) -> None:
     factories = frozenset(dex.factory for dex in context.chain.dexes)
     context = ChainContext(
@@ -209,24 +154,6 @@ async def test_a_real_holder_stands_in_where_no_wallet_can_be_funded(
     (proof,) = [row.body for row in report.evidence if row.key == "transfer"]
     assert holder in proof
     assert token.owner not in proof
-
-
-class NoOverrides:
-    """A node that knows no state overrides in eth_call."""
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-
-    async def fetch_head(self) -> BlockRef:
-        return await self._node.fetch_head()
-
-    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        answers = await self._node.batch(requests)
-        refusal = RpcFault(code=-32602, message="too many arguments, want at most 2")
-        return [
-            refusal if request.method == "eth_call" and len(request.params) > 2 else answer
-            for request, answer in zip(requests, answers, strict=True)
-        ]
 
 
 async def test_many_analyses_at_once_do_not_disturb_each_other(

@@ -10,14 +10,13 @@ from assay.demo.zoo_token import Animal
 from core.evm.primitives import Address, RawAmount
 from core.report.report import PoolResultRow, Report
 from tests.harness.chain.back_ends import LACKING, Lacking
+from tests.harness.chain.contexts import Knowing
+from tests.harness.chain.predictions import TAX_POINTS, pool_of
+from tests.harness.chain.request_budget import MOST_CALLS, MOST_TRIPS
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting_node import CountingNode
-from tests.scan.test_scan import Knowing
-from tests.scan.test_trips import MOST_CALLS, MOST_TRIPS
-from tests.scenarios.test_prediction import TAX_POINTS
-from tests.venues.test_matrix import pool_of
 
 DAY_S = 86_400
 VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4", "solid", "slipstream")

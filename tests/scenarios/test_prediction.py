@@ -13,15 +13,13 @@ from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import World
 from assay.demo.zoo import ZOO
 from core.errors import TokenRefusedError
-from core.report.report import PoolResultRow, Report
+from core.report.report import Report
 from tests.harness.chain.back_ends import LACKING, Lacking
+from tests.harness.chain.predictions import TAX_POINTS, assert_pool_agrees
 from tests.harness.chain.token_analysis import judge
-from tests.harness.chain.trade_oracle import RealOutcome, real_trade
+from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread
-
-TAX_POINTS = 0.01
-"""How far a predicted tax may be from the real one, in percentage points."""
 
 SPENT_USD = {"tiny_transaction": 1}
 """Where thirty dollars are more than the token lets anybody spend."""
@@ -54,21 +52,6 @@ def back_end(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def context(context: ChainContext, back_end: str) -> ChainContext:
     return msgspec.structs.replace(context, node=Lacking(context.node, LACKING[back_end]))
-
-
-def predicted(side: str | None) -> bool | None:
-    return {"passed": True, "refused": False, None: None}[side]
-
-
-def assert_pool_agrees(pool: PoolResultRow, real: RealOutcome) -> None:
-    assert predicted(pool.buy) is real.buy_success
-    assert pool.buy_tax == pytest.approx(real.buy_tax, abs=TAX_POINTS)
-    if real.sell_success is None:
-        # Nobody could buy, so nobody could try to sell; the service may know more, never a pass.
-        assert pool.sell != "passed"
-        return
-    assert predicted(pool.sell) is real.sell_success
-    assert pool.sell_tax == pytest.approx(real.sell_tax, abs=TAX_POINTS)
 
 
 def assert_nothing_was_learnt(report: Report) -> None:

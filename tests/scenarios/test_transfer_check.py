@@ -14,12 +14,12 @@ from assay.service.store_adapter import ReportStore
 from config.chains import Chain as ChainFacts
 from core.evm.primitives import Address, BlockRef, RawAmount
 from sql.engine.store import Store
-from tests.custody.test_custody import KEEPER, with_wallets
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.clock import HandClock
+from tests.harness.custody.custody_reports import KEEPER, with_wallets
+from tests.harness.node.refusing_nodes import NoOverrides
 from tests.harness.quotes.quote_traps import place, with_traps
-from tests.scan.test_scan import NoOverrides
 
 SLUG = "ethereum"
 SIX_HOURS_S = 6 * 3600

@@ -8,8 +8,7 @@ import pytest
 
 from api.serving.batch_service import AT_ONCE, MOST_TOKENS
 from core.errors import StoreError, TokenRefusedError, UpstreamError
-from core.evm.primitives import Address
-from core.report.report import Report
+from tests.harness.api.many_tokens import OTHERS, ManyTokens
 from tests.harness.api.sample_reports import (
     DEAD,
     MINED_AT_S,
@@ -17,37 +16,11 @@ from tests.harness.api.sample_reports import (
     PAIR,
     TOKEN,
     TOKEN_SHOWN,
-    make_report,
 )
 from tests.harness.api.specified_fields import check
 from tests.harness.api.world import PLANS, World, headers_of
 
-OTHERS = [Address(f"0x{number:040x}") for number in range(0x1000, 0x1000 + MOST_TOKENS)]
 DOWN = "The ledger of keys is out of reach; try again later."
-
-
-class ManyTokens:
-    """An analysis that judges each token by itself."""
-
-    def __init__(self) -> None:
-        self.outcomes: dict[str, Report | Exception] = {}
-        self.slow: set[str] = set()
-        self.running = 0
-        self.most_running = 0
-        self.requests: list[str] = []
-
-    async def report(self, _chain: str, address: Address, /, **_: bool) -> Report:
-        self.requests.append(address)
-        self.running += 1
-        self.most_running = max(self.most_running, self.running)
-        try:
-            await asyncio.sleep(3600 if address in self.slow else 0)
-        finally:
-            self.running -= 1
-        outcome = self.outcomes.get(address, make_report(address=address))
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
 
 
 async def ask(client: httpx.AsyncClient, key: str, body: Any, chain: str = "1") -> httpx.Response:

@@ -11,7 +11,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address, to_hash32
 from core.rpc.messages import RpcFault
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting_node import CountingNode
-from tests.state.test_rounds import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
+from tests.harness.node.refusing_nodes import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
 
 SLOTS = 12
 

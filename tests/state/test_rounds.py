@@ -9,7 +9,6 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.answer_address import pushed_address
 from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.eth_reads import NoAnswer
-from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.balance_slot import BalanceProbe
@@ -19,40 +18,14 @@ from analysis.token.proxy_resolution import STANDARD_SLOTS
 from assay.demo.layout import World, named_account
 from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError
-from core.evm.primitives import Address, BlockRef, Hash32
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.evm.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.call_answers import raw
 from tests.harness.node.counting_node import CountingNode
-from tests.static.test_delegation import CLONES
-
-NO_CODE = raw("0x")
-"""What calling an address without code returns: the node took no notice of the override."""
-
-
-class WithoutCodeOverrides:
-    """A real node that cannot put code at an address."""
-
-    def __init__(self, node: Node, answer: RpcAnswer) -> None:
-        self._node = node
-        self._answer = answer
-        self.refusals = 0
-
-    async def fetch_head(self) -> BlockRef:
-        return await self._node.fetch_head()
-
-    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        answers = await self._node.batch(requests)
-        refused = [request.method == "eth_call" and "code" in str(request) for request in requests]
-        self.refusals += sum(refused)
-        return [
-            self._answer if is_refused else answer
-            for is_refused, answer in zip(refused, answers, strict=True)
-        ]
-
-
-UNKNOWN_PARAMETER = RpcFault(code=-32602, message="too many arguments, want at most 2")
+from tests.harness.node.refusing_nodes import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
+from tests.harness.static.proxy_codes import CLONES
 
 
 def add_reads(batch: ReadBatch, token: Address) -> list[Handle[object]]:

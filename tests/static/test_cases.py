@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from analysis.static.analyse_code import analyse_code
+from tests.harness.cases.case_names import name_of
 from tests.harness.cases.cases import (
     CASES,
     FIELDS,
@@ -50,12 +51,6 @@ def is_right(field: str, answer: object, label: Label) -> bool:
 def needs_its_compiler(build: Build) -> None:
     if build.package == "vyper" and not HAS_VYPER:
         pytest.skip("Vyper is not installed; run `make setup`")
-
-
-def name_of(value: Case | Build | Miss | str) -> str:
-    if isinstance(value, str):
-        return value
-    return "-".join(value.builds) or "all" if isinstance(value, Miss) else value.name
 
 
 @pytest.mark.parametrize(("case", "build"), _ALL, ids=name_of)

@@ -21,12 +21,7 @@ from core.report.fields.static_findings import StaticFindings
 from sql.engine.store import Store
 from sql.tokens.codes import read_found, write_found
 from tests.harness.chain.transactions import Chain
-
-FRONTS = {
-    "EIP-1167": "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3",
-    "EIP-7511": "365f5f375f5f365f73{}5af43d5f5f3e5f3d91602a57fd5bf3",
-    "with arguments behind it": "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3" + "11" * 60,
-}
+from tests.harness.static.proxy_codes import FRONTS
 
 
 def put(node: AnvilNode, code: str) -> Address:

@@ -34,11 +34,11 @@ from tests.harness.store.store_contents import (
     exact_number,
     read_rows,
     read_transfers,
-    table_names,
     trades_in,
     undecoded_in,
     write_rows,
 )
+from tests.harness.store.table_rows import all_tables
 
 TOKEN, QUOTE = address(0xA), address(2)
 POOLS = [address(0x500), address(0x501)]
@@ -121,15 +121,6 @@ def grown(store: Store, history: Sequence[Rows]) -> None:
 def everything(store: Store) -> tuple[object, ...]:
     """All rows, wherever they are."""
     return read_transfers(store), trades_in(store), undecoded_in(store)
-
-
-def all_tables(store: Store) -> dict[str, list[Cells]]:
-    """Each table of the file, as it is."""
-    return {
-        name: sorted(read_rows(store, f"select * from {name}"), key=repr)  # noqa: S608
-        for name in table_names(store)
-        if name != "store_identity"
-    }
 
 
 def without_batch_numbers(tables: dict[str, list[Cells]]) -> dict[str, list[Cells]]:

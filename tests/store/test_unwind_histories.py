@@ -33,8 +33,8 @@ from tests.harness.examples import one_in
 from tests.harness.store.empty_files import NewStore
 from tests.harness.store.sample_rows import LATER
 from tests.harness.store.store_contents import read_rows, reopened, transfers_of, undecoded_in
-from tests.store.test_finalization import all_tables
-from tests.store.test_unwind import QUOTE, TOKENS, Facts, take_in, transfers_at
+from tests.harness.store.table_rows import all_tables
+from tests.harness.store.unwound_facts import QUOTE, TOKENS, Facts, take_in, transfers_at
 
 FINALITY = 3
 

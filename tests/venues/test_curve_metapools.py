@@ -13,11 +13,11 @@ from core.evm.primitives import Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import TradeColumns, decode_trades
+from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.venues import further_venues
 from tests.harness.venues.further_venues import QUOTE_RAW, SPEND_RAW, Market
-from tests.venues.test_matrix import with_dexes
 
 _EXCHANGE = "exchange(int128,int128,uint256,uint256)"
 _UNDERLYING = "exchange_underlying(int128,int128,uint256,uint256)"

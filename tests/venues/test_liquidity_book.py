@@ -1,73 +1,16 @@
 """Protects pairs of Liquidity Book, whose tokens lie in bins of one price each: they are found,
 worth what they hold, and what the service says of trades is what then happens."""
 
-from math import log
-
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import NATIVE_USD
-from assay.demo.reads import read
-from config.chains import Dex
-from core.evm.abi import call_data
-from core.evm.primitives import Address
+from tests.harness.chain.contexts import context_with, with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.venues import further_venues
-from tests.harness.venues.further_venues import QUOTE_RAW, TOKEN_RAW, Market
-from tests.liquidity.test_pools import context_with
-from tests.venues.test_matrix import with_dexes
-
-STEP = 25
-BINS = 20
-"""Upwards and downwards: the service's largest buy goes through several."""
-
-
-def place(
-    chain: Chain,
-    contract: str = "HonestToken",
-    *,
-    pair: Address | None = None,
-    is_x: bool = True,
-    token_raw: int = TOKEN_RAW,
-) -> Market:
-    """A token and its pair. `pair`: the address it takes for its pool; None: the pair. `is_x`:
-    whether the creator named it first."""
-    opening = further_venues.prepare(chain)
-    pipeline = opening.pipeline
-    factory = pipeline.deploy("BookFactory", sender=opening.maker)
-    router = pipeline.deploy("BookRouter", sender=opening.maker)
-    named = (opening.token, opening.quote) if is_x else (opening.quote, opening.token)
-    price = QUOTE_RAW / TOKEN_RAW
-    active = 2**23 + round(log(price if is_x else 1 / price) / log(1 + STEP / 10_000))
-    pipeline.call(
-        *(factory, "createLBPair(address,address,uint24,uint16)", *named, active, STEP),
-        sender=opening.maker,
-    )
-    pipeline.flush()
-    types = "(uint16,address,bool,bool)"
-    getter = "getLBPairInformation(address,address,uint256)"
-    _, found, *_ = read(chain.node, factory, getter, *named, STEP, returns=types)
-    book = Address(str(found))
-    opening.release(contract, pair or book, spender=book)
-    amounts = (token_raw, QUOTE_RAW) if is_x else (QUOTE_RAW, token_raw)
-    pipeline.call(book, "fill(uint24,uint256,uint256)", BINS, *amounts, sender=opening.owner)
-    pipeline.flush()
-
-    def swap_data(trader: Address, paid: Address, amount: int) -> tuple[Address, str]:
-        signature = "swap(address,address,uint256,address)"
-        return router, call_data(signature, book, paid, amount, trader)
-
-    return Market(
-        dex=Dex(name="Liquidity Book", kind="LiquidityBook", factory=factory, from_block=0),
-        token=opening.token,
-        quote=opening.quote,
-        holder=book,
-        key=book,
-        emitter=book,
-        spender=router,
-        swap_data=swap_data,
-    )
+from tests.harness.venues.further_venues import QUOTE_RAW, TOKEN_RAW
+from tests.harness.venues.liquidity_book import STEP, place
 
 
 @pytest.mark.parametrize("is_x", [True, False])

@@ -18,14 +18,14 @@ from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.zoo_token import Animal
 from config.chains import Dex
 from core.evm.primitives import ZERO_ADDRESS
-from core.report.report import PoolResultRow, Report
+from tests.harness.chain.contexts import with_dexes
+from tests.harness.chain.predictions import TAX_POINTS, assert_pool_agrees, pool_of, predicted
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread
 from tests.harness.venues.token_matrix import BEHAVIOURS, CASES, KINDS, animal_of
 from tests.harness.venues.uniswap_forks import fork_v2
-from tests.scenarios.test_prediction import TAX_POINTS, assert_pool_agrees, predicted
 
 WITHOUT_ROUTERS = (
     "honest",
@@ -36,13 +36,6 @@ WITHOUT_ROUTERS = (
     "partial_sale",
     "silent_refusal",
 )
-
-
-def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
-    """The token's own pool, among what its own transfers may have made."""
-    assert report.pools is not None
-    (pool,) = [row for row in report.pools if row.pool == token.pool.address]
-    return pool
 
 
 @pytest.mark.parametrize(("behaviour", "kind"), spread(CASES, one_in=8))
@@ -94,17 +87,6 @@ def without_routers(context: ChainContext) -> tuple[Dex, ...]:
     """The venues as they are where nobody found out more than their factories."""
     return tuple(
         msgspec.structs.replace(dex, router=None, fee_bp=None) for dex in context.chain.dexes
-    )
-
-
-def with_dexes(context: ChainContext, dexes: tuple[Dex, ...]) -> ChainContext:
-    """A context of its own, which has learnt nothing yet."""
-    return ChainContext(
-        chain=msgspec.structs.replace(context.chain, dexes=dexes),
-        node=context.node,
-        index=context.index,
-        settings=context.settings,
-        now_s=context.now_s,
     )
 
 

@@ -14,13 +14,13 @@ from assay.demo.anvil import ETHER
 from assay.demo.layout import VenueKey, ZooToken
 from core.report.report import PoolResultRow, Report
 from tests.harness.chain.back_ends import LACKING, Lacking
+from tests.harness.chain.predictions import assert_pool_agrees, predicted
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread
 from tests.harness.node.counting_node import CountingNode
 from tests.harness.venues.range_pools import ASK, BID, DUST, LAUNCH, VENUES, Position, place
-from tests.scenarios.test_prediction import assert_pool_agrees, predicted
 
 LIQUID_USD = 100.0
 

@@ -12,10 +12,10 @@ from assay.demo.seeding import UNLIMITED
 from assay.demo.transaction_pipeline import Pipeline
 from config.chains import Dex
 from core.evm.primitives import Address
+from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting_node import CountingNode
-from tests.venues.test_matrix import with_dexes
 
 NEW_FEE, ITS_SPACING = 2_000, 40
 NEW_SPACING = 75

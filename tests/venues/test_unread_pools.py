@@ -10,9 +10,10 @@ from api.formats.summary.summary import render_summary
 from config.chains import Dex
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.rows import PoolRow
+from tests.harness.chain.contexts import context_with
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.liquidity.test_pools import asking, context_with, shown
+from tests.harness.external.market_data import dexscreener_pair, running_market_data
 
 LIQUID_USD = 100.0
 MANAGER = Address("0x" + "1f" * 20)
@@ -101,8 +102,8 @@ async def test_what_others_tell_of_it_counts(chain: Chain, context: ChainContext
     token = chain.deploy("HonestToken", "Odd", "ODD")
     weth = chain.world.venues.wrapped_native.address
     row = row_of(token, weth)
-    async with asking() as (service, outside):
-        service.says({"pairs": [shown(POOL_ID, token, weth, depth=5, usd="1")]})
+    async with running_market_data() as (service, outside):
+        service.says({"pairs": [dexscreener_pair(POOL_ID, token, weth, depth=5, usd="1")]})
         market_context = context_with(known_to_infinity(context), rows=[row], outside=outside)
         report = await judge(market_context, token)
     native = render_native(report, clock=None, liquid_above_usd=LIQUID_USD)

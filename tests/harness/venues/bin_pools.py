@@ -14,9 +14,8 @@ from assay.demo.reads import read
 from config.chains import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain, Sent
-from tests.harness.venues import further_venues
+from tests.harness.venues import further_venues, infinity_bin
 from tests.harness.venues.further_venues import Market
-from tests.venues import test_infinity_bin
 
 _REMOVE, _TAKE_PAIR = 0x1A, 0x11
 _REACH: Final = 100
@@ -118,7 +117,7 @@ class InfinityBins(BinPool, frozen=True, kw_only=True):
         sent = chain.send(
             holder,
             self.tokens,
-            f"mint({test_infinity_bin.KEY},uint24,uint24,bytes32,address)",
+            f"mint({infinity_bin.KEY},uint24,uint24,bytes32,address)",
             *(self.pool_key, SPREAD, 1, (x | y << 128).to_bytes(32), holder),
             value_wei=_COINS if is_coin else 0,
         )
@@ -126,7 +125,7 @@ class InfinityBins(BinPool, frozen=True, kw_only=True):
 
     def redeem(self, chain: Chain, holder: Address, receiver: Address) -> Sent:
         amounts = self.shares(chain, holder)
-        types = f"({test_infinity_bin.KEY},uint128,uint128,uint256[],uint256[],address,bytes)"
+        types = f"({infinity_bin.KEY},uint128,uint128,uint256[],uint256[],address,bytes)"
         removed = (self.pool_key, 0, 0, list(amounts), list(amounts.values()), holder, b"")
         taken = encode(["address", "address", "address"], [*self.pool_key[:2], receiver])
         plan = bytes([_REMOVE, _TAKE_PAIR]), [encode([types], [removed]), taken]
@@ -153,7 +152,7 @@ def open_infinity(chain: Chain, market: Market) -> InfinityBins:
         market.dex.factory,
         "poolIdToPoolKey(bytes32)",
         pool,
-        returns=test_infinity_bin.KEY,
+        returns=infinity_bin.KEY,
     )
     return InfinityBins(
         market=market,

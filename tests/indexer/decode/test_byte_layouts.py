@@ -4,7 +4,7 @@ And that is what the logs were made from.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,13 +15,12 @@ from indexer.decode.byte_layouts import ByteLayout
 from indexer.decode.layout_cache import MOST_LAYOUTS, MOST_OF_A_LENGTH, LayoutCache
 from indexer.decode.layout_lessons import learn
 from indexer.decode.log_answers import LogDecoder
-from indexer.decode.log_columns import NO_TIME, LogColumns
+from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs
+from tests.harness.indexer.decoded_rows import Row, expected_rows, rows_of
 from tests.harness.indexer.log_answers import (
     CHANGES,
     NODES,
-    MadeLog,
-    Written,
     damage,
     lot_of,
     make_logs,
@@ -37,8 +36,6 @@ MANY = settings(
 SEEDS = st.integers(0, 2**32)
 NODE_NAMES = st.sampled_from(sorted(NODES))
 
-Row = tuple[object, ...]
-
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,46 +48,6 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 def decoder() -> LogDecoder:
     """One for all answers: layouts learned from one meet the next."""
     return LogDecoder()
-
-
-def rows_of(logs: LogColumns) -> list[Row]:
-    """Every log's values, in the order of the answer."""
-    rows: list[Row] = []
-    for group in logs.groups:
-        rows += [
-            (
-                group.position[at],
-                group.block_number[at],
-                group.log_index[at],
-                group.time_s[at],
-                group.block_hash[at].tobytes(),
-                group.tx_hash[at].tobytes(),
-                group.address[at].tobytes(),
-                group.shape.topic0 + group.topics[at].tobytes(),
-                group.data[at].tobytes(),
-            )
-            for at in range(len(group))
-        ]
-        assert group.shape.topics == len(group.topics[0]) + bool(group.shape.topic0)
-        assert group.shape.data_size == group.data.shape[1]
-    return sorted(rows, key=lambda row: int(str(row[0])))
-
-
-def expected_rows(logs: Sequence[MadeLog], node: Written) -> list[Row]:
-    return [
-        (
-            at,
-            log.block_number,
-            log.log_index,
-            log.time_s if "blockTimestamp" in node.keys else NO_TIME,
-            bytes.fromhex(log.block_hash),
-            bytes.fromhex(log.tx_hash),
-            bytes.fromhex(log.address),
-            bytes.fromhex("".join(log.topics)),
-            bytes.fromhex(log.data),
-        )
-        for at, log in enumerate(logs)
-    ]
 
 
 def outcome(decode: LogDecoder | None, text: bytes) -> list[Row] | str:

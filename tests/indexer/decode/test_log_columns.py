@@ -13,6 +13,7 @@ from indexer.answer_checks import check_range_logs
 from indexer.decode import log_columns
 from indexer.decode.log_columns import LogColumns, join_logs
 from indexer.decode.logs import decode_logs
+from tests.harness.indexer.decoded_rows import expected_rows, rows_of
 from tests.harness.indexer.log_answers import (
     NODES,
     SWAP,
@@ -23,7 +24,6 @@ from tests.harness.indexer.log_answers import (
     members_of,
     write_answer,
 )
-from tests.indexer.decode.test_byte_layouts import expected_rows, rows_of
 
 GETH = NODES["geth"]
 SEEDS = st.integers(0, 2**32)

@@ -15,7 +15,9 @@ from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.engine.store import Store
 from tests.harness.bare_reports import bare_report
+from tests.harness.indexer.backfill_tables import without_follow
 from tests.harness.indexer.expected_tables import expect, read
+from tests.harness.indexer.token_histories import sent_in, stored
 from tests.harness.node.scripted_chain import (
     CHAIN,
     TOKENS,
@@ -27,8 +29,6 @@ from tests.harness.node.scripted_chain import (
 )
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.sample_rows import LATER
-from tests.indexer.history.test_backfill import without_follow
-from tests.indexer.history.test_histories import sent_in, stored
 
 SETTINGS = IndexerSettings(initial_log_range=64, max_log_range=64)
 DEPTH = 6

@@ -1,9 +1,8 @@
 """Following goes on through everything that is not its own fault, and says once what is wrong."""
 
-import asyncio
 import resource
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,17 @@ import pytest
 import structlog
 
 from config.chains import Chain
-from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from indexer import follow as follow_module
 from indexer import follower
 from indexer.backfill import backfill
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
 from sql.chain.blocks import list_blocks
 from sql.engine.database import Reader, Transaction
 from sql.engine.store import Store
 from sql.tokens.tokens import track_tokens
 from sql.unwind import unwind_from
 from tests.harness.indexer.expected_tables import assert_window, expect, read
+from tests.harness.indexer.following import SETTINGS, following, grown
 from tests.harness.node.scripted_chain import (
     CHAIN,
     TOKENS,
@@ -38,65 +35,12 @@ from tests.harness.node.scripted_chain import (
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import transfers_of
 
-SETTINGS = IndexerSettings(poll_s=0.01, initial_log_range=8, max_log_range=16)
-
-
-class Board:
-    """Where a follower's status is published."""
-
-    def __init__(self) -> None:
-        self.status = FollowStatus(chain_id=CHAIN.id)
-        self._changed = asyncio.Event()
-
-    def publish(self, status: FollowStatus) -> None:
-        self.status = status
-        self._changed.set()
-
-    async def until(self, is_so: Callable[[FollowStatus], bool]) -> FollowStatus:
-        async with asyncio.timeout(10):
-            while not is_so(self.status):
-                self._changed.clear()
-                await self._changed.wait()
-        return self.status
-
-    async def until_level(self, node: ScriptedNode) -> FollowStatus:
-        return await self.until(
-            lambda status: (
-                status.tip is not None
-                and status.tip.hash == node.head.hash
-                and status.last_error is None
-            )
-        )
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     opened = new_store(tmp_path / "store.duckdb")
     yield opened
     opened.close()
-
-
-@asynccontextmanager
-async def following(
-    store: Store, *nodes: ScriptedNode, chain: Chain = CHAIN
-) -> AsyncIterator[Board]:
-    board, stop = Board(), asyncio.Event()
-    task = asyncio.create_task(
-        follow(chain, client_of(*nodes), store, SETTINGS, stop=stop, publish=board.publish)
-    )
-    try:
-        yield board
-    finally:
-        stop.set()
-        async with asyncio.timeout(10):
-            await task
-
-
-def grown(count: int = 3) -> ScriptedNode:
-    node = ScriptedNode()
-    for number in range(count):
-        node.extend([Pair(-1, 0), Sent(0, number), Odd(0)])
-    return node
 
 
 def test_however_long_nodes_were_away_they_are_asked_again_within_seconds() -> None:

@@ -3,37 +3,30 @@
 Also after reorganisations, and after the ingesting process was killed at any moment.
 """
 
-import asyncio
 import os
 import random
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from config.pool_families import KINDS
-from config.settings_model import IndexerSettings, RpcSettings
+from config.settings_model import RpcSettings
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
 from indexer.events import TRANSFERS
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
 from sql.chain.pool_tables import list_coverage
-from sql.engine.store import Store
 from tests.harness.indexer.expected_tables import read, without_liquidity
+from tests.harness.indexer.node_following import SETTINGS, following, opened, until_level
 from tests.harness.indexer.node_tables import expect_of_node
 from tests.harness.store.store_contents import trades_in
 from tests.indexer.head.conftest import LiveChain
-from tests.indexer.head.test_follow import Board
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
-SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=32)
 
 NOT_IN_THE_DEMO = {"BalancerV2", "BalancerV3", "CurveCrypto", "CurveStable"} | {
     "DodoV2",
@@ -41,38 +34,6 @@ NOT_IN_THE_DEMO = {"BalancerV2", "BalancerV3", "CurveCrypto", "CurveStable"} | {
 }
 """Families that the demo does not deploy: tests/venues/test_balancer.py, test_balancer_v3.py,
 test_curve.py, test_dodo.py and test_liquidity_book.py have them."""
-
-
-@asynccontextmanager
-async def following(live: LiveChain, store: Store, url: str) -> AsyncIterator[Board]:
-    client = await RpcClient.connect([url], live.chain.id, RpcSettings())
-    board, stop = Board(), asyncio.Event()
-    task = asyncio.create_task(
-        follow(live.chain, client, store, SETTINGS, stop=stop, publish=board.publish)
-    )
-    try:
-        yield board
-    finally:
-        stop.set()
-        await task
-        await client.aclose()
-
-
-async def until_level(board: Board, live: LiveChain) -> FollowStatus:
-    head = live.node.rpc("eth_getBlockByNumber", "latest", False)
-    block_hash = msgspec.convert(head, dict[str, object])["hash"]
-    return await board.until(
-        lambda status: status.tip is not None and status.tip.hash == block_hash
-    )
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[Store]:
-    store = Store.open(path)
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 @pytest.mark.parametrize("scheme", ["http", "ws"])

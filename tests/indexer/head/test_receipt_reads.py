@@ -22,6 +22,7 @@ from indexer.follower import Follower
 from indexer.log_reader import LogReader
 from indexer.reads import TOPICS, BlockSpan, fetch_headers
 from sql.engine.store import Store
+from tests.harness.indexer.decoded_rows import rows_of
 from tests.harness.indexer.wire_logs import wire_log
 from tests.harness.node.scripted_chain import (
     CHAIN,
@@ -39,7 +40,6 @@ from tests.harness.node.scripted_chain import (
 )
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import read_rows, transfers_of, undecoded_in
-from tests.indexer.decode.test_byte_layouts import rows_of
 
 REFUSAL = "Please specify an address in your request"
 SETTINGS = IndexerSettings(initial_log_range=40, max_log_range=200)

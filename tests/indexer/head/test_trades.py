@@ -23,9 +23,9 @@ from sql.chain.trade_tables import list_newest_trades
 from sql.engine.store import Store
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
+from tests.harness.indexer.node_following import following, opened, until_level
 from tests.harness.store.store_contents import trades_in
 from tests.indexer.head.conftest import LiveChain
-from tests.indexer.head.test_real_node import following, opened, until_level
 
 pytestmark = pytest.mark.compiler
 

@@ -21,6 +21,8 @@ from sql.chain.pool_tables import insert_pools
 from sql.chain.trade_tables import insert_trades, list_newest_trades
 from sql.engine.store import Store
 from sql.engine.table_rows import SwapRow
+from tests.harness.indexer.token_histories import POOL_AT, followed, lived, sent_in, stored
+from tests.harness.indexer.waiting import until
 from tests.harness.node.scripted_chain import (
     CHAIN,
     Block,
@@ -32,7 +34,6 @@ from tests.harness.node.scripted_chain import (
 )
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.sample_rows import address, block, pool
-from tests.indexer.history.test_histories import POOL_AT, followed, lived, sent_in, stored
 
 DAY_S = 86_400
 SETTINGS = IndexerSettings(poll_s=0.01, trades_kept_s=DAY_S)
@@ -54,12 +55,6 @@ async def kept_up(node: ScriptedNode, store: Store) -> AsyncIterator[None]:
     finally:
         stop.set()
         await asyncio.wait_for(task, 10)
-
-
-async def until(is_true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not is_true():  # noqa: ASYNC110 - a store tells nobody of what is new in it
-            await asyncio.sleep(0.01)
 
 
 def trade(store: Store, times_s: Sequence[int]) -> None:

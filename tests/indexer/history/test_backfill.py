@@ -13,12 +13,11 @@ from indexer.follower import Follower
 from sql.chain.blocks import insert_blocks, read_checkpoint
 from sql.engine.store import Store
 from sql.engine.table_rows import BlockRow
+from tests.harness.indexer.backfill_tables import without_follow
 from tests.harness.indexer.expected_tables import (
-    Tables,
     assert_window,
     expect,
     read,
-    without_liquidity,
 )
 from tests.harness.node.scripted_chain import (
     CHAIN,
@@ -92,15 +91,6 @@ async def run(
         clock=InstantClock(),
     )
     return result, steps
-
-
-def without_follow(tables: Tables) -> Tables:
-    """A back-fill has its own checkpoint, and leaves open from where on transfers are whole."""
-    return msgspec.structs.replace(
-        without_liquidity(tables),
-        checkpoint=None,
-        tokens=[(*row[:3], None) for row in tables.tokens],
-    )
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 199), (0, 0), (50, 60), (180, 199), (199, 199)])

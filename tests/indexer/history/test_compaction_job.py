@@ -14,9 +14,9 @@ from indexer.compaction_job import keep_compacting
 from sql.engine.store import Store
 from sql.lake.compaction import CompactionRequest, CompactionResult
 from sql.lake.lake_size import LakeSize
+from tests.harness.indexer.waiting import until
 from tests.harness.node.scripted_chain import CHAIN
 from tests.harness.store.empty_files import new_store
-from tests.indexer.head.test_upkeep import until
 
 
 @pytest.fixture

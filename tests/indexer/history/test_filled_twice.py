@@ -19,6 +19,15 @@ from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
 from sql.lake.lake_file import Lake
+from tests.harness.indexer.token_histories import (
+    POOL_AT,
+    SETTINGS,
+    followed,
+    histories_of,
+    run_out,
+    sent_in,
+    stored,
+)
 from tests.harness.node.scripted_chain import (
     CHAIN,
     Event,
@@ -32,15 +41,6 @@ from tests.harness.node.scripted_chain import (
 )
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import undecoded_in
-from tests.indexer.history.test_histories import (
-    POOL_AT,
-    SETTINGS,
-    followed,
-    histories_of,
-    run_out,
-    sent_in,
-    stored,
-)
 
 FIRST_POOL_AT, SECOND_POOL_AT = 21, 55
 """Before following began, with the third pool."""

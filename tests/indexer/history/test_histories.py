@@ -6,34 +6,44 @@ And they begin with its first, unless the node or the bounds forbid it.
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from assay.service.record_report import record_report
-from config.settings_model import IndexerSettings
 from core.errors import StoreError
 from indexer import transfer_history
 from indexer.backfill import backfill
-from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.chain.history_tables import read_history
 from sql.engine.store import Store
-from sql.engine.table_rows import HistoryRow, TokenRow
+from sql.engine.table_rows import HistoryRow
 from sql.tokens.task_queue import put_task
 from sql.tokens.tokens import list_tracked
 from tests.harness.bare_reports import bare_report
 from tests.harness.examples import one_in
+from tests.harness.indexer.follow_machine import LIES, Following
+from tests.harness.indexer.token_histories import (
+    BUSY,
+    POOL_AT,
+    QUIET,
+    REPORTED_AT_S,
+    SETTINGS,
+    analysed,
+    followed,
+    histories_of,
+    lived,
+    row_of,
+    run_out,
+    sent_in,
+    stored,
+)
 from tests.harness.node.scripted_chain import (
     CHAIN,
     TOKENS,
-    Block,
-    Event,
     InstantClock,
     Minted,
     Odd,
@@ -41,36 +51,12 @@ from tests.harness.node.scripted_chain import (
     ScriptedNode,
     Sent,
     client_of,
-    token,
 )
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.sample_rows import LATER
-from tests.harness.store.store_contents import transfers_of, undecoded_in
-from tests.indexer.head.test_follow_machine import LIES, Following
+from tests.harness.store.store_contents import undecoded_in
 
-SETTINGS = IndexerSettings(
-    initial_log_range=4, max_log_range=8, history_logs=1_000, history_requests=1_000
-)
 LONG_S = 1e6
-SUPPLY = 10**24
-
-
-def sent_in(chain: Sequence[Block], number: int, *, since: int = 0) -> list[tuple[int, int]]:
-    """Height and amount of a token's transfers."""
-    return [
-        (block.number, event.amount)
-        for block in chain[since:]
-        for event in block.events
-        if isinstance(event, Sent) and event.token == number
-    ]
-
-
-def stored(store: Store, number: int) -> list[tuple[int, int]]:
-    return [(row.block_number, row.amount_raw) for row in transfers_of(store, TOKENS[number])]
-
-
-def row_of(store: Store, number: int) -> TokenRow:
-    return next(row for row in list_tracked(store, chain_id=1) if row.address == token(number))
 
 
 def past_of(store: Store, number: int) -> HistoryRow | None:
@@ -152,14 +138,6 @@ test_remembering = Remembering.TestCase
 
 # --- one token, whose pool comes late -------------------------------------------------------------
 
-REPORTED_AT_S = 1
-
-QUIET = 20
-"""Blocks before the token's first transfer."""
-BUSY = 60
-"""Blocks with a transfer each, before the pool."""
-POOL_AT = 1 + QUIET + BUSY
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
@@ -174,53 +152,6 @@ def clock() -> InstantClock:
     clock = InstantClock()
     clock.time_s = REPORTED_AT_S
     return clock
-
-
-def lived(*, odd_every: int = 1_000) -> ScriptedNode:
-    node = ScriptedNode()
-    for number in range(QUIET + BUSY):
-        events: list[Event] = [Sent(1, number)]
-        if number == QUIET:
-            events.append(Pair(0, 2))  # before following began
-        if number >= QUIET:
-            events.append(Odd(0) if number % odd_every == 0 else Sent(0, number))
-        node.extend(events)
-    node.extend([Pair(-1, 0), Sent(0, 10**6)])
-    for number in range(20):
-        node.extend([Sent(0, 10**7 + number)])
-    return node
-
-
-async def followed(node: ScriptedNode, store: Store, *, supply_raw: int = SUPPLY) -> None:
-    """Up to the head, from where the token is tracked; and somebody has judged it."""
-    client = client_of(node)
-    chain = msgspec.structs.replace(CHAIN, start_block=POOL_AT)
-    follower = Follower(chain, client, store, SETTINGS)
-    await follower.load()
-    async for _ in follower.advance(await client.fetch_head_header()):
-        pass
-    analysed(store, supply_raw=supply_raw)
-    assert row_of(store, 0).transfers_from_block == POOL_AT
-
-
-def analysed(store: Store, *, supply_raw: int = SUPPLY) -> None:
-    """Somebody has looked at the token again."""
-    report = bare_report(TOKENS[0], scanned_at_s=REPORTED_AT_S)
-    head = msgspec.structs.replace(report.token, supply_raw=supply_raw)
-    record_report(store, msgspec.structs.replace(report, token=head), LATER)
-
-
-def histories_of(node: ScriptedNode, store: Store, clock: InstantClock, **bounds: Any) -> Histories:
-    bounded = msgspec.structs.replace(SETTINGS, **bounds)
-    return Histories(CHAIN, client_of(node), store, bounded, now_s=clock.now_s)
-
-
-async def run_out(histories: Histories) -> int:
-    """Take turns while there are any; how many."""
-    for turns in range(1_000):
-        if not await histories.take_turn():
-            return turns
-    raise AssertionError
 
 
 async def test_it_ends_where_the_token_began(store: Store, clock: InstantClock) -> None:

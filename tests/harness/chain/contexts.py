@@ -1,0 +1,87 @@
+"""Variants of a chain context: another node, chain, index, or set of exchanges."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.external.connect import ExternalServices
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
+from analysis.reads.node import Node
+from config.chains import Chain as ChainFacts
+from config.chains import Dex
+from core.evm.primitives import Address, BlockRef
+from core.report.rows import PoolRow
+
+
+def with_node(context: ChainContext, node: Node) -> ChainContext:
+    return ChainContext(
+        chain=context.chain,
+        node=node,
+        index=context.index,
+        settings=context.settings,
+        now_s=context.now_s,
+    )
+
+
+def with_chain(context: ChainContext, facts: ChainFacts) -> ChainContext:
+    return ChainContext(
+        chain=facts,
+        node=context.node,
+        index=context.index,
+        settings=context.settings,
+        now_s=context.now_s,
+    )
+
+
+class Knowing(NoFactsIndex):
+    """Tables that know exactly this."""
+
+    def __init__(self, known: IndexedFacts) -> None:
+        self._known = known
+
+    async def known(
+        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
+    ) -> IndexedFacts:
+        return self._known
+
+
+def with_dexes(context: ChainContext, dexes: tuple[Dex, ...]) -> ChainContext:
+    """A context of its own, which has learnt nothing yet."""
+    return ChainContext(
+        chain=msgspec.structs.replace(context.chain, dexes=dexes),
+        node=context.node,
+        index=context.index,
+        settings=context.settings,
+        now_s=context.now_s,
+    )
+
+
+class Rows(NoFactsIndex):
+    """Tables that know these pools of a token and that no factory has others."""
+
+    def __init__(self, rows: Sequence[PoolRow]) -> None:
+        self._rows = tuple(rows)
+
+    async def known(
+        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
+    ) -> IndexedFacts:
+        factories = frozenset(dex.factory for dex in chain.dexes)
+        return IndexedFacts(pools=self._rows, covered_factories=factories)
+
+
+def context_with(
+    context: ChainContext,
+    *,
+    rows: Sequence[PoolRow] | None = None,
+    outside: ExternalServices | None = None,
+    node: Node | None = None,
+) -> ChainContext:
+    return ChainContext(
+        chain=context.chain,
+        node=node or context.node,
+        index=context.index if rows is None else Rows(rows),
+        settings=context.settings,
+        now_s=context.now_s,
+        external=outside,
+    )
