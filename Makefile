@@ -18,6 +18,9 @@ PYTEST = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.cache/bytecode
 # Each worker has a node of its own; who is done takes tests from the others. A third of the time is
 # spent waiting for it, for browsers and for clocks, so two cores have work for three workers.
 WORKERS = -n 3 --dist worksteal
+# These wait for nothing, and each worker has to collect: one for each of two cores.
+FAST = -n 2 --dist worksteal --hypothesis-profile=fast \
+	-m "not node and not compiler and not process and not fleet and not long"
 # tests/conftest.py has the profiles.
 EXAMPLES = --hypothesis-profile=$(if $(CI),ci,explore)
 BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
@@ -30,7 +33,7 @@ OTHER_NODES = $(patsubst %/package.json,%/node_modules/setup.stamp,$(wildcard te
 # Debian's, where it is installed: the oldest that is supported.
 OTHER_POSTGRES = $(patsubst %/bin/postgres,%,$(wildcard /usr/lib/postgresql/15/bin/postgres))
 
-.PHONY: help setup demo serve types test test-all test-long test-fleet test-package test-nodes wheel check fix bench drill docs examples pictures lock
+.PHONY: help setup demo serve types test durations test-all test-long test-fleet test-package test-nodes wheel check fix bench drill docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,8 +46,11 @@ demo: setup ## Run an embedded chain with a zoo of tokens, live trades, and the 
 serve: setup ## Follow the chains of ASSAY_RPC_<chain id>, and serve requests
 	$(BIN)/assay serve $(ARGS)
 
-test: setup ## Run the fast tests: no node, compiler, server or process of their own
-	$(PYTEST) $(WORKERS) -m "not node and not compiler and not process and not fleet and not long" $(ARGS)
+test: setup ## Run the fast tests: by recorded cost, of those without a node, compiler, server or process
+	$(PYTEST) $(FAST) --fast $(ARGS)
+
+durations: setup ## Record what each test of the fast tier costs, in tests/durations.json
+	$(PYTEST) $(FAST) --record-durations
 
 test-all: setup ## Run all tests, as CI does
 	$(PYTEST) $(WORKERS) $(EXAMPLES) $(ARGS)

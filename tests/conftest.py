@@ -17,7 +17,11 @@ from tests.harness.examples import NIGHTLY
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_server import PostgresServer, running_postgres
 
-pytest_plugins = ("tests.harness.api.fixtures", "tests.harness.chain.fixtures")
+pytest_plugins = (
+    "tests.harness.api.fixtures",
+    "tests.harness.chain.fixtures",
+    "tests.harness.fast_tier",
+)
 
 FIXTURES = {
     "anvil_node": "node",
@@ -119,6 +123,7 @@ def pytest_collection_finish() -> None:
 # few examples each time they change something, as many as CI with `make test-all`. A night has time
 # for ten times as many.
 # No deadlines: how long an example takes says more about the machine than about the code.
+settings.register_profile("fast", max_examples=10, deadline=None)
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.register_profile(NIGHTLY, max_examples=1_000, deadline=None)
