@@ -32,8 +32,7 @@ NOT_IN_THE_DEMO = {"BalancerV2", "BalancerV3", "CurveCrypto", "CurveStable"} | {
     "DodoV2",
     "LiquidityBook",
 }
-"""Families that the demo does not deploy: tests/venues/test_balancer.py, test_balancer_v3.py,
-test_curve.py, test_dodo.py and test_liquidity_book.py have them."""
+"""Families that the demo does not deploy; tests/venues/test_venues.py has them."""
 
 
 @pytest.mark.parametrize("scheme", ["http", "ws"])
