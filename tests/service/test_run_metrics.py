@@ -17,10 +17,10 @@ OTHER = "chain_8453"
 CHAINS = [chain for chain in load_chains(None) if chain.slug in {SLUG, OTHER}]
 
 
-def seen_by(runs: AnalysisRuns, held_runs: LeasedRuns) -> dict[tuple[str, str], float]:
+def seen_by(runs: AnalysisRuns, leased_runs: LeasedRuns) -> dict[tuple[str, str], float]:
     """Values by metric and chain."""
     registry = CollectorRegistry()
-    registry.register(RunCollector(CHAINS, runs, held_runs))
+    registry.register(RunCollector(CHAINS, runs, leased_runs))
     return {
         (sample.name.removeprefix("assay_runs_"), sample.labels["chain"]): sample.value
         for family in registry.collect()
@@ -38,7 +38,7 @@ async def test_what_waits_is_counted_and_so_is_what_is_begun_again(
             api = fleet.api()
             tasks = [asyncio.create_task(api.report(SLUG, token(at))) for at in range(3)]
             await until_begun(lost, 2)
-            found = await asyncio.to_thread(seen_by, lost.runs, lost.held_runs)
+            found = await asyncio.to_thread(seen_by, lost.runs, lost.leased_runs)
             assert (found["waiting", SLUG], found["under_way", SLUG]) == (1, 2)
             assert 0 < found["longest_wait_seconds", SLUG] < 10
             assert (found["waiting", OTHER], found["longest_wait_seconds", OTHER]) == (0, 0)
@@ -47,16 +47,16 @@ async def test_what_waits_is_counted_and_so_is_what_is_begun_again(
             lost.freeze()
             living = fleet.analyser()
             assert all(report.token.is_settled for report in await asyncio.gather(*tasks))
-            found = await asyncio.to_thread(seen_by, living.runs, living.held_runs)
+            found = await asyncio.to_thread(seen_by, living.runs, living.leased_runs)
             assert (found["waiting", SLUG], found["under_way", SLUG]) == (0, 0)
             assert (found["taken_over_total", SLUG], found["lost_total", SLUG]) == (2, 0)
 
             lost.start()  # it wakes
             async with asyncio.timeout(20):
-                while lost.held_runs.lost[CHAIN_ID] != 2:  # noqa: ASYNC110 - looked at from outside
+                while lost.leased_runs.lost[CHAIN_ID] != 2:  # noqa: ASYNC110 - looked at from outside
                     await asyncio.sleep(0.05)
             away = AnalysisRuns(SingleStatements("postgresql://u:p@127.0.0.1:1/d"), holder="x")
-            assert await asyncio.to_thread(seen_by, away, lost.held_runs) == {
+            assert await asyncio.to_thread(seen_by, away, lost.leased_runs) == {
                 ("taken_over_total", SLUG): 0,
                 ("lost_total", SLUG): 2,
                 ("taken_over_total", OTHER): 0,
