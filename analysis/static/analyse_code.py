@@ -283,13 +283,13 @@ def _refusals(code: ContractModel) -> dict[int, str]:
 
 
 def _proof(answer: DetectorAnswer, refusals: Mapping[int, str]) -> Proof:
-    told = (refusals.get(each.pc) for each in answer.evidence)
+    refusal_texts = (refusals.get(each.pc) for each in answer.evidence)
     slots = {slot for each in answer.evidence for slot in each.slots}
     return Proof(
         selectors=_selectors_of(answer.evidence),
         pcs=_pcs_of(answer.evidence),
         slots=tuple(to_hash32(slot) for slot in sorted(slots)),
-        conditions=tuple(dict.fromkeys(text for text in told if text))[:_MOST_CONDITIONS],
+        conditions=tuple(dict.fromkeys(text for text in refusal_texts if text))[:_MOST_CONDITIONS],
         reason=answer.reason,
     )
 

@@ -34,7 +34,7 @@ _KNOWN_CODES = 256
 """Results cached by each process: clones often come one after another."""
 
 
-class _Asked(msgspec.Struct):
+class _Request(msgspec.Struct):
     id: str | int
     runtime: str
 
@@ -86,14 +86,14 @@ def analyse_lines(lines: Iterable[bytes], *, processes: int | None = None) -> It
     further input. `processes`: None is one for each core.
     """
     count = processes or os.cpu_count() or 1
-    asked = (line for line in lines if line.strip())
+    code_lines = (line for line in lines if line.strip())
     if count == 1:
-        yield from map(analyse_line, asked)
+        yield from map(analyse_line, code_lines)
         return
     events: SimpleQueue[_Event] = SimpleQueue()
     crew = _Crew(count, when_made=lambda: events.put(None))
     try:
-        yield from _answered(asked, events, crew, room=Semaphore(count * _AHEAD))
+        yield from _analysed(code_lines, events, crew, room=Semaphore(count * _AHEAD))
     finally:
         crew.leave()
 
@@ -109,18 +109,18 @@ _Event = bytes | _End | None
 """An input line, the end of the input, or None: some answer is ready."""
 
 
-def _answered(
-    asked: Iterable[bytes], events: "SimpleQueue[_Event]", crew: "_Crew", *, room: Semaphore
+def _analysed(
+    code_lines: Iterable[bytes], events: "SimpleQueue[_Event]", crew: "_Crew", *, room: Semaphore
 ) -> Iterator[bytes]:
     """Yield answers in order. A separate thread reads, so that blocking input delays no answer."""
 
     def read() -> None:
         error = None
         try:
-            for line in asked:
+            for line in code_lines:
                 room.acquire()
                 events.put(line)
-        except BaseException as raised:  # noqa: BLE001 - raised again by who waits for the lines
+        except BaseException as raised:  # noqa: BLE001 - raised again by the reader of the lines
             error = raised
         events.put(_End(error))
 
@@ -185,10 +185,8 @@ class _Crew:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _answer_alone(self, line: bytes) -> bytes:
-        """Analyse the oldest line in a process of its own.
-
-        A broken pool does not report which line killed it.
-        """
+        """Analyse the oldest line in a separate process. A broken pool does not report which line
+        killed it."""
         alone = process_pool(1)
         try:
             answer = alone.submit(analyse_line, line).result()
@@ -206,16 +204,16 @@ class _Crew:
         lost = list(self._under_way)
         self._under_way.clear()
         for line, future in lost:
-            is_answered = future.done() and not future.cancelled() and future.exception() is None
-            again = future if is_answered else self._begin(line)
+            is_analysed = future.done() and not future.cancelled() and future.exception() is None
+            again = future if is_analysed else self._begin(line)
             self._under_way.append((line, again))
 
 
 def analyse_line(line: bytes) -> bytes:
     """Analyse one input line, and return its answer or error line."""
     try:
-        asked = msgspec.json.decode(line, type=_Asked)
-        runtime = bytes.fromhex(asked.runtime.removeprefix("0x"))
+        request = msgspec.json.decode(line, type=_Request)
+        runtime = bytes.fromhex(request.runtime.removeprefix("0x"))
     except (ValueError, RecursionError) as error:
         return _refuse(line, str(error))
     if len(runtime) > _LARGEST_CODE:
@@ -224,7 +222,7 @@ def analyse_line(line: bytes) -> bytes:
     found = _examined(strip_metadata(runtime))
     took_ms = 1000 * (time.perf_counter() - started)
     answer = _Answer(
-        id=asked.id,
+        id=request.id,
         features=found.findings,
         evidence={row.key: msgspec.Raw(row.body.encode()) for row in found.evidence},
         ms=round(took_ms, 2),

@@ -28,8 +28,11 @@ SOURCES: Final = (
     "core/evm/keccak.py",
     "core/evm/primitives.py",
 )
-"""All project files that `analyse_code` runs. The schema of the results covers keys and types of
-`core.report.report` and `core.report.fields`; what is said about a field decides no result."""
+"""All project files that `analyse_code` runs.
+
+The schema of the results covers keys and types of `core.report.report` and `core.report.fields`;
+the documentation of a field decides no result.
+"""
 
 _LIBRARIES: Final = ("evmole", "pyevmasm", "safe-pysha3")
 _LENGTH: Final = 16

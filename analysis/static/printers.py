@@ -151,6 +151,9 @@ PRINTERS: Final[dict[str, Callable[[bytes], str]]] = {
     "guards": _of_model(_guard_lines),
     "findings": lambda runtime: _text(_finding_lines(runtime)),
 }
-"""By name. `cfg`: each function's nodes, their effects and successors; `dot`: the same as a
-Graphviz digraph; `storage`: variables that are written, with role and writers; `guards`: what
-reverts in the two transfers, and what decides whether it is met; `findings`: the static fields."""
+"""Printers by name.
+
+`cfg`: each function's nodes, their effects and successors; `dot`: the same as a Graphviz digraph;
+`storage`: variables that are written, with role and writers; `guards`: the reverts of the two
+transfers, and the conditions that lead to them; `findings`: the static fields.
+"""

@@ -1,8 +1,8 @@
-"""Cache of static analysis results, by code hash without metadata: each code is analysed once.
+"""Cache of static analysis results by code hash, without metadata: each code is analysed once.
 
-Lookup order: memory (LRU), analyses under way, the database. An analysis takes a second of
-processor time at worst, so a service runs it in worker processes: in a thread it would hold the
-interpreter lock and delay requests.
+Lookup order: memory (LRU), running analyses, the database. An analysis takes a second of processor
+time at worst, so a service runs it in worker processes: in a thread it would hold the interpreter
+lock and delay requests.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class StaticResultCache:
         self._recent = LRUCache[bytes, CodeAnalysis](_MOST_IN_MEMORY)
         self._under_way = SingleFlight[bytes, CodeAnalysis]()
         self.lookups = Counter[LookupResult]()
-        """How many codes were found where, since the start."""
+        """Codes by the place where they were found, since the start."""
 
     async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
         """Return the analysis of the code. `anew`: analyse again, and replace cached results.

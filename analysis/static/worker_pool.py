@@ -35,7 +35,7 @@ def process_pool(count: int) -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    restore_time_slice()  # whoever started it may be what callers wait for
+    restore_time_slice()  # its parent may be the process that callers wait for
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -189,13 +189,13 @@ def test_the_page_can_be_followed(place: Place) -> None:
         assert ended["tokens"] == ended["done"] + ended["young"] + ended["refused"]
 
         token = place.world.token("honest").address
-        asked_before = _asked_of(token)
+        callers_required_before = _asked_of(token)
         assert "treasury" in follow(place, at_command_line)
         (ended,) = place.ended_runs("treasury")
         assert (ended["outcome"], ended["done"], ended["cause"]) == ("succeeded", 2, "request")
         began = ended["started_at"].rstrip("Z")
         # Though what the source service said is not an hour old.
-        assert _asked_of(token) > asked_before
+        assert _asked_of(token) > callers_required_before
         fresh = f"select 1 as one from v_tokens where address = '{token}'"  # noqa: S608 - ours
         assert place.rows(f"{fresh} and scanned_at >= timestamp '{began}'")
 

@@ -1,7 +1,7 @@
-"""Who may store to the slots that hold privileged addresses, and whether such an address is dead.
+"""Writers of the slots that hold privileged addresses, and dead addresses in them.
 
-A burn address cannot act, but whoever may store another address in its place can. *Inferred* from
-the caller checks before each store.
+A burn address cannot act, but a caller that may store another address in its place can. *Inferred*
+from the caller checks before each store.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,12 +27,12 @@ class StoredAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddressWriters(msgspec.Struct, frozen=True, kw_only=True):
-    """Who may store to one place, in one code."""
+    """Writers of one place, in one code."""
 
     place: StoredAddress
     parties: tuple[PrivilegedParty, ...]
-    """Callers that the storing functions require. One without address and slot: anybody, or
-    somebody unknown. Empty: no function stores to it."""
+    """Callers that the storing functions require. One without address and slot: any caller, or an
+    unknown one. Empty: no function stores to it."""
 
 
 def find_address_writers(
@@ -63,23 +63,23 @@ def _writers(
     for write in code.writes.to(variable):
         stores.setdefault(write.entry, set()).add(write.pc)
     for entry, pcs in stores.items():
-        asked = gates.asked_before(entry, pcs)
-        if asked is None:
+        required_callers = gates.callers_required_before(entry, pcs)
+        if required_callers is None:
             yield PrivilegedParty()
         else:
-            parties, lists = asked
+            parties, lists = required_callers
             yield from (party_of(code, each) for each in parties)
             yield from (PrivilegedParty() for _ in lists)
 
 
 def is_dead(
     place: StoredAddress,
-    held: Mapping[StoredAddress, Address],
+    stored_addresses: Mapping[StoredAddress, Address],
     writers: Iterable[AddressWriters],
 ) -> bool:
     """True if a burn address is stored there, and nobody who can act may store another.
 
-    `held`: the addresses now in storage. A place whose writers are not known is not dead.
+    `stored_addresses`: the addresses now in storage. A place whose writers are not known is not dead.
     """
     by_place: dict[StoredAddress, list[PrivilegedParty]] = {}
     for each in writers:
@@ -90,7 +90,7 @@ def is_dead(
         if at in seen:
             continue  # its own holder would have to act first
         seen.add(at)
-        if held.get(at) not in BURN_ADDRESSES or at not in by_place:
+        if stored_addresses.get(at) not in BURN_ADDRESSES or at not in by_place:
             return False
         for party in by_place[at]:
             if party.slot is not None:

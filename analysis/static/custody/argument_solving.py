@@ -220,7 +220,7 @@ _UNDO: Final[dict[str, Callable[[int, int, int, bool], _Undone]]] = {
     "MOD": lambda target, key, mask, _: (target, mask, key),
     "ISZERO": lambda target, _key, mask, _: (int(not target), mask, 0),
 }
-"""By operation with a constant: the required value of the other operand, its mask and modulus."""
+"""Required value of the other operand, its mask and modulus, by operation with a constant."""
 
 
 _BITS: Final = 256
@@ -228,15 +228,15 @@ _BITS: Final = 256
 
 def _preludes(code: ContractModel, found: UnprovedStore) -> Iterator[int]:
     """Yield functions that write storage the path reads, except balances and allowances."""
-    asked: dict[VariableId, None] = {}
+    roots: dict[VariableId, None] = {}
     words = [condition for condition, _ in found.path[::-1]]
     for condition in words:
         if isinstance(condition, Expr):
             for slot, _ in code.dependencies.reads(condition):
                 for place in code.layout.of(slot):
-                    asked.setdefault(place.root)
+                    roots.setdefault(place.root)
     roles = code.storage.roles
-    for root in asked:
+    for root in roots:
         if root in roles.balances or root in roles.allowances:
             continue
         for write in code.writes.all:

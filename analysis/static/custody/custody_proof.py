@@ -135,10 +135,10 @@ class CustodyProver:
         return self._work > 0
 
     def rank(self, found: Hashable) -> int:
-        """Return a number to sort by: what was asked for earlier comes first.
+        """Return a rank to sort by, in order of the first requests.
 
-        It is the same in every run if it is first asked for where something is found, not in going
-        through a set.
+        It is the same in every run if the first request is made where something is found, not while
+        a set is iterated.
         """
         return self._ranks.setdefault(found, len(self._ranks))
 
@@ -160,8 +160,10 @@ class CustodyProver:
         return place.root in roles.balances or place.root in roles.allowances
 
     def may_be_anywhere(self, slot: Value) -> bool:
-        """True if a slot of unknown location may be that of a balance, as it is not derived from
-        the hash of another variable."""
+        """True if a slot of unknown location may be that of a balance.
+
+        It may unless it is derived from the hash of another variable.
+        """
         known = self._anywhere.get(slot)
         if known is None:
             bases = list(self._bases(slot))
@@ -266,8 +268,11 @@ class CustodyProver:
         slot: Value,
         facts: Iterable[Fact] = (),
     ) -> bool:
-        """True if what the SSTORE at `pc` subtracts from an allowance is checked to be in it, so
-        that it cannot become a huge number. `facts`: of the path to it."""
+        """True if the amount that the SSTORE at `pc` subtracts from an allowance is checked to be
+        in it.
+
+        Without the check it could become a huge number. `facts`: of the path to it.
+        """
         taken = plus(delta.subtracted)
         if any(
             isinstance(fact, AllowanceCovers)

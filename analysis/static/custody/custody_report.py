@@ -48,7 +48,7 @@ class UnprovedWrite(msgspec.Struct, frozen=True, kw_only=True):
     condition: str
     """The last conditions on the path to the store, as readable text."""
     parties: tuple[PrivilegedParty, ...] = ()
-    """Who may call it, where the write is privileged. Empty: anybody may."""
+    """Accounts that may call it, where the write is privileged. Empty: any account."""
 
 
 class ThirdPartyGrant(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
         pc=found.debt.pc,
         kind=found.debt.kind,
         account="" if whose is None else render(whose),
-        condition=_asked(found),
+        condition=_conditions_on(found),
         parties=tuple(
             dict.fromkeys(
                 (
@@ -102,13 +102,13 @@ def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
     )
 
 
-def _asked(found: UnprovedStore) -> str:
-    told = [
+def _conditions_on(found: UnprovedStore) -> str:
+    conditions = [
         render_condition(condition, holds=holds)
         for condition, holds in found.path
         if isinstance(condition, Expr)
     ]
-    return " and ".join(dict.fromkeys(told[-_MOST_CONDITIONS:])) or found.why
+    return " and ".join(dict.fromkeys(conditions[-_MOST_CONDITIONS:])) or found.why
 
 
 def party_of(code: ContractModel, word: Value) -> PrivilegedParty:

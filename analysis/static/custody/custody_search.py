@@ -72,7 +72,7 @@ class PathSearch:
         self.entry = entry
         self.flow = self.slice.flow
         self.found: dict[tuple[str, int], UnprovedStore] = {}
-        """By kind and pc; an unprivileged path replaces a privileged one."""
+        """Writes by kind and pc; an unprivileged path replaces a privileged one."""
         self.count = 0
         """Number of states explored."""
         self._from: dict[SearchState, _Step] = {}
@@ -155,7 +155,7 @@ class PathSearch:
             bindings = self._bound(bindings, node)
         live = self.slice.live.get(after, 0)
         kept = frozenset(pair for pair in bindings if self.slice.phi_bits[pair[0]] & live)
-        return SearchState(after, kept, state.facts, state.asked, state.status)
+        return SearchState(after, kept, state.facts, state.tested, state.status)
 
     def _bound(self, bindings: Bindings, node: CfgNode) -> Bindings:
         known = dict(bindings)
@@ -183,9 +183,9 @@ class PathSearch:
                 continue
             literal = (condition, holds)
             form, is_so = normal(condition, holds=holds)
-            if (form, not is_so) in state.asked:
+            if (form, not is_so) in state.tested:
                 continue
-            facts, asked = state.facts, state.asked
+            facts, tested = state.facts, state.tested
             if tells:
                 stated = self.prover.reader.facts(condition, holds=holds)
                 if any(self.gates.privilege(stated)):
@@ -197,8 +197,8 @@ class PathSearch:
                 }
                 facts |= self.slice.shown(condition, holds=holds)
             if self.depth.conditions and tells:
-                asked |= {(form, is_so)}
-            side = SearchState(state.node, state.bindings, facts, asked, state.status)
+                tested |= {(form, is_so)}
+            side = SearchState(state.node, state.bindings, facts, tested, state.status)
             yield self._move(side, state.node, after), literal
 
     # --- effects ------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def _is_operator(prover: CustodyProver, slot: Value, whose: Value) -> bool:
 
 
 def _approves(prover: CustodyProver, write: StorageWrite, at: int) -> bool:
-    """True if the caller, as the key at that position, approves whom it names, or nobody."""
+    """True if the caller, as the key at that position, approves an account it names, or none."""
     keys = [prover.code.dependencies.single_value(key) for key in write.place.keys]
     return at < len(keys) and all(
         is_caller(key) if place == at else write.value == 0 or prover.is_given(key)

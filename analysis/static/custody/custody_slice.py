@@ -22,7 +22,8 @@ EVENT, TELLS, BUMPS, _BINDS, OWES = 1, 2, 4, 8, 16
 
 
 class SearchPrecision(msgspec.Struct, frozen=True):
-    """Which paths the search distinguishes, besides those with different phis in mapping keys."""
+    """Paths that the search distinguishes, in addition to those with different phis in mapping
+    keys."""
 
     amounts: bool
     """Distinguish the phis of debited amounts."""
@@ -82,11 +83,11 @@ class CustodySlice:
     def measure(self) -> None:
         """Mark the relevant nodes, and find which phis are live at each node."""
         prover, flow = self.prover, self.flow
-        # In order: what is taken to be closed depends on which variable is asked for first.
-        asked = dict.fromkeys(branch.condition for _, branch in flow.branching())
+        # In order: the assumed closure depends on the variable that is requested first.
+        tested_words = dict.fromkeys(branch.condition for _, branch in flow.branching())
         forms = Counter(normal(branch.condition, holds=True)[0] for _, branch in flow.branching())
-        self._repeated = {word for word in asked if forms[normal(word, holds=True)[0]] > 1}
-        self.telling = {word for word in asked if self._tells(word)}
+        self._repeated = {word for word in tested_words if forms[normal(word, holds=True)[0]] > 1}
+        self.telling = {word for word in tested_words if self._tells(word)}
         marks: dict[CfgNode, int] = {}
         used: dict[CfgNode, set[Expr]] = {}
         for node in flow.nodes:

@@ -49,13 +49,13 @@ class SearchState(msgspec.Struct, frozen=True):
     node: CfgNode
     bindings: Bindings = frozenset()
     facts: frozenset[Fact] = frozenset()
-    asked: frozenset[tuple[NormalForm, bool]] = frozenset()
+    tested: frozenset[tuple[NormalForm, bool]] = frozenset()
     """Conditions decided on the path that later branches may test again, with their outcome."""
     status: ObligationState = ObligationState()
 
     def at(self, node: CfgNode) -> "SearchState":
         """Return this state at another node."""
-        return SearchState(node, self.bindings, self.facts, self.asked, self.status)
+        return SearchState(node, self.bindings, self.facts, self.tested, self.status)
 
 
 class UnprovedStore(msgspec.Struct, frozen=True, kw_only=True):

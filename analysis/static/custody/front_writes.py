@@ -39,13 +39,13 @@ class _Front:
         named = code.delegation.slots + code.delegation.beacon_slots
         self._targets = {int(slot, 16) for slot in named}
         self._admins = set[Value]()
-        asked = {note.words[0] for note in code.notes.caller_checks.values()}
-        self._owners = {slot for slot in asked if isinstance(slot, int)}
+        checked_slots = {note.words[0] for note in code.notes.caller_checks.values()}
+        self._owners = {slot for slot in checked_slots if isinstance(slot, int)}
         self._installed = set[Value]()
-        """What is stored as a target, and may be run at once."""
+        """Values that are stored as a target, and may be run immediately."""
         for write in code.writes.all:
             if write.place.root in self._targets:
-                parties, lists = gates.asked_before(write.entry, {write.pc}) or ((), ())
+                parties, lists = gates.callers_required_before(write.entry, {write.pc}) or ((), ())
                 self._admins.update(parties, lists)
                 self._installed.add(party(write.value))
 
@@ -67,10 +67,12 @@ class _Front:
                 yield from self._judged(entry, effect.pc, kind="code")
 
     def _judged(self, entry: FunctionId, pc: int, *, kind: str) -> Iterator[UnprovedWrite]:
-        asked = self._gates.asked_before(entry, {pc})
-        if asked is not None and self._admins.issuperset((*asked[0], *asked[1])):
+        required_callers = self._gates.callers_required_before(entry, {pc})
+        if required_callers is not None and self._admins.issuperset(
+            (*required_callers[0], *required_callers[1])
+        ):
             return
-        parties, lists = asked or ((), ())
+        parties, lists = required_callers or ((), ())
         yield UnprovedWrite(
             selector=entry,
             pc=pc,

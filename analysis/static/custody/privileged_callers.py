@@ -107,9 +107,9 @@ class PrivilegedCallers:
 
     def is_gated(self, entry: FunctionId, pcs: set[int]) -> bool:
         """True if every path to these stores requires a privileged caller."""
-        return self.asked_before(entry, pcs) is not None
+        return self.callers_required_before(entry, pcs) is not None
 
-    def asked_before(
+    def callers_required_before(
         self, entry: FunctionId, pcs: set[int]
     ) -> tuple[tuple[Value, ...], tuple[Value, ...]] | None:
         """Return the addresses of which the caller must be one on every path to these stores, and
@@ -119,15 +119,20 @@ class PrivilegedCallers:
         for node, branch in flow.branching():
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
                 for meaning in self._code.dependencies.phi_values(branch.condition):
-                    asked = self.privilege(self._reader.facts(meaning, holds=holds))
-                    if isinstance(meaning, Expr) and any(asked):
+                    required_callers = self.privilege(self._reader.facts(meaning, holds=holds))
+                    if isinstance(meaning, Expr) and any(required_callers):
                         parties, lists = barred.get((node, after), ((), ()))
-                        barred[node, after] = (*parties, *asked[0]), (*lists, *asked[1])
+                        barred[node, after] = (
+                            (*parties, *required_callers[0]),
+                            (*lists, *required_callers[1]),
+                        )
         targets = [node for node, effect in flow.effects() if effect.pc in pcs]
         reaching = flow.leading_to(targets, barred)
         if any(root in reaching for root in self._code.functions.roots(entry)):
             return None
-        passed = [asked for (_, after), asked in barred.items() if after in reaching]
+        passed = [
+            required_callers for (_, after), required_callers in barred.items() if after in reaching
+        ]
         return (
             tuple(dict.fromkeys(party for parties, _ in passed for party in parties)),
             tuple(dict.fromkeys(slot for _, lists in passed for slot in lists)),

@@ -67,8 +67,8 @@ class Signatures:
         return len(numbers) == len(steps) and sum(numbers) & MASK != 0
 
     def is_tested(self, entry: FunctionId, pc: int, value: Value, slot: Value) -> bool:
-        """True if every path to the SSTORE at `pc` tests the slot, and would be refused once the
-        value is stored."""
+        """True if every path to the SSTORE at `pc` tests the slot, and fails once the value is
+        stored."""
         stored = evaluate(value, lambda read: 0 if read is slot else None)
         if not stored:
             return False

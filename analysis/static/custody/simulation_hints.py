@@ -79,20 +79,20 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     stored: tuple[StoredAddress, ...] = ()
     """Storage compared with the caller or a party of a transfer."""
     writers: tuple[AddressWriters, ...] = ()
-    """Who may store to these places."""
+    """Accounts that may store to these places."""
     movers: tuple[DebitingFunction, ...] = ()
     """Without `transferFrom`, and without allowance functions that write no balances."""
     open_writes: tuple[UnprovedWrite, ...] = ()
     """Stores that lower balances or set allowances, and are not proved to be authorised."""
     front_writes: tuple[UnprovedWrite, ...] = ()
-    """Of a proxy's front: stores of its own that may reach the balances of the code behind it."""
+    """Stores by a proxy's own code that may reach the balances of the code behind it."""
     grants: tuple[ThirdPartyGrant, ...] = ()
     """Allowances over holders' tokens given to spenders that the holders did not name."""
     openings: tuple[SolvedArguments, ...] = ()
     """Arguments that reach some of the open writes."""
     creates_balances: bool | None = False
-    """True if a balance can be raised without payment by anybody, or by a function that is not
-    known to mint. None: not known."""
+    """True if any account can raise a balance without payment, or a function that is no known mint.
+    None: not known."""
     is_proved: bool = True
     """True if the proof of custody could be attempted."""
 
@@ -131,8 +131,8 @@ def find_simulation_hints(
 
 def _parties(custody: CustodyReport) -> Iterator[Address | StoredAddress]:
     """Yield the callers that privileged stores require, and the spenders of third-party grants."""
-    asked = (party for write in custody.writes for party in write.parties)
-    for party in (*(grant.spender for grant in custody.grants), *asked):
+    parties = (party for write in custody.writes for party in write.parties)
+    for party in (*(grant.spender for grant in custody.grants), *parties):
         if party.slot is not None:
             yield StoredAddress(slot=party.slot, shift=party.shift)
         elif party.address is not None and party.address not in BURN_ADDRESSES:

@@ -20,9 +20,9 @@ _ANSWERS: Final = frozenset({"result", "success", "keccak"})
 def creates_balances(
     code: ContractModel, prover: CustodyProver, *, shown: Container[FunctionId]
 ) -> bool | None:
-    """True if a function that is not `shown` as a mint can raise a balance without payment, or any
-    function that unprivileged callers may call can.
+    """True if a function can raise a balance without payment.
 
+    That is any function for unprivileged callers, and one that is not `shown` as a mint for others.
     None: the CFG is incomplete, or the result of another contract or of a hash check decides.
     """
     if not code.storage.roles.balances:

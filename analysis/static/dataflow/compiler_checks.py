@@ -96,8 +96,11 @@ class CompilerChecks:
         return any(self._is_length(side) or _is_complement(side) for side in (small, large))
 
     def _runs_over(self, word: Value, last: int) -> bool:
-        """True if a word is compared with the maximum of a small type, and all its operands are
-        within that type: an overflow check of a narrow sum or product."""
+        """True for an overflow check of a narrow sum or product.
+
+        A word is compared with the maximum of a small type, and all its operands are within that
+        type.
+        """
         if last & (last + 1):
             return False
         term = self._sources.single_value(word)
@@ -105,8 +108,10 @@ class CompilerChecks:
         return all(self._most(part) <= last for part in parts)
 
     def _leaves_room(self, word: Value, most: int) -> bool:
-        """True if `most` is the largest value to which a constant in the code can be added without
-        overflowing an integer type."""
+        """True if `most` is the largest value to which some constant can be added without overflow.
+
+        The constant is one of the code's, the overflow that of an integer type.
+        """
         rooms = ((1 << bits) - 1 - most for bits in range(8, 257, 8))
         return any(room > 0 and self._pool.has("ADD", room, word) for room in rooms)
 
@@ -130,7 +135,7 @@ class CompilerChecks:
             return False
         if word.operation == "SLOAD":
             return word.arguments[0] in self._arrays
-        # memory is allocated for so many words
+        # memory is allocated for this number of words
         is_sum = word.operation == "ADD" and isinstance(word.arguments[0], int)
         return is_sum and (self._pool.has("SHL", 5, word) or self._pool.has("MUL", 32, word))
 

@@ -53,7 +53,7 @@ def find_delegation(program: Program, notes: Notes) -> Delegation:
         is_harmless = is_followed or _DELEGATING.isdisjoint(program.opcodes)
         return Delegation(is_proxy=False if is_harmless else None)
     words = [address_in(note.words[0]) for note in found]
-    asked = [
+    beacon_values = [
         address_in(word.arguments[0])
         for word in words
         if isinstance(word, Expr) and word.operation == "result"
@@ -62,8 +62,8 @@ def find_delegation(program: Program, notes: Notes) -> Delegation:
         is_proxy=True,
         targets=_literals(words),
         slots=_slots(words),
-        beacons=_literals(asked),
-        beacon_slots=_slots(asked),
+        beacons=_literals(beacon_values),
+        beacon_slots=_slots(beacon_values),
         pcs=tuple(sorted({note.pc for note in found})),
     )
 

@@ -76,7 +76,7 @@ def delta_of(value: Value, slot: Value) -> AmountDelta | None:
 
 
 def _around(word: Value, slot: Value) -> AmountDelta | None:
-    """Return the terms beside the old value in a chain of additions and subtractions."""
+    """Return the terms other than the old value in a chain of additions and subtractions."""
     up: list[Value] = []
     down: list[Value] = []
     for _ in range(_MOST_SUMMANDS):
@@ -122,8 +122,10 @@ def change_of(value: Value, slot: Value) -> LinearAmount | None:
 
 
 def is_at_most(debit: LinearAmount, amount: LinearAmount) -> bool:
-    """True if the first sum is the second, or becomes it where masks and right shifts that only
-    lower its terms are taken away."""
+    """True if the first sum is the second, or becomes it without masks and right shifts.
+
+    Those only lower its terms.
+    """
     for _ in range(_MOST_SUMMANDS):
         if debit == amount:
             return True
@@ -138,9 +140,9 @@ def is_at_most(debit: LinearAmount, amount: LinearAmount) -> bool:
     return False
 
 
-def is_at_least(asked: LinearAmount, taken: LinearAmount) -> bool:
+def is_at_least(required: LinearAmount, taken: LinearAmount) -> bool:
     """True if the first sum is the second, or that and further summands."""
-    return all(count > 0 for _, count in added(asked, negated(taken)))
+    return all(count > 0 for _, count in added(required, negated(taken)))
 
 
 def plus(words: Iterable[Value]) -> LinearAmount:

@@ -74,7 +74,7 @@ class StorageRoles(msgspec.Struct, frozen=True, kw_only=True):
 
     balances: frozenset[VariableId] = frozenset()
     balance_bits: Mapping[VariableId, int] = msgspec.field(default_factory=dict)
-    """By mapping: mask of the slot bits that `balanceOf` returns. Other bits are other fields."""
+    """Mask of the slot bits that `balanceOf` returns, by mapping. Other bits are other fields."""
     allowances: frozenset[VariableId] = frozenset()
     supply: frozenset[Variable] = frozenset()
     """Variables that `totalSupply()` is computed from."""
@@ -84,7 +84,8 @@ class StorageRoles(msgspec.Struct, frozen=True, kw_only=True):
     """`totalSupply()` returns the native balance of the token contract."""
 
     def is_balance(self, root: VariableId, bits: int) -> bool:
-        """True if these bits of a mapping are a balance, not another field packed beside it."""
+        """True if these bits of a mapping are a balance, not another field packed into the same
+        slot."""
         return root in self.balances and bool(bits & self.balance_bits.get(root, MASK))
 
 

@@ -59,8 +59,8 @@ class ConditionDecoder:
             selector = self._selector_constant(base)
         elif base.operation == "AND":
             # Vyper checks the selector and the calldata size in one condition
-            asked = map(self._selector_constant, filter(_is_equality, base.arguments))
-            selector = next((each for each in asked if each is not None), None)
+            constants = map(self._selector_constant, filter(_is_equality, base.arguments))
+            selector = next((each for each in constants if each is not None), None)
         elif base.operation in ("XOR", "SUB"):
             selector, is_selector_when = self._selector_constant(base), not when
         return DecodedCondition(

@@ -1,4 +1,4 @@
-"""Memory words that a call may or may not write, and the size tests that tell which it was.
+"""Memory words that a call may or may not write, and the size tests that decide between the two.
 
 A call that returns less than its output area leaves the rest of that area as it was: a failed
 `ecrecover` and a call of an account without code leave all of it. Such a word is a phi of the old

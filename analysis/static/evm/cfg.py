@@ -19,8 +19,11 @@ REVERTS: Final = "reverts"
 ALWAYS_REVERTS: Final = "fails"
 DESTRUCTS: Final = "destructs"
 UNRESOLVED: Final = "lost"
-"""How a node ends execution. ALWAYS_REVERTS: it surely reverts and was not explored. UNRESOLVED: an
-unknown jump target, too deep a recursion, or the budget ran out."""
+"""End of execution at a node.
+
+ALWAYS_REVERTS: it surely reverts and was not explored. UNRESOLVED: an unknown jump target, too deep
+a recursion, or the budget ran out.
+"""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ _MERGED: Final = frozenset({"phi", "top"})
 
 _COMPARED: Final = {"LT": "<", "GT": ">", "SLT": "<", "SGT": ">", "EQ": "=="}
 _DIFFERENCES: Final = {"SUB", "XOR"}
-"""What compilers test for zero in place of an equality."""
+"""Operations that compilers test for zero in place of an equality."""
 
 _NEGATED: Final = {"<": ">=", ">": "<=", "==": "!="}
 _ASSOCIATIVE: Final = {"ADD": "+", "MUL": "*", "AND": "&", "OR": "|", "XOR": "^"}

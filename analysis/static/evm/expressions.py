@@ -147,8 +147,10 @@ class ExprPool:
         return term
 
     def rank(self, word: Value) -> int:
-        """Return a number to sort values by: those asked for earlier come first, in every run of
-        the same code alike."""
+        """Return a rank to sort values by, in order of the first requests.
+
+        The rank is the same in every run of one code.
+        """
         return self._ranks.setdefault(word, len(self._ranks))
 
     def has(self, operation: str, *arguments: Value) -> bool:

@@ -287,8 +287,8 @@ _LARGEST_ADDED = 2**128
 
 
 def _is_surely_true(condition: Expr) -> bool:
-    """True for `w < w + n`, the check before a subtraction of `w + n` from `w`, and for
-    `w < w - (w + n)`, the underflow check of newer compilers.
+    """True for an overflow check before a subtraction: `w < w + n`, or `w < w - (w + n)` of newer
+    compilers.
 
     Both hold unless the sum overflows.
     """

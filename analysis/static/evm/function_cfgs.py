@@ -1,4 +1,4 @@
-"""CFGs of all explored functions of one contract, built when first asked for."""
+"""CFGs of all explored functions of one contract, built when first requested."""
 
 from collections.abc import Iterable, Iterator
 

@@ -44,8 +44,10 @@ class Interpreter:
         self.notes = notes
         self.outputs = CallOutputs(pool)
         self.known: dict[tuple[object, ...], Value] = {}
-        """Cache of results by name and operands, where the result is the same on every path and
-        the instruction is not noted."""
+        """Cache of results by name and operands.
+
+        For instructions that are not noted and have the same result on every path.
+        """
 
     def evaluate(self, path: PathState, pc: int, name: str, words: tuple[Value, ...]) -> Value:
         """Return the result of an instruction without effects, and note relevant comparisons."""
@@ -153,8 +155,10 @@ class Interpreter:
         path.memory.store(place, word)
 
     def learn_size(self, path: PathState, condition: Expr, *, holds: bool) -> None:
-        """Replace the uncertain words by the results, if the condition tests the size of the return
-        data so that this outcome needs all of them."""
+        """Replace the uncertain words by the results, if the condition shows that all were written.
+
+        It does if it tests the size of the return data and this outcome needs all of them.
+        """
         output = path.output
         if output is not None and self.outputs.is_written(output, condition, holds=holds):
             self.outputs.settle(output, path.stack, path.memory)

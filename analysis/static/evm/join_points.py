@@ -48,8 +48,11 @@ class JoinTable:
         self._graph = graph
         self._places: dict[tuple[object, ...], JoinPoint] = {}
         self._grown: dict[int, JoinPoint] = {}
-        """Join points whose merged state has grown. They wait until no exact path is left, so that
-        one re-exploration covers all paths merged meanwhile."""
+        """Join points whose merged state has grown.
+
+        They wait until no exact path is left, so that one re-exploration covers all paths merged
+        until then.
+        """
 
     def arrive(self, key: tuple[object, ...], path: PathState, *, exact_visits: int) -> bool:
         """True if the path is explored further: it is one of the first states at this join point.

@@ -46,6 +46,6 @@ def _row(number: int) -> Opcode | None:
 
 
 OPCODES: Final = tuple(_row(number) for number in range(256))
-"""By opcode number. None: an invalid opcode, which ends execution."""
+"""Names by opcode number. None: an invalid opcode, which ends execution."""
 
 NUMBER: Final = {row.name: number for number, row in enumerate(OPCODES) if row is not None}

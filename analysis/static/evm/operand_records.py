@@ -1,9 +1,8 @@
-"""Handlers that record operands in the CFG: what an instruction may halt or fail with, beside what
-it does.
+"""Handlers that record operands that an instruction may halt or fail with, in the CFG.
 
 Recorded, one `Effect` in `CfgNode.operands` each: transient stores, target, gas and input of calls,
-symbolic memory addresses and lengths, and copies of return data. Their sources are asked for by
-`condition_finder`; everything else reads `CfgNode.effects`.
+symbolic memory addresses and lengths, and copies of return data. `condition_finder` looks up their
+sources; everything else reads `CfgNode.effects`.
 """
 
 from collections.abc import Iterator

@@ -313,19 +313,19 @@ class _PathExplorer:
             yield side, word
 
     def _branch(self, path: PathState, block: BasicBlock, target: Value, condition: Value) -> bool:
-        asked = None if isinstance(condition, int) else self._conditions.decode(condition)
-        decided = bool(condition) if asked is None else _decided(asked, path)
-        if asked is None or decided is not None:
+        decoded = None if isinstance(condition, int) else self._conditions.decode(condition)
+        decided = bool(condition) if decoded is None else _decided(decoded, path)
+        if decoded is None or decided is not None:
             return self._jump(path, block, target) if decided else self._fall(path, block)
         start = path.entry
         self._pay_for_copy(path)
-        jumps, falls = self._fork(path, block, asked, target)
+        jumps, falls = self._fork(path, block, decoded, target)
         can_fall = not self._blocks.at(block.next_pc).is_hopeless
         if self._is_hopeless(target):
             jumps.end = ALWAYS_REVERTS
         else:
             side = path.fork() if can_fall else path
-            self._take(side, asked, jumps, holds=asked.when)
+            self._take(side, decoded, jumps, holds=decoded.when)
             goes_on = self._jump(side, block, target)
             if not can_fall:
                 falls.end = ALWAYS_REVERTS
@@ -335,7 +335,7 @@ class _PathExplorer:
         if not can_fall:
             falls.end = ALWAYS_REVERTS
             return False
-        self._take(path, asked, falls, holds=not asked.when)
+        self._take(path, decoded, falls, holds=not decoded.when)
         return self._fall(path, block) and not self._has_left(path, start)
 
     def _has_left(self, path: PathState, before: FunctionId) -> bool:
@@ -346,21 +346,21 @@ class _PathExplorer:
         return True
 
     def _fork(
-        self, path: PathState, block: BasicBlock, asked: DecodedCondition, target: Value
+        self, path: PathState, block: BasicBlock, decoded: DecodedCondition, target: Value
     ) -> tuple[CfgNode, CfgNode]:
         """Add the branch to the CFG. Return the nodes of the jump and of the fall-through."""
         entries = [path.entry, path.entry]
         starts = [block.end_pc if isinstance(target, Expr) else target, block.next_pc]
-        if asked.selector is not None:
-            self.notes.selectors.add(asked.selector)
-            entries[not asked.is_selector_when] = asked.selector
+        if decoded.selector is not None:
+            self.notes.selectors.add(decoded.selector)
+            entries[not decoded.is_selector_when] = decoded.selector
         nodes = [self.graph.add(entry, pc) for entry, pc in zip(entries, starts, strict=True)]
         for node in nodes:
             if node.entry != path.entry:
                 self.graph.roots.setdefault(node.entry, []).append(node)
-        if_true, if_false = nodes if asked.when else nodes[::-1]
+        if_true, if_false = nodes if decoded.when else nodes[::-1]
         path.node.branch = Branch(
-            pc=block.end_pc, condition=asked.base, if_true=if_true, if_false=if_false
+            pc=block.end_pc, condition=decoded.base, if_true=if_true, if_false=if_false
         )
         return nodes[0], nodes[1]
 
@@ -371,7 +371,7 @@ class _PathExplorer:
         return self._blocks.at(target).is_hopeless
 
     def _take(
-        self, path: PathState, asked: DecodedCondition, node: CfgNode, *, holds: bool
+        self, path: PathState, decoded: DecodedCondition, node: CfgNode, *, holds: bool
     ) -> None:
         """Take one side of a branch, and replace its condition on the stack by the decided value.
 
@@ -379,17 +379,17 @@ class _PathExplorer:
         """
         path.node = node
         stack = path.stack
-        base, negation = asked.base, asked.negation
+        base, negation = decoded.base, decoded.negation
         if path.output is not None:
             self._machine.learn_size(path, base, holds=holds)
-        meant = asked.true if holds else 0
+        meant = decoded.true if holds else 0
         if base in stack or negation in stack:
             for index, word in enumerate(stack):
                 if word is negation:
                     stack[index] = int(not holds)
                 elif word is base and meant is not None:
                     stack[index] = meant
-        if asked.is_address_argument:
+        if decoded.is_address_argument:
             path.path_conditions |= {(base, holds)}
         if node.entry != path.entry:
             self._enter(path, node.entry or 0)
@@ -421,13 +421,13 @@ class _PathExplorer:
         self.notes.unfinished.add(node.entry)
 
 
-def _decided(asked: DecodedCondition, path: PathState) -> bool | None:
+def _decided(decoded: DecodedCondition, path: PathState) -> bool | None:
     """Return True if the condition holds on this path, False if it does not. None: unknown."""
-    if asked.decided is not None:
-        return asked.decided
+    if decoded.decided is not None:
+        return decoded.decided
     for term, is_set in path.path_conditions:
-        if term is asked.base:
-            return is_set is asked.when
+        if term is decoded.base:
+            return is_set is decoded.when
     return None
 
 

@@ -281,8 +281,10 @@ class SymbolicMemory:
 
 
 def _distance(length: Value) -> Value:
-    """Return a length as a number if it is the difference of two addresses with one base, else the
-    length unchanged. Bases are pointers here: within one hash a pointer has one value."""
+    """Return a length as a number if it is the difference of two addresses with one base.
+
+    Else the length unchanged. Bases are pointers here: within one hash a pointer has one value.
+    """
     rest = 0
     counts: dict[Expr, int] = {}
     waiting = [(length, 1)]

@@ -17,7 +17,7 @@ from analysis.static.token_model.contract_model import ContractModel
 from core.evm.code_shape import PART_BYTES, PARTS, SHAPE_VERSION, CodeShape
 
 _MOST_HEADS: Final = 12
-"""Next events that are told of one; of more, the first in order of their texts."""
+"""Most next events that are listed for one; of more, the first in order of their texts."""
 
 _PASSES: Final = 2
 """Rounds in which next events are passed back through blocks without any, each block after those
@@ -25,9 +25,9 @@ that follow it: the second one goes round loops."""
 
 _SELECTOR_SHIFT: Final = 224
 _CALLS_IN: Final = ("selector", "CALLDATASIZE", "RETURNDATASIZE")
-"""Of conditions about the call itself, which differ between compilers."""
+"""Leaves of conditions on the call itself, which differ between compilers."""
 _ALONE: Final = ("CALLVALUE()", "EXTCODESIZE(", "ADDRESS()", "CALLER()", "#")
-"""What is compared with zero in vain, or by a compiler."""
+"""Operations that are compared with zero in vain, or by a compiler."""
 
 Edge = tuple[str, str]
 
@@ -91,7 +91,7 @@ class EventGraph:
 
 
 LEAST_FEATURES: Final = 16
-"""Code with fewer is like too many others to be said to be like any."""
+"""Fewest events of a code that can be compared: smaller ones are like too many others."""
 
 _MOST_NODES: Final = 60_000
 _MOST_FEATURES: Final = 20_000
@@ -147,9 +147,9 @@ def _features(graph: EventGraph) -> set[str]:
 def sketch_of(hashes: Iterable[int]) -> bytes:
     """Return the sketch of a set of features, which has at least one.
 
-    One hash a feature says its part and its rank there. A part without features takes what another
-    one has, chosen by the part alone, so that equal sets stay equal and others as unlike as before.
-    Source: Shrivastava, "Optimal densification for fast and accurate minwise hashing".
+    One hash of a feature gives its part and its rank there. A part without features takes those of
+    another one, chosen by the part alone, so that equal sets stay equal and others as unlike as
+    before. Source: Shrivastava, "Optimal densification for fast and accurate minwise hashing".
     """
     least: dict[int, int] = {}
     for number in hashes:

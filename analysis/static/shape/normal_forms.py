@@ -30,7 +30,7 @@ _SORTED: Final = frozenset({"ADD", "MUL", "AND", "OR", "XOR", "EQ"})
 _TURNED: Final = {"GT": "lt", "SGT": "lt"}
 _ORDERED: Final = {"LT": "lt", "SLT": "lt"}
 _EQUAL: Final = frozenset({"EQ", "SUB", "XOR"})
-"""What a branch tests for equality."""
+"""Operations that a branch uses as a test of equality."""
 _MERGED: Final = frozenset({"phi", "top"})
 _LEAVES: Final = frozenset({"memory", "input", "success", "result", "created", "RETURNDATASIZE"})
 """Operations whose operands differ between compilers: places in memory and in code."""

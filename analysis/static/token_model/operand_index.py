@@ -15,7 +15,7 @@ _MOST_LEFT = 50_000
 """Gas that old compilers keep back from a call. With less left the trade fails anyway."""
 
 _SURE_PRECOMPILES = range(1, 5)
-"""Precompiles that fail for want of gas only: signatures, two hashes, the identity."""
+"""Precompiles that fail without enough gas only: signatures, two hashes, the identity."""
 
 _FIXED_ANSWERS = range(2, 5)
 """Those whose answer's length does not depend on the content of the input."""
@@ -31,7 +31,7 @@ class CallOperands(msgspec.Struct, frozen=True, kw_only=True):
     length: Value
     content: tuple[Value, ...]
     """Input of a precompile; first two arguments of a call to the own contract. Empty: not known,
-    or not asked for."""
+    or not requested."""
 
     @property
     def is_to_precompile(self) -> bool:
@@ -39,10 +39,8 @@ class CallOperands(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.target, int) and self.target <= LAST_PRECOMPILE
 
     def deciding(self) -> tuple[Value, ...] | None:
-        """Return the operands that may make the call fail, beside what the callee does.
-
-        None: the input of a precompile is not known.
-        """
+        """Return the operands that may make the call fail, apart from the callee's behaviour. None:
+        the input of a precompile is not known."""
         gas = () if _is_all_gas(self.gas) or self._is_stipend() else (self.gas,)
         if not self.is_to_precompile:
             return gas
@@ -83,7 +81,7 @@ class OperandIndex:
 
     def __init__(self, code: ContractModel) -> None:
         self.calls: dict[tuple[FunctionId, int], list[CallOperands]] = {}
-        """By function and program counter."""
+        """Operands by function and program counter."""
         self.precompiles: dict[FunctionId, list[CallOperands]] = {}
         """Calls to precompiles by function."""
         self.stores: list[tuple[FunctionId, CfgNode, Effect]] = []

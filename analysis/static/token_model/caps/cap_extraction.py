@@ -34,7 +34,7 @@ _CLOCKS: Final = {"TIMESTAMP": "time", "NUMBER": "block"}
 
 
 def cap_rules(code: ContractModel) -> CapRules:
-    """Return the rules from which current storage tells if caps are in force."""
+    """Return the rules by which current storage decides if caps are in force."""
     return CapRules(
         trading=_rule(code, list(trading_caps(code))),
         position=_rule(code, list(position_caps(code))),

@@ -1,7 +1,7 @@
 """Cap rules: the branches of transfers, in order, on the paths to a cap's revert.
 
-The static analysis derives them once per code (`cap_extraction`); with current storage they tell if
-the cap is in force (`analysis.token.cap_evaluation`).
+The static analysis derives them once per code (`cap_extraction`); `analysis.token.cap_evaluation`
+evaluates them on current storage.
 """
 
 import msgspec

@@ -260,7 +260,7 @@ class _Writer:
         return self._step("answer", self._address(target, depth))
 
     def _own_answer(self, depth: int) -> None:
-        """Add what the contract's own getters compute, for all arguments they are asked with."""
+        """Add the results of the contract's own getters, for all arguments they are called with."""
         answers = own_answers(self._code, self._entry)
         if answers is None:
             self._add(source="unknown")
@@ -372,7 +372,7 @@ class _Writer:
     def _role(self, place: StorageLocation, bits: int) -> None:
         roles = self._code.storage.roles
         if place.root in roles.balances and is_derived(place.keys[0]):
-            # Nobody's account: whoever sends tokens there sets it.
+            # An account without an owner: any sender of tokens sets its balance.
             self._add(source="mark", variable=(place.root, bits))
         elif place.root in roles.balances:
             is_payer = self._code.storage.predicates.party(place.keys[0], self._voice) == FROM

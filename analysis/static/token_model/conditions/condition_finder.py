@@ -52,10 +52,10 @@ _WORD: Final = 32
 def is_code_check(
     code: ContractModel, entry: FunctionId, condition: Value, *, fails_when: bool | None
 ) -> bool:
-    """True if the branch fails only where an address has no code that the function calls.
+    """True if the branch fails only where an address that the function calls has no code.
 
-    What the callee does then counts as a source already. Any other test of an account's code can be
-    turned by who puts code there, even at an address that is called.
+    The callee's behaviour counts as a source already. Any other test of an account's code can be
+    turned by a deployment, even at an address that is called.
     """
     tested, holds = _zero_test(condition)
     if tested is None or tested.operation != "EXTCODESIZE" or fails_when is not (not holds):
@@ -71,10 +71,10 @@ def is_code_check(
 def is_data_check(
     code: ContractModel, entry: FunctionId, condition: Value, *, may_fail: bool
 ) -> bool:
-    """True if the branch asks whether a callee returned the words that are decoded, or, without
-    failing, whether it returned any data that would have to be copied.
+    """True if the branch tests that a callee returned the words that are decoded.
 
-    False in a function that calls a precompile: what that returns is its input.
+    Also true if it tests, without failing, that it returned any data that would have to be copied.
+    False in a function that calls a precompile: its output is its input.
     """
     if operand_index(code).precompiles.get(entry):
         return False
@@ -191,9 +191,12 @@ class _Finder:
     # --- reachability for the parties -----------------------------------------------------------
 
     def _met(self, flow: FunctionCfg) -> Callable[[ConditionSite], bool]:
-        """Return a test that is True for sites reachable if all entries that parties write
-        themselves are zero (parties that never delegated votes, say). A branch on such an entry is
-        a site itself, and is simulated."""
+        """Return a test for sites that are reachable if all entries written by the parties are
+        zero.
+
+        Such as parties that never delegated votes. A branch on such an entry is a site itself, and
+        is simulated.
+        """
         parameters = parameters_of(flow.entry)
 
         def value_of(slot: Value) -> int | None:
@@ -219,8 +222,7 @@ class _Finder:
         )
 
     def _is_own_entry(self, slot: Value, parameters: ParameterRoles) -> bool:
-        """True if the slot is an entry of a party of the trade that only this party writes, and not
-        by a trade."""
+        """True if the slot is an entry of a party that only the party writes, and not by a trade."""
         places = self._code.layout.of(slot)
         return bool(places) and all(
             self._variables.source((place.root, MASK)) == "own"

@@ -209,7 +209,7 @@ class SiteFinder:
 
     @staticmethod
     def _marked(flow: FunctionCfg, is_wanted: Callable[[Effect], bool]) -> dict[CfgNode, int]:
-        """Map each node to the bits of its distinct wanted effects."""
+        """Map each node to the bits of its distinct required effects."""
         bits: dict[tuple[object, ...], int] = {}
         marks: dict[CfgNode, int] = {}
         for node, effect in flow.effects():

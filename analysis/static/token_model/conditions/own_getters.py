@@ -1,4 +1,4 @@
-"""Own getters: what a function learns from the getters of its own contract, called from outside."""
+"""Own getters: results that a function reads from its own contract, called from outside."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -20,7 +20,7 @@ _GETTERS: Final[dict[int, int]] = {BALANCE_OF: 1, ALLOWANCE: 2, TOTAL_SUPPLY: 0,
 
 
 class OwnAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """What the getters that a function asks may answer."""
+    """Possible results of the getters that a function calls."""
 
     returned: tuple[tuple[FunctionId, Value], ...]
     """Getter and word that it returns."""
@@ -33,10 +33,10 @@ def own_answers(code: ContractModel, entry: FunctionId) -> OwnAnswers | None:
 
     None: one of them is not to a known getter, or its arguments are not known.
     """
-    asked = list(_heads(code, entry))
-    if any(head is None for head in asked):
+    heads = list(_heads(code, entry))
+    if any(head is None for head in heads):
         return None
-    selectors = {head for head in asked if head is not None}
+    selectors = {head for head in heads if head is not None}
     most = max((_GETTERS[selector] for selector in selectors), default=0)
     calls = [
         call

@@ -45,9 +45,9 @@ class RoleTests:
     def _is_about_balance(self, condition: Value) -> bool:
         """True if a balance or an allowance is converted or bounded, or a divisor must not be 0."""
         roles = self._code.storage.roles
-        held = roles.balances | roles.allowances
+        token_amounts = roles.balances | roles.allowances
         is_read = any(
-            place.root in held
+            place.root in token_amounts
             for slot, _ in self._code.dependencies.reads(condition)
             for place in self._code.layout.of(slot)
         )
@@ -98,8 +98,10 @@ class RoleTests:
 
 
 def _is_quotient_check(condition: Value) -> bool:
-    """True if a total is compared with a quotient of itself, as reflection tokens do in turning
-    their supply into a rate."""
+    """True if a total is compared with a quotient of itself.
+
+    Reflection tokens do so to turn their supply into a rate.
+    """
     while isinstance(condition, Expr) and condition.operation == "ISZERO":
         condition = condition.arguments[0]
     match condition:

@@ -40,7 +40,8 @@ Source = Literal[
     "hash",
     "unknown",
 ]
-"""Inputs of a condition, beside fixed and owner-set storage and the identity of the parties.
+"""Inputs of a condition, in addition to fixed and owner-set storage and the identity of the
+parties.
 
 `fees`: gas price or base fee; `gas`: gas left; `coins`: an account's native balance; `counter`: a
 variable that trades write; `mark`: a party's mapping entry that trades write; `own`: one that only
@@ -77,12 +78,14 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     effect: ConditionEffect
     sources: tuple[Source, ...]
     steps: tuple[ComputationStep, ...]
-    """The condition as a computation; the last step is its result. Leaves beside those of
-    `cap_rules`: `gas_price`, `base_fee`, `proposer`, `randomness`, `gas_limit`, `block_hash`,
-    `gas`, `origin`, `from`, `to`, `spender`, `caller`, `this`; `coins` and `balance` of a step;
-    `mark` (the entry of a variable declared at `word`: first the step of its slot, then those of
-    its keys), `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a
-    step."""
+    """The condition as a computation; the last step is its result.
+
+    Leaves in addition to those of `cap_rules`: `gas_price`, `base_fee`, `proposer`, `randomness`,
+    `gas_limit`, `block_hash`, `gas`, `origin`, `from`, `to`, `spender`, `caller`, `this`; `coins`
+    and `balance` of a step; `mark` (the entry of a variable declared at `word`: first the step of
+    its slot, then those of its keys), `entry` (of a party, at a slot that cannot be computed),
+    `answer` and `callee` of a step.
+    """
     written: tuple[StoredValues, ...] = ()
     """Values stored in those variables among the leaves that trades or anybody write."""
     fails_when: bool | None = None

@@ -25,7 +25,7 @@ _SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE"
 
 
 class GuardIndex:
-    """The guards of one contract, found function by function when first asked for."""
+    """The guards of one contract, found function by function when first requested."""
 
     def __init__(
         self,

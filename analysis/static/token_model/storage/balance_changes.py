@@ -33,7 +33,7 @@ BalanceStore = tuple[int, Value, Value]
 """Program counter, slot and value."""
 
 _ANY: Final[Sum] = ()
-"""Any tax: the form of a sum with merged values, which cannot be told apart."""
+"""Any tax: the form of a sum with merged values, which cannot be distinguished."""
 
 
 class BalanceChange(msgspec.Struct, frozen=True, kw_only=True):

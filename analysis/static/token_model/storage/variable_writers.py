@@ -32,7 +32,7 @@ class WrittenVariables:
 
     def source(self, variable: Variable) -> Source | None:
         """Return the variable's source. None: fixed, owner-set, or a balance or an allowance, which
-        are leaves of their own."""
+        are separate leaves."""
         if variable not in self._sources:
             self._sources[variable] = None if self._is_held(variable) else self._mover(variable)
         return self._sources[variable]
