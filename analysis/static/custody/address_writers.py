@@ -79,7 +79,7 @@ def is_dead(
 ) -> bool:
     """True if a burn address is stored there, and nobody who can act may store another.
 
-    `stored_addresses`: the addresses now in storage. A place whose writers are not known is not dead.
+    `stored_addresses`: those now in storage. A place with unknown writers is not dead.
     """
     by_place: dict[StoredAddress, list[PrivilegedParty]] = {}
     for each in writers:

@@ -222,7 +222,7 @@ class _Finder:
         )
 
     def _is_own_entry(self, slot: Value, parameters: ParameterRoles) -> bool:
-        """True if the slot is an entry of a party that only the party writes, and not by a trade."""
+        """True if the slot is an entry of a party that only it writes, and not by a trade."""
         places = self._code.layout.of(slot)
         return bool(places) and all(
             self._variables.source((place.root, MASK)) == "own"
