@@ -25,8 +25,8 @@ from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi.described_shapes import DescribedShapes
+from api.openapi.document import PATH, ROUTES, ServedDocument
 from api.openapi.examples import Examples
-from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.card_extra import why_no_cards
 from api.pages.page_rendering import explain
 from api.routes import (

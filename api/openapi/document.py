@@ -4,13 +4,109 @@ The framework writes operations, parameters and schemas; `described_shapes.py` t
 it has no place for is added here, to its JSON.
 """
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+from litestar import Litestar, MediaType, Request, Response
+from litestar.openapi.plugins import JsonRenderPlugin
+
 from api.openapi.examples import Examples, JsonObject
-from api.openapi.headers import IF_NONE_MATCH, header_components, headers_of
-from api.openapi.key_examples import add_key_examples
+from core.process.single_flight import SingleFlight
+
+_EXPIRY: Final[dict[str, tuple[str, str, object]]] = {
+    # name -> meaning, type, example
+    "X-API-Key-Expires-At": (
+        "When the key ends, ISO 8601 UTC. Absent: it has no deadline.",
+        "string",
+        "2026-12-07T09:30:00Z",
+    ),
+    "X-API-Key-Expires-In": (
+        "Seconds until then; in the key's last seven days alone.",
+        "integer",
+        86_400,
+    ),
+    "Warning": (
+        "The same as a sentence; in the key's last seven days alone.",
+        "string",
+        '299 - "API key expires at 2026-12-07T09:30:00Z"',
+    ),
+}
+
+_STORED: Final[dict[str, tuple[str, str, object]]] = {
+    "ETag": (
+        "Names the body, whatever its coding; send it back as If-None-Match.",
+        "string",
+        'W/"6f3a0d5b8c1e4f7a9b2d5e80"',
+    ),
+    "Cache-Control": (
+        "An answer belongs to the caller, and is asked for again with its ETag.",
+        "string",
+        "private, no-cache",
+    ),
+    "Content-Encoding": (
+        "Coding of a longer body, the best that Accept-Encoding allows. Absent: none.",
+        "string",
+        "zstd",
+    ),
+    "Vary": ("Request headers that the body depends on.", "string", "accept-encoding"),
+}
+
+_LIMITS: Final[dict[str, tuple[str, str, object]]] = {
+    "Retry-After": (
+        "Seconds to wait. Absent where the monthly quota is used up: do not wait for it.",
+        "integer",
+        7,
+    ),
+    "X-RateLimit-Burst-Limit": ("Calls that fit into the burst window.", "integer", 5),
+    "X-RateLimit-Burst-Window": ("Length of the burst window in seconds.", "integer", 10),
+    "X-RateLimit-Limit": ("Calls within 60 seconds.", "integer", 20),
+    "X-RateLimit-Remaining": ("Calls left in the window that is full: 0.", "integer", 0),
+    "X-Quota-Daily-Limit": ("Calls a day, in UTC.", "integer", 25),
+    "X-Quota-Daily-Used": ("Calls of the day so far.", "integer", 25),
+    "X-Quota-Monthly-Limit": ("Calls a month, in UTC.", "integer", 10_000),
+    "X-Quota-Monthly-Used": ("Calls of the month so far.", "integer", 10_000),
+}
+
+IF_NONE_MATCH: Final[dict[str, Any]] = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag of an answer at hand: 304 without a body if it is still the answer.",
+    "schema": {"type": "string", "examples": [_STORED["ETag"][2]]},
+}
+"""Request header of the routes whose answers have an ETag."""
+
+
+def header_components() -> dict[str, Any]:
+    """Return the `headers` of the document's components."""
+    return {
+        name: {
+            "description": meaning,
+            "schema": {"type": kind, "examples": [example]},
+        }
+        for name, (meaning, kind, example) in {**_EXPIRY, **_STORED, **_LIMITS}.items()
+    }
+
+
+def headers_of(status: str, *, takes_key: bool, is_stored: bool) -> dict[str, Any]:
+    """Return the headers of a response.
+
+    `takes_key`: the operation has a caller, who hears of the deadline of the key; `is_stored`: its
+    answers can be asked for again by their ETag. A caller without a key is told when to come back,
+    and nothing else.
+    """
+    names: list[str] = []
+    if is_stored and status in ("200", "304"):
+        names += _STORED
+    if status == "429":
+        names += _LIMITS if takes_key else ["Retry-After"]
+    if takes_key:
+        names += _EXPIRY
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
 
 _MODULE: Final = re.compile(r"(?<![A-Za-z])(?:[a-z][a-z_]*\.)+")
 
@@ -159,3 +255,106 @@ def _show(media: JsonObject, bodies: Mapping[str, JsonObject]) -> None:
     if bodies:
         shown = media.setdefault("examples", {})
         shown |= {name: {"value": body} for name, body in bodies.items()}
+
+
+_PREFIX = "#/components/schemas/"
+
+
+def add_key_examples(document: JsonObject, more: Iterable[tuple[str, JsonObject]]) -> None:
+    """Give each key of the schemas the first value that is not null, or else null.
+
+    `more`: bodies that are looked at after those of the document, with the names of their schemas.
+    """
+    found: dict[tuple[str, str], Any] = {}
+    schemas: JsonObject = document["components"]["schemas"]
+    for schema, body in (*_bodies_in(document), *((_reference(name), body) for name, body in more)):
+        for place, value in _values(schema, body, schemas):
+            if found.get(place) in (None, [], {}):
+                found[place] = value
+    for (name, key), value in found.items():
+        about = schemas[name]["properties"][key]
+        if not _has_reference(about):
+            about["examples"] = [value]
+
+
+def _bodies_in(document: JsonObject) -> Iterator[tuple[JsonObject, Any]]:
+    for item in document["paths"].values():
+        for operation in item.values():
+            holders = (operation.get("requestBody", {}), *operation["responses"].values())
+            for holder in holders:
+                for media in holder.get("content", {}).values():
+                    for name, example in media.get("examples", {}).items():
+                        known = name in document["components"]["schemas"]
+                        yield _reference(name) if known else media["schema"], example["value"]
+
+
+def _values(
+    schema: JsonObject, value: Any, schemas: JsonObject
+) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Return what each key of each schema has in a body, with the places of the keys."""
+    for option in schema.get("oneOf") or schema.get("anyOf") or [schema]:
+        if "$ref" in option and isinstance(value, dict):
+            name = option["$ref"].removeprefix(_PREFIX)
+            keys = schemas[name].get("properties", {})
+            if value.keys() <= keys.keys():
+                for key, inside in value.items():
+                    yield (name, key), inside
+                    yield from _values(keys[key], inside, schemas)
+        elif isinstance(value, list):
+            for inside in value:
+                yield from _values(option.get("items", {}), inside, schemas)
+        elif isinstance(value, dict) and isinstance(option.get("additionalProperties"), dict):
+            for inside in value.values():
+                yield from _values(option["additionalProperties"], inside, schemas)
+
+
+def _has_reference(schema: JsonObject) -> bool:
+    """True if the keys of another schema have the examples."""
+    options = schema.get("oneOf") or schema.get("anyOf") or [schema]
+    parts = [part for each in options for part in (each, each.get("items", {}))]
+    return any("$ref" in part or _is_choice(part) for part in parts)
+
+
+def _is_choice(schema: JsonObject) -> bool:
+    return any("$ref" in each for each in schema.get("oneOf", ()))
+
+
+def _reference(name: str) -> JsonObject:
+    return {"$ref": f"{_PREFIX}{name}"}
+
+
+PATH: Final = "/schema"
+_FILE: Final = "/openapi.json"
+
+ROUTES: Final = JsonRenderPlugin(path=["/", _FILE])
+"""Has the framework make the routes below `PATH`; `ServedDocument.answer` answers them."""
+
+
+class ServedDocument:
+    """The framework's document as `describe` completes it. For one application."""
+
+    def __init__(self, examples: Examples, *, version: str):
+        self._examples = examples
+        self._version = version
+        self._encoded: bytes | None = None
+        self._building = SingleFlight[None, bytes]()
+
+    async def answer(self, request: Request[Any, Any, Any]) -> Response[bytes] | None:
+        """Hook before requests below `PATH`: the document, in place of the framework's own.
+
+        None for other paths and methods. It takes seconds of computing, which the event loop does
+        not wait for.
+        """
+        is_asked_for = request.url.path.rstrip("/") in (PATH, PATH + _FILE)
+        if not is_asked_for or request.method not in ("GET", "HEAD"):
+            return None
+        if self._encoded is None:
+            self._encoded = await self._building.run(None, lambda: self._build(request.app))
+        return Response(self._encoded, media_type=MediaType.JSON)
+
+    async def _build(self, app: Litestar) -> bytes:
+        return await asyncio.to_thread(lambda: msgspec.json.encode(self.document(app)))
+
+    def document(self, app: Litestar) -> JsonObject:
+        """Return the document of an application."""
+        return describe(app.openapi_schema.to_schema(), self._examples, version=self._version)

@@ -25,17 +25,15 @@ from core.errors import AssayError, TokenRefusedError
 _log = structlog.get_logger(__name__)
 
 
-ChainArgument = Annotated[
-    str | int, msgspec.Meta(description=f"{CHAIN_HELP}; list_chains has them")
-]
-AddressArgument = Annotated[str, msgspec.Meta(description="Address of the token contract, 0x...")]
+ToolChain = Annotated[str | int, msgspec.Meta(description=f"{CHAIN_HELP}; list_chains has them")]
+ToolAddress = Annotated[str, msgspec.Meta(description="Address of the token contract, 0x...")]
 
 
 class OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token."""
 
-    chain: ChainArgument
-    address: AddressArgument
+    chain: ToolChain
+    address: ToolAddress
 
 
 class TokenCall(msgspec.Struct, frozen=True, kw_only=True):

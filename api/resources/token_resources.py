@@ -27,13 +27,13 @@ from api.openapi.responses import (
     unknown_value,
 )
 from api.resources.token_resource import (
-    AddressArgument,
-    ChainArgument,
     OneToken,
     ResourcePage,
     ResourceTool,
     TokenCall,
     TokenResource,
+    ToolAddress,
+    ToolChain,
     simulated_responses,
 )
 from core.errors import InvalidAddressError, StoreError, TokenRefusedError
@@ -205,8 +205,8 @@ class ExitArguments(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=T
 class TradeArguments(TradeRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token, and the trade that is about to be signed."""
 
-    chain: ChainArgument
-    address: AddressArgument
+    chain: ToolChain
+    address: ToolAddress
 
 
 TOKEN_RESOURCES: Final = (

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Annotated, Any, Final, TypeVar
 
 from litestar import Request
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody, Parameter
 
-from api.auth.keys import require_key
-from api.auth.operators import require_operator
+from api.auth.keys import caller_of, require_key
 from api.deps import ApiDeps
 from api.error_answers import (
     DetailBody,
@@ -32,6 +33,15 @@ from core.errors import StoreError
 from sql.engine.store import Store
 from sql.jobs.job_runs import find_unfinished_run, list_runs
 from sql.jobs.job_table import Job, add_job, find_job, list_jobs, pause_job, remove_job, request_run
+
+
+async def require_operator(
+    connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
+) -> None:
+    """Guard, behind `require_key`: the key is an operator's."""
+    if not caller_of(connection.scope).key.is_operator:
+        raise OperatorRequiredError
+
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from analysis.liquidity.liquidity_shares import LiquidityShares, LockedShare, Withdrawer
 from analysis.quotes.liquidity_inquiry import LiquidityFindings, SimulatedSale
 from analysis.simulation.simulate_v1 import Passed, Refused
-from api.formats.resources.liquidity_flags import SOON_S, liquidity_flags, total_shares
+from api.formats.resources.liquidity_format import SOON_S, liquidity_flags, total_shares
 from core.evm.primitives import Address, RawAmount
 from tests.harness.api.scripted_quotes import make_liquidity
 

@@ -84,7 +84,7 @@ async def test_the_document_is_made_once_while_others_are_answered(
         assert may_end.wait(60), "nobody else was answered"
         return {"paths": list(document["paths"])}
 
-    monkeypatch.setattr("api.openapi.served_document.describe", describe_slowly)
+    monkeypatch.setattr("api.openapi.document.describe", describe_slowly)
     client = world.client()
     tasks = [asyncio.create_task(client.get(path)) for path in ("/schema", "/schema/openapi.json")]
     assert await asyncio.to_thread(begun.wait, 60)

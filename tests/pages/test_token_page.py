@@ -20,7 +20,7 @@ from api.formats.times import iso_utc
 from api.formats.token_snapshot import take_snapshot
 from api.pages.page_rendering import page
 from api.pages.share_card import draw_card
-from api.pages.views.function_names import function_name
+from api.pages.views.proof_view import function_name
 from api.pages.views.token_view import TokenView, view_token
 from config.chains import Chain, Locker
 from config.settings_model import PublicSettings

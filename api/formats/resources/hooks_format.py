@@ -1,16 +1,155 @@
 """The hooks of a token's pools, as an answer."""
 
+from typing import Literal
+
 from analysis.market.venues.state.hook_permissions import HookPermission
 from analysis.quotes.hook_inquiry import HookControl, HookFindings, PoolHook
+from analysis.quotes.hook_trades import MeasuredTrades
+from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
+from analysis.scenarios.trade.sized_trades import SizedTrade, TradeDirection
+from analysis.simulation.simulate_v1 import Passed, Refused
 from analysis.static.token_model.conditions.trade_conditions import OwnedCondition
 from analysis.token.deployed_code import DeployedCode
-from api.formats.resources.hook_leaving_format import HookLeaving, hook_leaving
-from api.formats.resources.hook_trades_format import HookTrades, hook_trades
 from api.formats.shape_building import Shape
 from config.chains import Chain
 from core.evm.primitives import Address, checksum
 from core.report.fields.field import Pending
 from core.report.report import ReportRow
+
+
+class HookTrade(Shape, frozen=True, kw_only=True):
+    """One simulated buy, or sale of what a buy of that size brought in the next block."""
+
+    side: TradeDirection
+    """Direction of the trade."""
+    size_usd: float
+    """USD that the buyer pays, within a tenth."""
+    wait_s: int
+    """Seconds after the next block."""
+    block_number: int | None
+    """Number of the simulated block. null: not run."""
+    blocks_left_out: int | None
+    """Blocks by which that number is too low for the wait, as nodes skip only so many. null: not
+    run."""
+    outcome: Literal["passed", "refused", "unknown"]
+    """refused: it reverts, or brings nothing. unknown: not run, or not learnt; never passed."""
+    reason: str
+    """Why it did not pass. Empty: it did."""
+    amount_raw: str | None
+    """Paid in, in smallest units: of the quote token, of a sale of the token. null: not run."""
+    tax_pct: float | None
+    """Percent that the hook and the token together take. null: not known."""
+    pool_fee_pct: float | None
+    """Percent that the pool keeps as its fee; half or more is also in tax_pct. null: not known."""
+
+
+class HookTrades(Shape, frozen=True, kw_only=True):
+    """What trades cost by size, moment and direction. null: none differ, and not all are known."""
+
+    trades: tuple[HookTrade, ...]
+    """Buys, then sales; by size, then by moment."""
+    trades_reason: str
+    """Why there are none. Empty: there are."""
+    varies_by_size: bool | None
+    """Whether outcome, tax or fee differ by more than 0.1 points with the size alone."""
+    varies_by_time: bool | None
+    """The same with the moment alone."""
+    varies_by_side: bool | None
+    """The same between buys and sales."""
+
+
+def hook_trades(measured: MeasuredTrades) -> HookTrades:
+    """Return the answer for one pool."""
+    return HookTrades(
+        trades=tuple(map(_trade, measured.trades)),
+        trades_reason=measured.reason,
+        varies_by_size=measured.varies_by_size,
+        varies_by_time=measured.varies_by_time,
+        varies_by_side=measured.varies_by_side,
+    )
+
+
+def _trade(trade: SizedTrade) -> HookTrade:
+    outcome, block = trade.outcome, trade.block
+    passed = isinstance(outcome, Passed)
+    return HookTrade(
+        side=trade.side,
+        size_usd=trade.size_usd,
+        wait_s=trade.wait_s,
+        block_number=None if block is None else block.number,
+        blocks_left_out=None if block is None else block.left_out,
+        outcome="passed" if passed else "refused" if isinstance(outcome, Refused) else "unknown",
+        reason="" if isinstance(outcome, Passed) else outcome.reason,
+        amount_raw=None if trade.amount_raw is None else str(trade.amount_raw),
+        tax_pct=outcome.tax if isinstance(outcome, Passed) else None,
+        pool_fee_pct=trade.pool_fee_pct,
+    )
+
+
+class HookWithdrawal(Shape, frozen=True, kw_only=True):
+    """One simulated withdrawal of all positions of a holder, at most ten."""
+
+    holder: str
+    """Whose positions they are."""
+    share: float
+    """Part of the pool's liquidity that the holder has, 0 to 1."""
+    is_controller: bool
+    """Whether the holder is named as controlling the hook or the token."""
+    by_stranger: bool
+    """Whether a fresh account withdrew, to which the positions were handed first."""
+    wait_s: int
+    """Seconds after the next block."""
+    block_number: int
+    """Number of the simulated block."""
+    blocks_left_out: int
+    """By how many blocks it is earlier than its time: without traces nodes skip some 240 at most.
+    """
+    outcome: Literal["passed", "refused", "unknown"]
+    """refused: it reverts. unknown: not learnt; never take it for passed."""
+    reason: str
+    """Why it did not pass. Empty: it did."""
+    brought_share: float | None
+    """What arrived, as a part of what the positions are worth at the pool's price. null: it did
+    not pass, or is not known."""
+
+
+class HookLeaving(Shape, frozen=True, kw_only=True):
+    """Whether liquidity can leave the pool."""
+
+    withdrawals: tuple[HookWithdrawal, ...]
+    """By the three largest holders that are accounts, largest first."""
+    withdrawals_reason: str
+    """Why there are none. Empty: there are."""
+    is_refused: bool | None
+    """true: one is refused, or brings less than half of its worth. false: all bring it, one of
+    them by a fresh account, now and a day later, with no block left out between. null: not known,
+    never to be read as no."""
+
+
+def hook_leaving(found: LiquidityExit) -> HookLeaving:
+    """Return the answer for one pool."""
+    return HookLeaving(
+        withdrawals=tuple(map(_withdrawal, found.tried)),
+        withdrawals_reason=found.reason,
+        is_refused=found.is_refused,
+    )
+
+
+def _withdrawal(one: TriedWithdrawal) -> HookWithdrawal:
+    outcome = one.withdrawn.outcome
+    passed = isinstance(outcome, Passed)
+    return HookWithdrawal(
+        holder=checksum(one.holder),
+        share=one.share,
+        is_controller=one.is_controller,
+        by_stranger=one.by_stranger,
+        wait_s=one.wait_s,
+        block_number=one.block.number,
+        blocks_left_out=one.block.left_out,
+        outcome="passed" if passed else "refused" if isinstance(outcome, Refused) else "unknown",
+        reason="" if isinstance(outcome, Passed) else outcome.reason,
+        brought_share=one.brought_share,
+    )
 
 
 class HookCode(Shape, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.watches.delivery.retry_schedule import GIVE_UP_AFTER_S, LONGEST_WAIT_S, next_attempt_s
+from api.watches.delivery.delivery_worker import GIVE_UP_AFTER_S, LONGEST_WAIT_S, next_attempt_s
 
 chances = st.floats(0, 1)
 
