@@ -35,8 +35,7 @@ class Analysis(Protocol):
     async def report(
         self, chain: str, address: Address, /, *, refresh: bool = False, redecompile: bool = False
     ) -> Report:
-        """Return the report on one token of the chain with that slug, analysing it if there is
-        none.
+        """Return the report on a token of the chain with that slug; analyse it if there is none.
 
         Parts that have not settled in time are pending or None, and `is_settled` is false. Raises
         TokenRefusedError, UpstreamError, InternalError.
@@ -44,62 +43,64 @@ class Analysis(Protocol):
         ...
 
     async def recall(self, chain: str, address: Address, /) -> KnownReport:
-        """Return what is stored or under way for the token of the chain with that slug, at once and
-        without a request to a node."""
+        """Return the stored or running report of a token without a request to a node.
+
+        `chain`: slug of the token's chain.
+        """
         ...
 
 
 class ChainState(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether one served chain is being followed."""
+    """State of one served chain."""
 
     chain: str
     """Slug of the chain."""
     is_ready: bool
-    """The chain's node answers, and we are close to its head."""
+    """True if the chain's node answers and the store is close to its head."""
     head: int | None
     """Newest block of the node. None: the node has not answered yet."""
     tip: int | None
-    """Newest block stored. None: none yet."""
+    """Newest stored block. None: none yet."""
     reason: str = ""
-    """Why it is not ready. Empty: it is."""
+    """Reason why it is not ready. Empty: it is."""
 
 
 class StoreState(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the service's own files can be used."""
+    """State of the service's own files."""
 
     is_ready: bool
-    """Store and ledger answer, and their disk has room."""
+    """True if store and ledger can be read and their disk has room."""
     reason: str = ""
-    """Why it is not ready. Empty: it is."""
+    """Reason why they are not ready. Empty: they are."""
 
 
 class StatusDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """What health, readiness and metrics of a process need."""
+    """Dependencies of health, readiness and metrics."""
 
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """Returns the state of every served chain."""
     read_store_state: Callable[[], StoreState]
-    """Looks whether the files can be used. Blocks."""
+    """Checks the files. Blocks."""
     is_ending: Callable[[], bool] = lambda: False
-    """Returns whether the process is about to end, so that nobody should begin anything with it."""
+    """True if the process is about to end, so callers should start nothing with it."""
     must_follow: AbstractSet[str] | None = None
-    """Slugs of the chains without which this process is not ready. None: all. Others are followed
-    by other processes, and readiness tells of them only."""
+    """Slugs of the chains that this process needs to be ready. None: all. Other processes follow
+    the others, which readiness only reports."""
     metrics: Collector | None = REGISTRY
-    """What GET /metrics shows. None: it is not served here."""
+    """Collector behind GET /metrics. None: the route is not served here."""
     metrics_token: Secret | None = None
     """Bearer token of GET /metrics. None: it needs none."""
 
 
 class Prefill(msgspec.Struct, frozen=True, kw_only=True):
-    """What the API browser is opened with, so that a call needs one click. For a demo alone:
-    whoever opens the page can read the key."""
+    """Values that the API browser opens with, so that a call needs one click. For demos only, as
+    anyone who opens the page can read the key."""
 
     api_key: str
     chain: str
     """Slug."""
     address: str
-    """Of a token, with its checksum."""
+    """Address of a token, with its checksum."""
 
 
 class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,19 +112,19 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     chains: tuple[Chain, ...]
     """Every supported chain."""
     served: AbstractSet[str]
-    """Slugs of the chains that this deployment has a node for. In a fleet it changes meanwhile."""
+    """Slugs of the chains that this deployment has a node for. Changes at run time in a fleet."""
     plans: Mapping[str, Plan]
     settings: ApiSettings
     store: Store | None = None
-    """Store that searches by name read, and that keeps watches. None: there are neither."""
+    """Store of watches and searches by name. None: there are neither."""
     public: PublicSettings = msgspec.field(default_factory=PublicSettings)
-    """What people without a key may see."""
+    """Limits of visitors without a key."""
     watches: WatchSettings = msgspec.field(default_factory=WatchSettings)
     stop: asyncio.Event | None = None
-    """Set when the service is to end: streams, which have no end of their own, end then. None: they
-    end when the application is closed."""
+    """Set when the service is to end, which also ends streams. None: streams end when the
+    application is closed."""
     liquid_above_usd: float
-    """A pool counts as liquid above this, not at it."""
+    """Pools are liquid above this value, not at it."""
     has_owner_simulation: bool = False
     """True if analyses simulate whether the owner can change balances."""
     has_billing: bool
@@ -138,16 +139,16 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """Returns the state of every served chain."""
     read_store_state: Callable[[], StoreState] = lambda: StoreState(is_ready=True)
-    """Looks whether the files can be used. Blocks."""
+    """Checks the files. Blocks."""
     is_ending: Callable[[], bool] = lambda: False
-    """Returns whether the process is about to end, so that nobody should begin anything with it."""
+    """True if the process is about to end, so callers should start nothing with it."""
     must_follow: AbstractSet[str] | None = None
-    """Slugs of the chains without which this process is not ready. None: all. Others are followed
-    by other processes, and readiness tells of them only."""
+    """Slugs of the chains that this process needs to be ready. None: all. Other processes follow
+    the others, which readiness only reports."""
     jobs: JobLimits | None = None
-    """What jobs may be. None: no jobs are run."""
+    """Limits of jobs. None: no jobs are run."""
     metrics: Collector | None = REGISTRY
-    """What GET /metrics shows. None: it is not served here."""
+    """Collector behind GET /metrics. None: the route is not served here."""
     metrics_token: Secret | None = None
     """Bearer token of GET /metrics. None: it needs none."""
     read_price: Callable[[str, Report], Awaitable[TokenPrice | None]] | None = None
@@ -156,7 +157,7 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     read_clock: Callable[[str], ContractClock | None] = lambda _: None
     """Returns the newest clock known for a chain, by slug. None: answers use the report's block."""
     answer_within_s: float = 30.0
-    """Timeout of one analysis for its caller, behind the analyser's own."""
+    """Timeout of one analysis for its caller, in addition to the analyser's own."""
     batch_wait_s: float = 8.0
     """Timeout of a batch call: tokens that are not done by then are pending."""
     now_s: Callable[[], float] = time.time

@@ -1,6 +1,6 @@
 """Errors of the API: exceptions with status and body, and their mapping to responses.
 
-Refusals of a token are not here: they use the answer's envelope (see `answers.py`).
+Refusals of a token use the envelope of answers instead (see `rendering.py`).
 """
 
 import re
@@ -24,45 +24,45 @@ _SERVER_FAULT = 500
 _MISSING_FIELD = re.compile(r"missing required field `(?P<name>\w+)`")
 
 WHOLE_BODY = "data"
-"""The framework's name for the body as a whole."""
+"""Litestar's name for the body as a whole."""
 
 
 class DetailBody(Shape, frozen=True, kw_only=True):
-    """An error that is told apart by its status alone."""
+    """Error that is identified by its status alone."""
 
     detail: str
-    """What is wrong, as prose that can change; branch on the status."""
+    """Description of the error, as prose that can change; branch on the status."""
 
 
 class InvalidItem(Shape, frozen=True, kw_only=True):
-    """One thing that is wrong with the input."""
+    """One invalid value of the input."""
 
     loc: tuple[str, ...]
-    """Where it stands: `path`, `query` or `body`, then the name."""
+    """Position: `path`, `query` or `body`, then the name."""
     msg: str
-    """What is wrong with it, as prose that can change."""
+    """Description of the error, as prose that can change."""
     type: str
     """Kind of the error: missing, value_error or unknown_chain."""
 
 
 class ValidationBody(Shape, frozen=True, kw_only=True):
-    """Input that has the wrong form."""
+    """Invalid input."""
 
     detail: tuple[InvalidItem, ...]
-    """Everything that is wrong, one item each."""
+    """Every invalid value."""
 
 
 class CallerRefusalBody(Shape, frozen=True, kw_only=True):
-    """A refusal of the caller that has a stable code."""
+    """Refusal of the caller with a stable code."""
 
     error_code: str
     """Stable code, to branch on."""
     error: str
-    """What happened, in a few words. Can change."""
+    """Description of the error in a few words. Can change."""
     detail: str
     """The same in a sentence. Can change."""
     next_step: str
-    """What the caller can do about it."""
+    """Remedy for the caller."""
 
 
 class RefusalError(CallerError):
@@ -189,7 +189,7 @@ class LimitedError(RefusalError):
 
 
 class AnalysesSpentError(RefusalError):
-    """People without a key have caused as many analyses as they may, and none is stored."""
+    """Visitors without a key have used up their analyses, and no report is stored."""
 
     def __init__(self, *, retry_after_s: int):
         detail = (
@@ -205,7 +205,7 @@ class AnalysesSpentError(RefusalError):
 
 
 class NotAnalysedError(RefusalError):
-    """A robot asked for the page of a token that nobody else has asked for."""
+    """A robot requested the page of a token that has no report."""
 
     def __init__(self) -> None:
         super().__init__(

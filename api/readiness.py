@@ -1,4 +1,4 @@
-"""Whether a service can be relied on now: its chains move, its files answer, its disk has room."""
+"""Readiness of a service: its chains move, its files can be read, its disk has room."""
 
 import shutil
 from typing import Final
@@ -32,7 +32,7 @@ def is_fresh(status: FollowStatus, *, now_s: float) -> bool:
 
 
 def chain_state(chain: Chain, status: FollowStatus | None, *, now_s: float) -> ChainState:
-    """Return whether a chain is followed. `status` None: nothing is known of its follower yet."""
+    """Build the state of a chain. `status` None: nothing is known of its follower yet."""
     if status is None:
         return ChainState(chain=chain.slug, is_ready=False, head=None, tip=None, reason="starting")
     reason = _why_not(chain, status, now_s=now_s)
@@ -56,9 +56,11 @@ def _why_not(chain: Chain, status: FollowStatus, *, now_s: float) -> str:
 
 
 def store_state(store: Store, ledger: Ledger) -> StoreState:
-    """Return whether store and ledger can be read, and the disk has room. Blocks."""
+    """Check that store and ledger can be read and that the disk has room. Blocks."""
     try:
-        read_checkpoint(store, chain_id=0, stream=FOLLOW)  # of no chain: it need only answer
+        read_checkpoint(
+            store, chain_id=0, stream=FOLLOW
+        )  # any chain does: the query need only succeed
         ledger.read_key_revision()
         free_bytes = shutil.disk_usage(StoreFiles(prefix=store.path).folder).free
     except (StoreError, OSError) as error:

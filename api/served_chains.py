@@ -15,7 +15,7 @@ class ServedChain(Shape, frozen=True, kw_only=True):
     """Slug."""
     chain_id: int
     aliases: tuple[str, ...]
-    """Further names under which the chain may be asked for."""
+    """Further accepted names of the chain."""
     name: str
     is_served: bool
     """False: this deployment has no node for it, so calls about it give 503."""

@@ -1,4 +1,4 @@
-"""The application of a process that answers no requests: health, readiness and metrics."""
+"""Application of a process without API: health, readiness and metrics."""
 
 from litestar import Litestar
 from litestar.datastructures import State

@@ -1,4 +1,4 @@
-"""API key authentication: finds a key's caller and plan, and adds headers about its expiry."""
+"""Authentication by API key, and the headers about a key's expiry."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -114,8 +114,7 @@ class Keyring:
         return caller
 
     async def is_live(self, caller: Caller, now_s: float) -> bool:
-        """True if a caller's key has neither been revoked nor come to its end since. Raises
-        StoreError."""
+        """True if a caller's key is neither revoked nor expired by now. Raises StoreError."""
         found = await self.find(caller.key.digest)
         return found is not None and not found.is_expired(now_s)
 
@@ -189,7 +188,7 @@ def add_expiry_headers(
         if message["type"] != "http.response.start":
             return
         state = scope.get("state", {})
-        # No guard has looked for it: there is no route (404, 405), or it needs no key.
+        # No guard has run: there is no such route (404, 405), or it needs no key.
         caller = state[_CALLER] if _CALLER in state else await _caller_without_route(keyring, scope)
         if caller is not None:
             message["headers"] = [*message["headers"], *caller.expiry_headers(now_s())]

@@ -1,4 +1,5 @@
-"""Which sites' scripts may call, where a call could come by a name that a site points at us."""
+"""Guards against requests from foreign sites, including names that resolve to this service (DNS
+rebinding)."""
 
 import ipaddress
 from typing import Any, Final
@@ -15,7 +16,7 @@ ANY: Final = "*"
 
 
 class ForeignOriginError(RefusalError):
-    """The call is by a script of a site that is not allowed to."""
+    """A script of a site that is not allowed sent the call."""
 
     def __init__(self) -> None:
         detail = "Scripts of this Origin may not call; the operator allows some by `cors_origins`."
@@ -25,9 +26,9 @@ class ForeignOriginError(RefusalError):
 async def require_known_origin(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard: a browser's script is of an allowed site, of ours, or of this machine.
+    """Guard: a browser's script comes from an allowed site, this service, or this machine.
 
-    A site may point its own name at our address, so that Host is no proof (DNS rebinding). Source:
+    A site may resolve its own name to this service, so Host is no proof (DNS rebinding). Source:
     Model Context Protocol, Transports, "Security Warning".
     """
     origin = connection.headers.get("Origin")
@@ -40,7 +41,7 @@ async def require_known_origin(
 
 
 class ForeignPageError(RefusalError):
-    """A page of another site has sent a form of ours."""
+    """A form of this service was sent from a page of another site."""
 
     def __init__(self) -> None:
         detail = "This was sent by a page of another site. Open the token's page, and ask there."
@@ -50,10 +51,10 @@ class ForeignPageError(RefusalError):
 async def require_own_page(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard: a form without a session is sent from a page of ours, or by no browser.
+    """Guard: a form without a session is sent from a page of this service, or by no browser.
 
-    Browsers say where a form comes from in Sec-Fetch-Site, over plain HTTP in Origin alone. It may
-    name the host that was asked: whoever points a name of theirs at us sees no more by it than any
+    Browsers send the origin of a form in Sec-Fetch-Site, over plain HTTP only in Origin. Origin may
+    name the requested host: a site that resolves its own name to this service sees no more than any
     visitor. Source: W3C Fetch Metadata Request Headers; RFC 6454.
     """
     site = connection.headers.get("Sec-Fetch-Site")
@@ -71,7 +72,7 @@ async def require_own_page(
 
 
 def _host_of(origin: str) -> str:
-    """Return host and port. Empty: an origin without one, which `null` is."""
+    """Return host and port. Empty: the origin has none, as `null`."""
     return origin.partition("://")[2].lower()
 
 

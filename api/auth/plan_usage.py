@@ -13,7 +13,7 @@ _DAYS_IN_LONGEST_MONTH = 31
 
 
 class WindowState(Shape, frozen=True, kw_only=True):
-    """One moving window: so many calls within any so many seconds."""
+    """One moving window: at most `limit` calls within any `window_s` seconds."""
 
     limit: int
     """Calls that fit into the window."""

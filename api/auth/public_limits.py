@@ -1,5 +1,4 @@
-"""Limits of people without a key: pages and analyses of one network, and analyses of a chain by all
-of them together."""
+"""Limits of visitors without a key: pages and analyses per network, and analyses per chain."""
 
 import math
 
@@ -10,12 +9,12 @@ from config.settings_model import PublicSettings
 _HOUR_S = 3600
 _MINUTE_S = 60
 _MINUTE_SHARE = 20
-"""A chain's analyses of an hour may come twenty times as fast for a minute: more at once would keep
-callers who have a key waiting."""
+"""Share of an hour's analyses that a chain may run within one minute. More would delay callers with
+a key."""
 
 
 class PublicLimits:
-    """Counts what people without a key cause, in the same windows as the calls of keys."""
+    """Counters of visitors without a key, in the same windows as the calls of keys."""
 
     def __init__(self, windows: LocalWindows | SharedWindows, settings: PublicSettings) -> None:
         self._windows = windows
@@ -60,13 +59,13 @@ class PublicLimits:
         return None if full is None else full.retry_after_s
 
     async def _take(self, windows: tuple[Window, ...], key: str) -> int | None:
-        """Count; return the wait if another process has filled a window meanwhile."""
+        """Count; return the wait if another process has filled a window since the check."""
         full = await self._windows.take(windows, key)
         return None if full is None else full.retry_after_s
 
 
 def _hourly(limit: int) -> tuple[Window, ...]:
-    """Return the window of an hour; none for a limit of nothing."""
+    """Return the window of one hour; none for a limit of zero."""
     return (Window(kind="hour", limit=limit, span_s=_HOUR_S),) if limit else ()
 
 

@@ -1,8 +1,8 @@
-"""Moving rate windows: so many calls within any so many seconds, in memory or shared via Redis.
+"""Moving rate windows: a limit of calls within any span of seconds, in memory or shared via Redis.
 
-The shared ones use the `limits` library. Its in-memory store is not used: each call there starts a
-thread that scans all keys, and even without that its strategies take 6 us of a call that takes 35.
-The rule is the same, and tests compare ours with that of `limits`.
+The shared windows use the `limits` library, but not its in-memory store: each call there starts a
+thread that scans all keys, and even without it the strategies take 6 us of a call that takes 35.
+Tests compare both implementations.
 """
 
 import asyncio
@@ -179,7 +179,7 @@ class SharedWindows:
             url.value,
             max_connections=_CONNECTIONS,
             timeout=REDIS_PATIENCE_S,
-            retry=Retry(NoBackoff(), 1),  # an idle connection may have been closed meanwhile
+            retry=Retry(NoBackoff(), 1),  # an idle connection may have been closed in the meantime
         )
         storage = RedisStorage(
             url.value,

@@ -1,7 +1,7 @@
-"""Recognition of programs that open pages by themselves, and the rules they are told.
+"""Detection of robots, and the rules that robots.txt gives them.
 
-They see what is stored. Nothing is analysed for them, whoever they say they are: a crawler that
-walks through links to tokens would spend the budget of the people for whom it is meant.
+Robots see stored reports only. Nothing is analysed for them: a crawler that follows links to tokens
+would spend the budget of human visitors.
 """
 
 import re
@@ -13,10 +13,10 @@ _ROBOT = re.compile(
     r"|scrape|monitor|uptime|lighthouse|feedfetcher|python-requests|libwww|wget|go-http-client",
     re.IGNORECASE,
 )
-"""What user agents of crawlers, link previews and checks of reachability contain."""
+"""Parts of user agents of crawlers, link previews and uptime checks."""
 
 _FETCHED_AHEAD = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
-"""Headers in which browsers say that nobody has opened the page yet."""
+"""Headers of browsers for pages that are fetched ahead of a visit."""
 
 LINK_PREVIEWS = (
     "Discordbot",
@@ -28,7 +28,7 @@ LINK_PREVIEWS = (
     "Twitterbot",
     "WhatsApp",
 )
-"""Agents that open a link because somebody has posted it; they name themselves so in robots.txt."""
+"""Agents that preview posted links, by their names in robots.txt."""
 
 ROBOTS_TEXT = "\n".join(
     (
@@ -45,16 +45,17 @@ ROBOTS_TEXT = "\n".join(
         "",
     )
 )
-"""robots.txt: link previews may open token pages, crawlers the front page and what explains it.
+"""robots.txt: link previews may open token pages, crawlers only the front page and the explanatory
+pages.
 
 Source: RFC 9309; `$` ends a path there by section 2.2.3.
 """
 
 
 def is_robot(headers: Headers) -> bool:
-    """True if no person has asked for the page, as far as the headers tell.
+    """True if no person requested the page, judging by the headers.
 
-    A page of another site that loads ours as a picture or in a frame asks without its reader.
+    A page of another site that embeds this page as picture or frame requests it without its reader.
     """
     is_foreign = headers.get("Sec-Fetch-Site", "") in ("cross-site", "same-site")
     if is_foreign and headers.get("Sec-Fetch-Dest", "document") != "document":

@@ -1,7 +1,7 @@
 """Write-behind cache of key usage: calls are counted in memory and flushed to the ledger.
 
-A visit to the ledger writes the calls counted since the last one, and reads whether another process
-changed a key. A killed process loses at most the counts of its last `LOST_AT_MOST_S` seconds.
+A visit to the ledger writes the calls counted since the last one, and checks for keys changed by
+other processes. A killed process loses at most the counts of its last `LOST_AT_MOST_S` seconds.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ LOST_AT_MOST_S = 1.0
 """Bound on loss: a kill may lose the counts of the calls in its last second, and no others."""
 
 HOLD_AFTER_S = 0.7
-"""When a counted call has waited so long, new calls are held until it is written; the rest of the
-second is for that write. A ledger that cannot be written at all blocks calls here."""
+"""Age of an unwritten call from which new calls wait for its write; the rest of the second is for
+that write. A ledger that cannot be written blocks all calls here."""
 
 LOOK_EVERY_S = 1.0
-"""While keys are in use, changes by other processes are read this often."""
+"""Interval of reading changes by other processes while keys are in use."""
 
 MOST_UNSEEN_S = 2.0
-"""Cached keys are trusted this long after the last read of changes."""
+"""Time that cached keys are trusted after the last read of changes."""
 
 _DAY_S = 86_400
 
@@ -59,7 +59,7 @@ class UsageTally:
         self.key_id = key_id
         self.unwritten = 0
         self.in_turn = asyncio.Lock()
-        """Held by a call that has to await between check and count."""
+        """Lock of a call that awaits between check and count."""
         self.see(usage, day)
 
     def see(self, usage: Usage, day: str) -> None:
@@ -71,15 +71,15 @@ class UsageTally:
 
 
 class _Unsure(msgspec.Struct, frozen=True, kw_only=True):
-    """A write of which it is not known whether it was committed."""
+    """A write whose outcome is unknown."""
 
     error: UnknownOutcomeError
     batch: int
-    """Counts in it: the first ones of the next batch."""
+    """Counts in the write: the first ones of the next batch."""
 
 
 class UsageCounters:
-    """The tallies of all keys in use. For the event loop's thread only."""
+    """Tallies of all keys in use. For the event loop's thread only."""
 
     def __init__(self, ledger: Ledger, *, now_s: Callable[[], float]):
         self._ledger = ledger
@@ -90,7 +90,8 @@ class UsageCounters:
         self._former: list[Calls] = []
         """Unwritten calls of past days, and of failed visits."""
         self._unsure: _Unsure | None = None
-        """What the first of these may have been written by. Nothing else is before it is known."""
+        """Commit of unknown outcome that may have written the first of `_former`; nothing is
+        flushed until it is resolved."""
         self._waiting_since: float | None = None
         self._writing_since: float | None = None
         self._visited_at = float("-inf")
@@ -104,13 +105,13 @@ class UsageCounters:
         now_s = self._now_s()
         if key_id not in self._tallies:
             usage = await asyncio.to_thread(self._ledger.usage, key_id, now_s)
-            if key_id not in self._tallies:  # no other task has created it meanwhile
+            if key_id not in self._tallies:  # no other task has created it in the meantime
                 tally = self._tallies[key_id] = UsageTally(key_id, usage, utc_day(now_s))
                 return tally
         return self._tallies[key_id]
 
     def turn_to(self, tally: UsageTally, now_s: float) -> None:
-        """Reset the day's and month's counts where a new day or month has begun."""
+        """Reset the counts of day and month where a new one has begun."""
         if not self._day_from_s <= now_s < self._day_to_s:
             self._day = utc_day(now_s)
             self._day_from_s = now_s // _DAY_S * _DAY_S
@@ -145,8 +146,7 @@ class UsageCounters:
     async def catch_up(self) -> None:
         """Wait until no call is late. Raises StoreError when the ledger cannot be written.
 
-        Calls that were counted during a slow visit are late when it ends, and the next one writes
-        them.
+        Calls counted during a slow visit are late at its end, and the next visit writes them.
         """
         while self.is_late():
             last_at = self._visited_at
@@ -172,7 +172,7 @@ class UsageCounters:
             raise StoreError(path="ledger", reason="changes of keys cannot be read")
 
     async def visit(self) -> None:
-        """Await the visit under way, or a new one; its failure shows in `is_late`."""
+        """Await the running visit, or start one; its failure shows in `is_late`."""
         await asyncio.shield(self._begin_visit())
 
     async def aclose(self) -> None:
@@ -242,7 +242,7 @@ class UsageCounters:
 
 
 def _without_written(batch: list[Calls], unsure: _Unsure) -> list[Calls]:
-    """Return what of a batch is not written yet. Raises StoreError if that is still not known."""
+    """Return the unwritten counts of a batch. Raises StoreError if their state is still unknown."""
     was_committed = unsure.error.was_committed()
     if was_committed is None:
         raise StoreError(path="ledger", reason=unsure.error.reason)

@@ -1,4 +1,4 @@
-"""How predictions came out in real trades, as the API and the page show it."""
+"""Agreement of predictions with real trades, for API and page."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,11 +18,11 @@ GroupKey = Literal["chain", "venue", "flag", "age"]
 GROUP_KEYS: Final[tuple[GroupKey, ...]] = get_args(GroupKey)
 
 DAYS: Final = (1, 7, 30, 90)
-"""Spans that can be asked for: each is added up once a minute at most."""
+"""Accepted spans; each is added up once a minute at most."""
 
 
 class AccuracyGroup(Shape, frozen=True, kw_only=True):
-    """Observations that have in common what they are grouped by."""
+    """Observations that share what they are grouped by."""
 
     chain: str | None
     """Slug. null: of all chains."""
@@ -31,16 +31,16 @@ class AccuracyGroup(Shape, frozen=True, kw_only=True):
     flag: PredictionFlag | None
     """The field that predicts. null: of all."""
     age: ReportAge | None
-    """How old the report was: up to a minute, an hour, a day, a week, or older. null: of all."""
+    """Age of the report: up to a minute, an hour, a day, a week, or older. null: of all."""
     observations: int
     """Trades or transfers that agree or disagree."""
     disagreements: int
-    """Of those, how many came out otherwise than predicted."""
+    """Observations that disagree with the prediction."""
     explained: int
-    """Of the disagreements, those that a later report explains: the token had changed, or its sales
-    depend on their size."""
+    """Disagreements that a later report explains: the token had changed, or its sales depend on
+    their size."""
     uncounted: int
-    """Seen and left out, as the logs can be read in more than one way."""
+    """Observations that are not counted, as the logs can be read in more than one way."""
     disagreement_share: float | None
     """Share of disagreements, 0 to 1. null: fewer than 30 observations."""
     share_low: float | None
@@ -50,12 +50,12 @@ class AccuracyGroup(Shape, frozen=True, kw_only=True):
 
 
 class AccuracyCase(Shape, frozen=True, kw_only=True):
-    """One trade that came out otherwise than predicted, with its evidence."""
+    """One trade that disagrees with its prediction, with the evidence."""
 
     chain: str
     """Slug."""
     contract_address: str
-    """Of the token, with its checksum."""
+    """Address of the token, with its checksum."""
     block_number: int
     """Block of the trade."""
     block_time: str
@@ -63,7 +63,7 @@ class AccuracyCase(Shape, frozen=True, kw_only=True):
     tx_hash: str
     """Hash of the transaction."""
     trader: str | None
-    """Who traded. null: not known."""
+    """Address of the trader. null: not known."""
     pool: str | None
     """Address of the pool, or its id in its manager or vault. null: a plain transfer."""
     venue: str
@@ -77,15 +77,15 @@ class AccuracyCase(Shape, frozen=True, kw_only=True):
     observed: str
     """passed or failed; of a tax, percent."""
     is_counted: bool
-    """It is among the disagreements, not among those left out."""
+    """True if the case is among the disagreements, not among those left out."""
     explanation: Explanation | None
-    """What the next report made of it: time, owner and changed, as the token had changed; size, as
+    """Explanation by the next report: time, owner and changed, as the token had changed; size, as
     sales depend on their size; exempt, own_limits and bundled, as it may be the trader's own;
     unexplained. null: there is none yet."""
 
 
 class AccuracyAnswer(Shape, frozen=True, kw_only=True):
-    """How predictions came out."""
+    """Agreement of predictions with real trades."""
 
     days: int
     """Span in days, whole days of UTC."""
@@ -96,7 +96,7 @@ class AccuracyAnswer(Shape, frozen=True, kw_only=True):
 
 
 class ChainAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored of one chain."""
+    """Stored observations of one chain."""
 
     chain: str
     """Slug."""
@@ -110,7 +110,7 @@ _Key = tuple[str | None, str | None, PredictionFlag | None, ReportAge | None]
 def group_counts(
     chains: Iterable[ChainAccuracy], *, by: Sequence[GroupKey]
 ) -> tuple[AccuracyGroup, ...]:
-    """Return the counts added up over all that is not in `by`, most observations first."""
+    """Add up the counts over every dimension that is not in `by`, most observations first."""
     found: dict[_Key, list[AccuracySum]] = defaultdict(list)
     for chain in chains:
         for one in chain.sums:

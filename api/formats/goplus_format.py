@@ -1,11 +1,11 @@
 """The GoPlus format: one token in the shape of the GoPlus Security API, for its clients.
 
-Differences from our compat format: a share or a tax is a fraction (1 is 100 %), a key with an
-unknown value is absent, addresses are in lower case, and no flag depends on ownership: flags say
-what the code has. A tax is that of a trade, never of a plain transfer, and is 1 where every
-simulated trade failed. Every such rule is a row of `TABLE`; flags are named by their fields.
-A token whose holders can be robbed looks clean in none of the keys that can say it.
-Source: GoPlus Security API, "Token Security API" response details, and its Python SDK 0.2.6.
+Differences from the compat format: a share or a tax is a fraction (1 is 100 %), a key with an
+unknown value is absent, addresses are in lower case, and no flag depends on ownership: flags
+describe the code. A tax is that of a trade, never of a plain transfer, and is 1 where every
+simulated trade failed. Every such rule is a row of `TABLE`; flags are named by their fields. If a
+token's holders can be robbed, no key that covers it looks clean. Source: GoPlus Security API,
+"Token Security API" response details, and its Python SDK 0.2.6.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,14 +33,14 @@ _ALL_IS_LOST = "1"
 """Tax of a trade that fails."""
 
 _LIQUIDITY_TYPES = {family.kind: family.goplus_type or family.kind for family in FAMILIES}
-"""Our liquidity types -> theirs; a type that they do not have is kept."""
+"""Our liquidity types -> those of GoPlus; others are kept."""
 
 
 class GoPlusDex(Shape, frozen=True, kw_only=True):
     """One pool."""
 
     liquidity_type: str
-    """Kind of the pool as GoPlus names it: UniV2, UniV3, UniV4; others as ours."""
+    """Kind of the pool in GoPlus's names: UniV2, UniV3, UniV4; others as ours."""
     name: str
     """Name of the exchange, without spaces."""
     liquidity: str | UnsetType = UNSET
@@ -55,9 +55,9 @@ class GoPlusHolder(Shape, frozen=True, kw_only=True):
     """One of the largest holders."""
 
     address: str
-    """Who holds, in lower case."""
+    """Address of the holder, in lower case."""
     tag: str
-    """Name of the holder: an exchange, or Burn Address. Empty: we have no name for it."""
+    """Name of the holder: an exchange, or Burn Address. Empty: no name is known."""
     is_contract: Literal[0, 1] | UnsetType = UNSET
     """1: it is one of the token's pools. Absent: not known."""
     balance: str
@@ -65,7 +65,8 @@ class GoPlusHolder(Shape, frozen=True, kw_only=True):
     percent: str
     """Share of total supply, 0 to 1."""
     is_locked: Literal[0, 1]
-    """1: it is a burn address. No lockers are known here, so 0 does not say that it can be sold."""
+    """1: it is a burn address. 0 is no proof that the tokens can be sold, as no lockers are known
+    here."""
 
 
 _ORDER = (
@@ -76,14 +77,14 @@ _ORDER = (
     *("anti_whale_modifiable", "trading_cooldown", "creator_address", "creator_balance"),
     *("creator_percent", "dex", "holders", "other_potential_risks"),
 )
-"""Keys in the order in which they have been sent; a new one stands behind these."""
+"""Keys in the order in which they are sent; a new one comes last."""
 
 
 @complete(keys_named("goplus", Digit | UnsetType, unknown="absent"), order=_ORDER, default=UNSET)
 class GoPlusToken(Shape, frozen=True, kw_only=True):
-    """What is known of one token. Whatever is not known is absent.
+    """Findings on one token; unknown ones are absent.
 
-    Besides these, it has the keys that fields name as theirs.
+    Fields add the keys that they name for this format.
     """
 
     token_name: Annotated[str, Meta(description="Name of the token.")]
@@ -149,7 +150,7 @@ _SALES_THAT_FAIL = (
     *("sell_blocked_later", "sell_blocked_after_others", "sell_depends_on_size"),
     "sell_depends_on_conditions",
 )
-"""Findings of sales that pass, but not always."""
+"""Findings on sales that pass only under conditions."""
 
 GoplusRule = Callable[[_Known], str | None]
 
@@ -178,7 +179,7 @@ def _hidden_owner(known: _Known) -> Digit | None:
 
 
 def _owner_change_balance(known: _Known) -> Digit | None:
-    """Return '1' too where anybody can move tokens without approval: the owner is somebody."""
+    """Return '1' also if any account can move tokens without approval, which includes the owner."""
     native = known.native
     if native.allowance_bypass and not native.privileged_spenders:
         return "1"
@@ -187,12 +188,13 @@ def _owner_change_balance(known: _Known) -> Digit | None:
 
 
 def _can_be_robbed(native: NativeFeatures) -> bool:
-    """True if somebody was shown to take a holder's tokens."""
+    """True if a simulated account took a holder's tokens."""
     return native.funds_can_be_drained is True or native.allowance_bypass is True
 
 
 def _danger_labels(known: _Known) -> str | None:
-    """Return what danger checks found that the original has no key for. None: nothing."""
+    """Return the labels of danger checks that failed and have no key in the original. None: there
+    are none."""
     found = []
     for key, field in FIELDS.items():
         check = field.check
@@ -205,12 +207,12 @@ def _danger_labels(known: _Known) -> str | None:
 
 
 def _honeypot(known: _Known) -> Digit | None:
-    """Return '1' if it can be bought and no sale passed; if no sale was simulated, and transfers
-    fail; if a sale that passes today fails later or for others; or if somebody can take a holder's
-    tokens.
+    """Return '1' for tokens that can be bought but not safely kept or sold.
 
-    '0' needs a passing sale, a transfer that passes, and checks of custody that found nothing. A
-    token that nobody can buy may only not have opened yet; untested is unknown.
+    '1': no sale passed; no sale was simulated and transfers fail; a sale that passes today fails
+    later or for others; or another account can take a holder's tokens. '0' needs a passing sale, a
+    passing transfer, and checks of custody that found nothing. None: untested; a token that nobody
+    can buy may only not have opened yet.
     """
     native, scan = known.native, known.report.scan
     fails_sometimes = [getattr(scan, key) for key in _SALES_THAT_FAIL]

@@ -1,4 +1,4 @@
-"""Jobs and their runs as the API answers with them."""
+"""Jobs and their runs in the API's answers."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,11 +16,11 @@ class JobRunBody(Shape, frozen=True, kw_only=True):
     run_id: int
     """Number of the run."""
     cause: RunCause
-    """schedule: it was due. request: somebody asked for it."""
+    """schedule: it was due. request: an operator requested it."""
     due_at: str
-    """When it was due, ISO 8601 UTC."""
+    """Due time, ISO 8601 UTC."""
     started_at: str
-    """When it began, ISO 8601 UTC; later than due where the service was off, or busy."""
+    """Start, ISO 8601 UTC; later than due where the service was off, or busy."""
     ended_at: str | None
     """ISO 8601 UTC. null: it is not over."""
     outcome: RunOutcome | None
@@ -39,9 +39,9 @@ class JobRunBody(Shape, frozen=True, kw_only=True):
     rows_exported: int
     """Rows that an export wrote."""
     overlaps: int
-    """Due times that came meanwhile, and were left out."""
+    """Due times that passed during the run, and were left out."""
     error: str | None
-    """What went wrong last, as prose that can change. null: nothing."""
+    """Last error, as prose that can change. null: none."""
 
 
 class JobBody(Shape, frozen=True, kw_only=True):
@@ -52,18 +52,18 @@ class JobBody(Shape, frozen=True, kw_only=True):
     action: JobAction
     """refresh, verify or export."""
     origin: Literal["configuration", "operator"]
-    """configuration: of the settings, which alone can change or remove it. operator: made by the
-    API or the command line."""
+    """configuration: declared in the settings, which alone can change or remove it. operator: made
+    by the API or the command line."""
     state: Literal["waiting", "running", "paused"]
-    """waiting: for its next due time. paused: nothing is begun, whatever the schedule says."""
+    """waiting: for its next due time. paused: nothing is started, whatever the schedule."""
     due_at: str | None
-    """When its next run is due, ISO 8601 UTC. null: it is paused."""
+    """Next due time, ISO 8601 UTC. null: it is paused."""
     succeeded_at: str | None
-    """End of the last run that did all it had to, ISO 8601 UTC. null: there was none."""
+    """End of the last complete run, ISO 8601 UTC. null: there was none."""
     every_s: int | None
-    """Seconds from one run to the next. null: `cron` says when."""
+    """Seconds from one run to the next. null: `cron` is the schedule."""
     cron: str | None
-    """Minute, hour, day of month, month, day of week. null: `every_s` says when."""
+    """Minute, hour, day of month, month, day of week. null: `every_s` is the schedule."""
     time_zone: str
     """Time zone of `cron`."""
     tokens: tuple[str, ...]
@@ -71,7 +71,7 @@ class JobBody(Shape, frozen=True, kw_only=True):
     sql: str | None
     """Statement that finds the tokens. null: they are listed."""
     younger_than_s: int
-    """A refresh leaves out tokens whose report is younger than so many seconds."""
+    """A refresh leaves out tokens whose report is younger than this, in seconds."""
     views: tuple[str, ...]
     """Views that an export writes. Empty: all of them."""
     folder: str | None
@@ -95,7 +95,7 @@ class JobDetail(Shape, frozen=True, kw_only=True):
 
 
 def job_body(job: Job, unfinished: JobRun | None) -> JobBody:
-    """Return a job as it is shown. `unfinished`: its run that is not over; None: there is none."""
+    """Build the body of a job. `unfinished`: its run that is not over; None: there is none."""
     definition = job.definition
     return JobBody(
         name=job.name,
@@ -116,7 +116,7 @@ def job_body(job: Job, unfinished: JobRun | None) -> JobBody:
 
 
 def job_detail(job: Job, runs: Sequence[JobRun]) -> JobDetail:
-    """Return a job with runs, the newest first, as they are shown."""
+    """Build the body of a job with runs, the newest first."""
     unfinished = next((run for run in runs if run.ended_at_s is None), None)
     return JobDetail(job=job_body(job, unfinished), runs=tuple(map(_run_body, runs)))
 

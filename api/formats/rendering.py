@@ -31,7 +31,7 @@ _ECHOED_CHARS = 128
 
 
 def render_report(snapshot: TokenSnapshot, form: Format) -> bytes:
-    """Return the body for an analysed token. The price is shown by native and compat alone."""
+    """Return the body for an analysed token. Only native and compat have the price."""
     native = native_of(snapshot)
     if form == "evidence":
         return _render_evidence(snapshot, native)
@@ -71,7 +71,7 @@ def render_refusal(chain: Chain, address: str, form: Format, error: TokenRefused
 
 
 def render_failure(chain: Chain, address: str, form: Format) -> bytes:
-    """Return the body for an analysis that failed on our side."""
+    """Return the body for an analysis that failed without a fault of the token."""
     reason = "The analysis failed on our side; try again later."
     return _render_none(chain, address, form, error=reason, error_code="analysis_failed")
 
@@ -132,20 +132,21 @@ def _encode(body: Shape) -> bytes:
 
 
 class EvidenceBody(Shape, frozen=True, kw_only=True):
-    """What each finding of a report rests on."""
+    """Evidence behind each finding of a report."""
 
     chain: str
     """Slug of the chain, however the request named it."""
     contract_address: str
     """The token's address with the checksum of EIP-55."""
     block_number: int
-    """Block that the findings are of."""
+    """Block of the findings."""
     block_hash: str
     """Its hash, so that simulated calls can be replayed on the same state."""
     evidence: dict[str, msgspec.Raw]
-    """By API field or scenario; simulated calls come as they were sent, so they can be replayed."""
+    """Evidence by API field or scenario; simulated calls as they were sent, so they can be
+    replayed."""
     unknown: dict[str, str]
-    """By key of the native format or of a check: why it has no answer."""
+    """Reason why a key has no answer, by key of the native format or of a check."""
 
 
 def _render_evidence(snapshot: TokenSnapshot, native: NativeFeatures) -> bytes:

@@ -11,7 +11,7 @@ from core.report.fields.static_findings import StaticFindings
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """Base of everything that is encoded into an answer."""
+    """Base of the structs that answers are encoded from."""
 
 
 S = TypeVar("S", bound=Shape)
@@ -94,7 +94,7 @@ def _described(key: str, field: Field) -> str:
 
 
 def _order(computed: Mapping[str, Field]) -> list[str]:
-    """Return the keys by section; a computed one stands where it says, or at the end so far."""
+    """Return the keys by section; a computed one at its declared position, or last."""
     order: list[str] = []
     for section in SECTIONS:
         keys = [key for key in fields_of(StaticFindings) if FINDINGS[key].section == section]

@@ -1,4 +1,4 @@
-"""The summary of a report as it is stored for SQL: the same code that answers the API."""
+"""The summary of a report as it is stored for SQL, by the code that answers the API."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _DIGEST_CHARS = 8
 
 
 def make_judge(chains: Iterable[Chain], settings: AnalysisSettings) -> Judge:
-    """Return what judges reports of these chains, each at the moment it was made."""
+    """Build the function that summarises reports, each at the moment it was made."""
     by_id = {chain.id: chain for chain in chains}
     policy = policy_of(settings)
 

@@ -12,7 +12,7 @@ _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
 def duration_words(seconds: float) -> str:
-    """Return a duration for people, in whole units of the largest that fits: 3 minutes, 1 hour."""
+    """Return a duration in whole units of the largest that fits: 3 minutes, 1 hour."""
     whole = max(0, int(seconds))
     size, unit = next((pair for pair in _UNITS if whole >= pair[0]), _UNITS[-1])
     number = whole // size

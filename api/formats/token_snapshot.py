@@ -1,4 +1,4 @@
-"""One report at one moment: what every format of a token's answer is rendered from."""
+"""One report at one moment, from which every format of a token's answer is rendered."""
 
 import msgspec
 
@@ -9,25 +9,25 @@ from core.report.report import Report
 
 
 class TokenSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A report with all else that its answers depend on, so that no two formats of it disagree."""
+    """A report with everything else that its answers depend on, so that its formats agree."""
 
     chain: Chain
     report: Report
     taken_at_s: float
     """Unix seconds. The report was made at `report.token.scanned_at_s`, at or before."""
     clock: ContractClock | None
-    """What a contract of the chain sees at `taken_at_s`; deadlines are judged by it. None: it was
-    not read."""
+    """Clock that a contract of the chain sees at `taken_at_s`; deadlines are compared with it.
+    None: it was not read."""
     liquid_above_usd: float
     """A pool counts as liquid above this, not at it."""
     has_owner_simulation: bool
     """True if the deployment simulates whether the owner can change balances."""
     price: TokenPrice | None = None
-    """None: not asked for, or no source has one."""
+    """None: not requested, or no source has one."""
 
     @property
     def is_final(self) -> bool:
-        """True if no part of the report is pending; else a later snapshot will say more."""
+        """True if no part of the report is pending; else a later snapshot has more."""
         return is_settled(self.report)
 
     def age_s(self, now_s: float) -> float:
@@ -51,7 +51,7 @@ def take_snapshot(
     clock: ContractClock | None = None,
     price: TokenPrice | None = None,
 ) -> TokenSnapshot:
-    """Return the snapshot of a report now. Without a clock, the report's is extrapolated to now."""
+    """Take the snapshot of a report now. Without a clock, the report's is extrapolated to now."""
     return TokenSnapshot(
         chain=chain,
         report=report,
@@ -66,7 +66,7 @@ def take_snapshot(
 def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock | None:
     """Return the contract clock read by the analysis, extrapolated to now. None: it was not read.
 
-    The offset between the chain's time and ours is kept.
+    The offset between the chain's time and this machine's is kept.
     """
     token = report.token
     if token.clock_block is None or token.clock_time_s is None:

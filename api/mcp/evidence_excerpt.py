@@ -1,4 +1,4 @@
-"""Evidence in a size that a language model can read: what it says first, the rest on request.
+"""Evidence in a size that a language model can read: outcomes first, the rest on request.
 
 Simulated calls, as they were sent, are nearly all of it: an evidence body of 800 KB has 20 KB of
 outcomes.
@@ -13,7 +13,7 @@ from api.formats.rendering import EvidenceBody
 from api.formats.shape_building import Shape
 
 MOST_CHARS: Final = 20_000
-"""Bound on what an excerpt shows of the evidence, and on one part: some 6,000 tokens."""
+"""Bound on the evidence in an excerpt, and on one part: some 6,000 tokens."""
 
 _MOST_OF_ONE: Final = 2_000
 _MOST_KEYS: Final = 100
@@ -30,36 +30,36 @@ class EvidencePart(Shape, frozen=True, kw_only=True):
     text: str
     """The part."""
     offset: int
-    """Where it starts, in characters."""
+    """Start of the part, in characters."""
     total_chars: int
     """Length of the whole."""
     next_offset: int | None
-    """Where the next part starts. None: this was the last."""
+    """Start of the next part. None: this was the last."""
 
 
 class EvidenceExcerpt(Shape, frozen=True, kw_only=True):
-    """What the findings of one token rest on, within a bound."""
+    """Evidence behind the findings on one token, within a bound."""
 
     chain: str
     """Slug."""
     contract_address: str
     """The token, with its checksum."""
     block_number: int
-    """Block that the findings are of."""
+    """Block of the findings."""
     block_hash: str
     """Its hash."""
     evidence: dict[str, msgspec.Raw]
-    """By finding or scenario: what fits. Of simulations the outcome alone."""
+    """Evidence by finding or scenario, as far as it fits. Of simulations the outcome alone."""
     left_out: dict[str, int]
-    """Keys that are not shown, or not in full: characters of the whole. Ask with `key`."""
+    """Keys that are cut or left out -> characters of the whole. Pass one as `key`."""
     keys_left_out: int
-    """Further such keys that are not even named here; the HTTP route has them."""
+    """Further such keys that are not named here; the HTTP route has them."""
     unknown: dict[str, str]
-    """By key of the native format or of a check: why it has no answer."""
+    """Reason why a key has no answer, by key of the native format or of a check."""
     unknown_left_out: int
     """Further ones."""
     part: EvidencePart | None
-    """The part that `key` and `offset` ask for. None: no key was given."""
+    """The part selected by `key` and `offset`. None: no key was given."""
 
 
 def excerpt(body: EvidenceBody) -> EvidenceExcerpt:
@@ -118,7 +118,7 @@ def _excerpt(
 
 
 def _brief(whole: msgspec.Raw) -> tuple[bytes, bool]:
-    """Return a body without what only its replay needs, and whether that is all of it."""
+    """Remove the keys that only a replay needs; return the body and True if nothing was removed."""
     decoded: Any = msgspec.json.decode(whole)
     if not isinstance(decoded, dict) or not _REPLAYED & decoded.keys():
         return bytes(whole), True

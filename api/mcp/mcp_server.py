@@ -53,7 +53,7 @@ INSTRUCTIONS = (
 )
 
 MOST_POOLS = 50
-"""Pools of a report; with more it is longer than a model can read."""
+"""Pools of a report; more would make it longer than a model can read."""
 
 _OK = 200
 
@@ -61,13 +61,13 @@ _log = structlog.get_logger(__name__)
 
 
 class _OneReport(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which token, and in which shape."""
+    """One token, and the format of its report."""
 
     response_format: Literal["native", "compat"] = "native"
 
 
 class _Evidence(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which token, and which of its evidence."""
+    """One token, and the part of its evidence."""
 
     key: Annotated[
         str | None,
@@ -82,11 +82,11 @@ class ChainList(Shape, frozen=True, kw_only=True):
     """The supported chains."""
 
     chains: tuple[ServedChain, ...]
-    """Every one."""
+    """Every supported chain."""
 
 
 class McpServer:
-    """Answers the protocol's requests by the services of the API."""
+    """Handler of the protocol's requests, over the services of the API."""
 
     def __init__(
         self,
@@ -196,8 +196,11 @@ class McpServer:
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        """Run a tool. Every failure of one is returned as a tool error, so that the agent can read
-        it and act on it; a tool that does not exist is an error of the protocol."""
+        """Run a tool.
+
+        Every failure of one is returned as a tool error, which the agent can read and act on; a
+        tool that does not exist is an error of the protocol.
+        """
         scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
         try:
             return await self._run(params, caller_of(scope))
@@ -208,7 +211,7 @@ class McpServer:
         except StoreError as error:
             _log.error("ledger out of reach", tool=params.name, reason=str(error))
             return _refused(LedgerDownError())
-        except Exception as error:  # noqa: BLE001 - the SDK would tell the caller what it says
+        except Exception as error:  # noqa: BLE001 - the SDK would send its text to the caller
             _log.error("tool failed", tool=params.name, exc_info=error)
             told = RefusalBody(
                 status=500, error_code=None, error="Internal server error.", retry_after_s=None

@@ -21,7 +21,7 @@ class CalledTool(msgspec.Struct, frozen=True, kw_only=True):
 
     caller: Caller
     arguments: Any
-    """Of the type that the tool takes."""
+    """Arguments, of the type that the tool takes."""
 
 
 class McpTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tool_result(body: bytes, *told: str) -> CallToolResult:
-    """Return the body, structured and, for clients that know text alone, as text."""
+    """Return the body both structured and as text, which some clients read only."""
     texts = [body.decode(), *told]
     return CallToolResult(
         content=[TextContent(text=text) for text in texts],
@@ -46,5 +46,5 @@ def tool_result(body: bytes, *told: str) -> CallToolResult:
 
 
 def tool_error(body: bytes) -> CallToolResult:
-    """Return a body that says why there is no result."""
+    """Return a refusal or failure as the result of a tool."""
     return CallToolResult(content=[TextContent(text=body.decode())], is_error=True)

@@ -1,7 +1,7 @@
 """Watches for agents: tools, a resource for each watch, and notifications of its messages.
 
-A notification says that there is something to read. Who reads late has missed nothing: messages
-are kept.
+A notification announces that there is something to read. Messages are kept, so late readers miss
+nothing.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ _SHOWN = 30
 
 
 class _OneWatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which watch."""
+    """One watch."""
 
     watch_id: Annotated[
         int, msgspec.Meta(ge=1, description="Number of the watch; list_watches has them")
@@ -57,7 +57,7 @@ class _OneWatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class McpWatches:
-    """Watches of the key that calls. `book` and `feed` None: this deployment keeps none."""
+    """Watches of the calling key. `book` and `feed` None: this deployment keeps none."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class McpWatches:
         limits: KeyLimits,
         is_live: Callable[[Caller], Awaitable[bool]],
     ) -> None:
-        """`is_live`: whether a key has neither been revoked nor come to its end."""
+        """`is_live`: True if a key is neither revoked nor expired."""
         self._book = book
         self._feed = feed
         self._limits = limits
@@ -142,8 +142,10 @@ class McpWatches:
     async def listen(
         self, context: ServerRequestContext[Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Notify of messages of the watches asked for, as far as they are the key's own, until one
-        side ends the stream."""
+        """Notify of messages of the requested watches until one side ends the stream.
+
+        Watches of other keys are left out.
+        """
         caller = _caller(context)
         own = {_uri_of(watch.id) for watch in await self._told(self._views(caller))}
         if self._feed is None:
@@ -203,7 +205,7 @@ class McpWatches:
         return self._book
 
     async def _told(self, work: Awaitable[Any]) -> Any:
-        """Return what it gives; a refusal as an error of the protocol."""
+        """Return the result; raise a refusal as an error of the protocol."""
         try:
             return await work
         except RefusalError as error:
@@ -215,7 +217,7 @@ async def _pump(
     bus: InMemorySubscriptionBus,
     handler: ListenHandler,
 ) -> None:
-    """Publish that there are messages; close the stream when there will be no more."""
+    """Publish the arrival of messages; close the stream when there will be no more."""
     try:
         async for told in messages:
             if isinstance(told, WatchMessage):

@@ -1,1 +1,1 @@
-"""The OpenAPI document: what the framework generates, with meanings, examples and headers."""
+"""The OpenAPI document: Litestar's, completed with descriptions, examples and headers."""

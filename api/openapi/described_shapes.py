@@ -1,4 +1,7 @@
-"""OpenAPI schema plugin: writes structs with the meaning of each key; ours are closed objects."""
+"""OpenAPI schema plugin: describes structs by their docstrings, and closes response objects.
+
+Attribute docstrings are read from the source, as Python discards them at run time.
+"""
 
 import ast
 import inspect
@@ -22,10 +25,9 @@ _SPACE = re.compile(r"\s+")
 
 @cache
 def attribute_docs(described: type) -> dict[str, str]:
-    """Return the docstrings of a class's attributes, those of its bases too, as JSON has them:
-    in one line, null for None.
+    """Return the docstrings of a class's attributes, with those of its bases, for readers of JSON.
 
-    An attribute without one is left out.
+    In one line, null for None. An attribute without one is left out.
     """
     docs: dict[str, str] = {}
     for base in reversed(described.__mro__):
@@ -35,7 +37,7 @@ def attribute_docs(described: type) -> dict[str, str]:
 
 
 def one_line(text: str) -> str:
-    """Return a text of the source as JSON's readers see it."""
+    """Return a text of the source in one line, with null for None."""
     return _NONE.sub("null", _SPACE.sub(" ", text)).strip()
 
 
@@ -53,7 +55,7 @@ def _own_docs(described: type) -> dict[str, str]:
 
 @cache
 def _bodies(module: str) -> Mapping[str, Sequence[ast.stmt]]:
-    """Return the bodies of the classes of a module, by their names."""
+    """Return the class bodies of a module by their names."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
 
@@ -61,15 +63,15 @@ def _bodies(module: str) -> Mapping[str, Sequence[ast.stmt]]:
 class DescribedShapes(StructSchemaPlugin):
     """Describes structs and their keys by their docstrings; closes our response objects.
 
-    Closed objects have no additional keys, so that alternatives are exclusive. The framework has
-    no public option for it: it writes every struct as open to more keys, and an answer that is one
-    of two kinds may then match both.
+    Closed objects have no additional keys, so that alternatives are exclusive. Litestar has no
+    public option for it: it leaves every struct open to more keys, and an answer that is one of two
+    kinds may then match both.
     """
 
     def to_openapi_schema(
         self, field_definition: FieldDefinition, schema_creator: SchemaCreator
     ) -> Schema:
-        """Return the framework's schema with descriptions. A key's own `Meta` goes first."""
+        """Return Litestar's schema with descriptions. A key's own `Meta` takes precedence."""
         schema = super().to_openapi_schema(field_definition, schema_creator)
         if field_definition.is_subclass_of(Shape):
             schema.additional_properties = False

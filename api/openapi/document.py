@@ -1,7 +1,7 @@
-"""The OpenAPI document as it is served: the framework's, with names, headers and examples.
+"""The OpenAPI document as it is served: Litestar's, with names, headers and examples.
 
-The framework writes operations, parameters and schemas; `described_shapes.py` their meanings. What
-it has no place for is added here, to its JSON.
+Litestar writes operations, parameters and schemas; `described_shapes.py` their descriptions.
+Everything else is added here, to its JSON.
 """
 
 import asyncio
@@ -94,9 +94,8 @@ def header_components() -> dict[str, Any]:
 def headers_of(status: str, *, takes_key: bool, is_stored: bool) -> dict[str, Any]:
     """Return the headers of a response.
 
-    `takes_key`: the operation has a caller, who hears of the deadline of the key; `is_stored`: its
-    answers can be asked for again by their ETag. A caller without a key is told when to come back,
-    and nothing else.
+    `takes_key`: the operation has a caller, whose key may have a deadline; `is_stored`: its answers
+    have an ETag. Without a key, only Retry-After is sent.
     """
     names: list[str] = []
     if is_stored and status in ("200", "304"):
@@ -117,7 +116,7 @@ _NAMES: Final = {
     "Batch_Union_Envelope_NativeFeatures_Envelope_CompatFeatures_Summary_": "Batch",
     "GoPlusAnswer_GoPlusToken_": "GoPlusAnswer",
 }
-"""Names of the instances of generic structs, by those of the framework without their modules."""
+"""Names of the instances of generic structs, by Litestar's names without modules."""
 
 _TAGS: Final = {
     "tokens": "What is known of tokens: findings, verdicts, and what they rest on.",
@@ -143,7 +142,7 @@ _METHODS: Final = ("get", "post", "put", "patch", "delete")
 
 
 def describe(document: JsonObject, examples: Examples, *, version: str) -> JsonObject:
-    """Return the document with everything described. `document` is the framework's, as JSON."""
+    """Return the document with everything described. `document` is Litestar's, as JSON."""
     served = _renamed(document)
     served["info"] = {
         "title": "Assay",
@@ -170,7 +169,7 @@ def operations_of(document: JsonObject) -> Iterator[JsonObject]:
 
 
 def _renamed(document: JsonObject) -> JsonObject:
-    """Return a copy whose schemas are called what they are, not after modules."""
+    """Return a copy whose schemas have names without modules."""
     names = {name: _name(name) for name in document["components"]["schemas"]}
 
     def copied(node: Any) -> Any:
@@ -203,7 +202,7 @@ def _renamed_reference(reference: str, names: Mapping[str, str]) -> str:
 
 def _add_headers(operation: JsonObject) -> None:
     takes_key = bool(operation.get("security"))
-    operation.setdefault("security", [])  # stated, so that nobody takes it for forgotten
+    operation.setdefault("security", [])  # explicit, so that readers see that no key is needed
     is_stored = "304" in operation["responses"]
     if is_stored:
         operation["parameters"].append(IF_NONE_MATCH)
@@ -238,7 +237,7 @@ def _add_body_examples(
     for status, response in operation["responses"].items():
         for media in response.get("content", {}).values():
             for shown in media.get("examples", {}).values():
-                shown.pop("id", None)  # the framework's own; the standard has none
+                shown.pop("id", None)  # Litestar's own; the standard has none
             for name in schemas_in(media["schema"]):
                 is_success = status.startswith("2") or name == "Readiness"
                 bodies = {name: answers[name]} if is_success else {}
@@ -246,7 +245,7 @@ def _add_body_examples(
 
 
 def schemas_in(schema: JsonObject) -> list[str]:
-    """Return the names of the schemas that a body is one of."""
+    """Return the names of a body's alternative schemas."""
     options = schema.get("oneOf") or schema.get("anyOf") or [schema]
     return [each["$ref"].rpartition("/")[2] for each in options if "$ref" in each]
 
@@ -263,7 +262,7 @@ _PREFIX = "#/components/schemas/"
 def add_key_examples(document: JsonObject, more: Iterable[tuple[str, JsonObject]]) -> None:
     """Give each key of the schemas the first value that is not null, or else null.
 
-    `more`: bodies that are looked at after those of the document, with the names of their schemas.
+    `more`: further bodies, with the names of their schemas.
     """
     found: dict[tuple[str, str], Any] = {}
     schemas: JsonObject = document["components"]["schemas"]
@@ -291,7 +290,7 @@ def _bodies_in(document: JsonObject) -> Iterator[tuple[JsonObject, Any]]:
 def _values(
     schema: JsonObject, value: Any, schemas: JsonObject
 ) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Return what each key of each schema has in a body, with the places of the keys."""
+    """Yield the value of each key of each schema in a body, with the places of the keys."""
     for option in schema.get("oneOf") or schema.get("anyOf") or [schema]:
         if "$ref" in option and isinstance(value, dict):
             name = option["$ref"].removeprefix(_PREFIX)
@@ -309,7 +308,7 @@ def _values(
 
 
 def _has_reference(schema: JsonObject) -> bool:
-    """True if the keys of another schema have the examples."""
+    """True if the examples are at the keys of another schema."""
     options = schema.get("oneOf") or schema.get("anyOf") or [schema]
     parts = [part for each in options for part in (each, each.get("items", {}))]
     return any("$ref" in part or _is_choice(part) for part in parts)
@@ -327,11 +326,11 @@ PATH: Final = "/schema"
 _FILE: Final = "/openapi.json"
 
 ROUTES: Final = JsonRenderPlugin(path=["/", _FILE])
-"""Has the framework make the routes below `PATH`; `ServedDocument.answer` answers them."""
+"""Makes Litestar add the routes below `PATH`, which `ServedDocument.answer` answers."""
 
 
 class ServedDocument:
-    """The framework's document as `describe` completes it. For one application."""
+    """Litestar's document as completed by `describe`. For one application."""
 
     def __init__(self, examples: Examples, *, version: str):
         self._examples = examples
@@ -340,10 +339,9 @@ class ServedDocument:
         self._building = SingleFlight[None, bytes]()
 
     async def answer(self, request: Request[Any, Any, Any]) -> Response[bytes] | None:
-        """Hook before requests below `PATH`: the document, in place of the framework's own.
+        """Hook before requests below `PATH`: return the document in place of Litestar's.
 
-        None for other paths and methods. It takes seconds of computing, which the event loop does
-        not wait for.
+        None for other paths and methods. Building takes seconds, so it runs in a thread.
         """
         is_asked_for = request.url.path.rstrip("/") in (PATH, PATH + _FILE)
         if not is_asked_for or request.method not in ("GET", "HEAD"):

@@ -1,8 +1,8 @@
-"""Example bodies of the document: reports of the demo's tokens, rendered as any answer is.
+"""Example bodies of the document: reports of the demo's tokens, rendered like any answer.
 
 `example_reports.json` has reports that `make examples` took from a demo, without simulated calls;
 the first one, of a token that only its owner can sell, is the example of every format. The others
-have values where it has null. `example_bodies.json` has what is not made of a report.
+have values where it has null. `example_bodies.json` has all other bodies.
 """
 
 from functools import cache
@@ -36,7 +36,7 @@ _REFUSALS: Final[dict[RefusalCode, str]] = {
 
 
 class Examples:
-    """The bodies, of one chain."""
+    """Example bodies, on one chain."""
 
     def __init__(self, chain: Chain, *, prefill: Prefill | None = None):
         self._chain = chain
@@ -44,10 +44,10 @@ class Examples:
         self._address = checksum(self._snapshots[0].report.token.address)
         self.chain = prefill.chain if prefill else chain.slug
         self.address = prefill.address if prefill else self._address
-        """Of the token that the examples ask for, in a demo one that is there."""
+        """Address of the token in the examples; in a demo one that exists."""
 
     def answers(self) -> dict[str, JsonObject]:
-        """Return the one example of each successful body, by the name of its schema."""
+        """Return the example of each successful body, by the name of its schema."""
         of_token = self._snapshots[0]
         first = {form: _decoded(render_report(of_token, form)) for form in FORMATS}
         token = of_token.report.token.address
@@ -78,8 +78,7 @@ class Examples:
         }
 
     def more(self) -> list[tuple[str, JsonObject]]:
-        """Return bodies that are no examples themselves, but have some for keys that the first
-        report leaves null."""
+        """Return further bodies, with examples for keys that are null in the first report."""
         schemas: dict[Format, str] = {**_SCHEMAS, "goplus": "GoPlusToken"}
         return [
             (schema, _decoded(render_report(snapshot, form)))
@@ -106,7 +105,7 @@ def _snapshot(report: Report, chain: Chain) -> TokenSnapshot:
 
 
 def _with_all(snapshot: TokenSnapshot) -> TokenSnapshot:
-    """Return the snapshot as it is with a price and where the owner is simulated."""
+    """Return the snapshot with a price, and as of a deployment that simulates the owner."""
     report = snapshot.report
     token = msgspec.structs.replace(report.token, owner_can_change_balance=False)
     return msgspec.structs.replace(

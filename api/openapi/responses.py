@@ -1,4 +1,4 @@
-"""Entries of the response tables of routes in the OpenAPI document, those that many share too."""
+"""Entries of the response tables of routes in the OpenAPI document, and the shared ones."""
 
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ _SOME_DAY_S: Final = 1_796_635_800
 def documented(
     body: Any, description: str, **examples: RefusalError | msgspec.Struct
 ) -> ResponseSpec:
-    """Return an entry: the type of the body, when it is sent, and examples by their names.
+    """Return an entry: type and description of the body, and examples by their names.
 
     A refusal is named by its `error_code`, where it has one.
     """
@@ -56,7 +56,7 @@ ANALYSED: Final = (
     "A token is refused with invalid_address, burn_address, not_a_contract, not_a_token or "
     "invalid_token_data; "
 )
-"""Beginning of the description of status 422 where a token is analysed."""
+"""Beginning of the description of status 422 on routes that analyse a token."""
 
 FAULT: Final = DetailBody(detail="Internal server error.")
 
@@ -105,4 +105,4 @@ CALLER_RESPONSES: Final = {
         ledger_down=LedgerDownError(),
     ),
 }
-"""What every route may answer that counts a call of a key on a chain."""
+"""Responses of every route that counts a call of a key on a chain."""

@@ -69,7 +69,7 @@ def page(
     cookies: Iterable[Cookie] = (),
     **values: Any,
 ) -> Response[str]:
-    """Return a rendered HTML page."""
+    """Render an HTML page."""
     return Response(
         _TEMPLATES.get_template(template).render(values),
         status_code=status,
@@ -82,10 +82,10 @@ def page(
 def shared(
     request: Request[Any, Any, Any], response: Response[str], *, for_s: int
 ) -> Response[Any]:
-    """Return a page without anything private as one that caches may share, or that it is unchanged.
+    """Let caches share a page without anything private; return 304 if it is unchanged.
 
-    Only a page with status 200 that says nothing of the reader: the header of a session or of a key
-    makes another one.
+    Only for pages with status 200 that depend on no session and no key: these headers make another
+    page.
     """
     if response.status_code != _OK:
         return response
@@ -102,12 +102,12 @@ def shared(
 
 
 def wants_page(request: Request[Any, Any, Any]) -> bool:
-    """True if the caller accepts HTML, so is a browser."""
+    """True if the caller accepts HTML, as browsers do."""
     return "text/html" in request.headers.get("Accept", "")
 
 
 def explain(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    """Handle an error as any route would; as an HTML page if the caller accepts HTML."""
+    """Handle an error like any route; as an HTML page if the caller accepts HTML."""
     kind = next(kind for kind in type(error).__mro__ if kind in EXCEPTION_HANDLERS)
     answer = EXCEPTION_HANDLERS[kind](request, error)
     headers = {name: value for name, value in answer.headers.items() if name != "content-length"}

@@ -1,6 +1,6 @@
-"""The picture that chats and networks show for a link to a token: 1200 by 630 pixels, PNG.
+"""The picture in link previews of a token: 1200 by 630 pixels, PNG.
 
-Names of tokens are anybody's: a text with a character that the font has not got is not drawn.
+Names of tokens are untrusted: a text with a character that the font lacks is not drawn.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Files of the documentation site that `make docs` builds, as a browser may have them."""
+"""Files of the documentation site that `make docs` builds, with their policies."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ _MEDIA_TYPES: Final = {
     ".svg": "image/svg+xml",
     ".xml": "application/xml",
 }
-"""What is served, by the end of its name."""
+"""Served media types by file suffix."""
 
 _DRAWN: Final = ".png"
 _FIRST: Final = "index.html"
@@ -29,7 +29,7 @@ _MOST_KEPT: Final = 64
 
 
 class SiteFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of the site, and what it may do in a browser."""
+    """One file of the site, with its policy."""
 
     file: StaticFile
     policy: str
@@ -42,9 +42,9 @@ def is_built(folder: Path | None) -> bool:
 
 
 def find_file(folder: Path, path: str) -> Path | None:
-    """Return the file of a path below the site, for one that ends with a slash its page.
+    """Find the file of a path below the site; a path that ends with a slash is its page.
 
-    None: there is none that is served. What lies outside the folder is never one, by no name.
+    None: there is none that is served. Paths never lead outside of the folder.
     """
     parts = [part for part in path.split("/") if part]
     if any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
@@ -72,7 +72,7 @@ def _read(file: Path, _changed_ns: int) -> SiteFile:
 
 
 def _policy(page: str) -> str:
-    """Return the policy of a page: files of ours, and the scripts that stand in it, by their
+    """Return the policy of a page: files of this service, and its inline scripts by their
     digests."""
     scripts = _Scripts()
     scripts.feed(page)
@@ -85,7 +85,7 @@ def _policy(page: str) -> str:
 
 
 class _Scripts(HTMLParser):
-    """The scripts that stand in a page; data for them is none."""
+    """Collector of the inline scripts of a page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Answers with files that browsers keep: validated by their digest, packed once."""
+"""Responses with files that browsers cache: validated by their digest, compressed once."""
 
 import gzip
 import hashlib
@@ -22,7 +22,7 @@ class StaticFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_static_file(body: bytes, media_type: str, *, is_packed: bool = False) -> StaticFile:
-    """Return a file with these contents. `is_packed`: its format is a compressed one."""
+    """Build a file from its contents. `is_packed`: its format is a compressed one."""
     return StaticFile(
         body=body,
         packed=None if is_packed else gzip.compress(body, mtime=0),
@@ -38,7 +38,8 @@ def send_file(
     kept_s: int,
     headers: Mapping[str, str],
 ) -> Response[bytes]:
-    """Return the file, or 304 to who has it. `kept_s`: seconds for which nobody asks again."""
+    """Return the file, or 304 if the caller has it. `kept_s`: seconds for which caches need not
+    revalidate."""
     told = {
         **headers,
         "Cache-Control": f"public, max-age={kept_s}",

@@ -30,7 +30,7 @@ ToolAddress = Annotated[str, msgspec.Meta(description="Address of the token cont
 
 
 class OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which token."""
+    """One token."""
 
     chain: ToolChain
     address: ToolAddress
@@ -44,7 +44,7 @@ class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     """Slug of a served chain."""
     address: str
-    """Address as the caller wrote it."""
+    """Address as in the request."""
     place: Literal["path", "arguments"] = "path"
     """Part of the request that holds the address, for errors."""
 

@@ -64,11 +64,13 @@ async def quote_exit(
         ),
     ] = None,
 ) -> ExitAnswer:
-    """Proceeds after tax, fees and price impact for 100, 1,000, 10,000 and 100,000 USD and a size
-    of your own, split best over the pools; gas; and what can be sold until half the depth is gone.
+    """Proceeds of a sale at 100, 1,000, 10,000 and 100,000 USD and a size of your own, after tax,
+    fees and price impact.
 
-    Every figure is of a sale that was simulated whole, on one block. A size that cannot be sold has
-    no figures and a reason. Counts as one call."""
+    Split best over the pools; with gas, and the amount that can be sold until half the depth is
+    gone. Every figure comes from a sale that was simulated whole, on one block. A size that cannot
+    be sold has no figures and a reason. Counts as one call.
+    """
     if usd is not None and amount is not None:
         raise _invalid("query", "amount", "Either usd or amount.")
     if usd is not None and not 0 < usd <= _MOST_USD:
@@ -81,39 +83,46 @@ async def quote_exit(
 
 
 async def find_liquidity(call: TokenCall) -> LiquidityAnswer:
-    """Of the three deepest pools: the shares that are burnt, locked (and until when), withdrawable
-    now (and by whom), held by contracts of which nobody knows, and unaccounted; and a withdrawal by
-    the largest holder who can, simulated with a sale before and after it.
+    """Liquidity of the three deepest pools by holder, and the effect of a withdrawal.
 
-    Burnt and locked are said only where a burn address or a known locker's records show it. Counts
-    as one call."""
+    Shares that are burnt, locked (and until when), withdrawable now (and by which accounts), held
+    by unknown contracts, and unaccounted; and a withdrawal by the largest holder who can, simulated
+    with a sale before and after it. Burnt and locked need a burn address or a known locker's
+    records. Counts as one call.
+    """
     snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
     found = await call.deps.quotes.find_liquidity(call.chain, snapshot.report)
     return liquidity_answer(found, call.answers.chain(call.chain), snapshot.report.token)
 
 
 async def find_hooks(call: TokenCall) -> HooksAnswer:
-    """Of the three deepest pools of Uniswap V4 and PancakeSwap Infinity that have a hook: its
-    permissions, what its code can do, whether that can be replaced, and who controls it.
+    """Hooks of the three deepest hooked pools of Uniswap V4 and PancakeSwap Infinity.
 
-    What is not known is null, and nothing is called safe. Counts as one call."""
+    Each with its permissions, the abilities of its code, whether that can be replaced, and the
+    accounts that control it. Unknown values are null, and nothing is called safe. Counts as one
+    call.
+    """
     snapshot = await call.answers.snapshot(chain=call.chain, address=call.address)
     found = await call.deps.quotes.find_hooks(call.chain, snapshot.report)
     return hooks_answer(found, call.answers.chain(call.chain), snapshot.report.token)
 
 
 async def record_pack(call: TokenCall) -> PackFile:
-    """An analysis made now, as a file: the report, every node call that it was made from, and
-    whatever else it was given; signed (EIP-712) where the deployment has a key.
+    """An analysis made now, as a file that others can check.
 
-    `assay replay FILE --rpc URL` runs the calls again on any node that has the block. Counts as one
-    call."""
+    It has the report, every node call behind it and all other inputs; signed (EIP-712) where the
+    deployment has a key. `assay replay FILE --rpc URL` runs the calls again on any node that has
+    the block. Counts as one call.
+    """
     return await call.deps.quotes.record_pack(call.chain, admit_address(call.address))
 
 
 async def read_kin(call: TokenCall) -> KinAnswer:
-    """Among the analysed tokens of the chain, and how those ended: verdict and sale of their last
-    reports. Nothing is analysed for it, and kin are no verdict. Counts as one call."""
+    """Related tokens among the analysed tokens of the chain, and their fate: verdict and sale of
+    their last reports.
+
+    Nothing is analysed for it, and kin are no verdict. Counts as one call.
+    """
     try:
         token = parse_address(call.address)
     except InvalidAddressError as error:
@@ -129,11 +138,12 @@ async def read_kin(call: TokenCall) -> KinAnswer:
 
 
 async def check_trade(call: TokenCall, data: JSONBody[TradeRequest]) -> TradeAnswer:
-    """The very call, simulated from its sender on the newest block: what arrives, what else leaves,
-    which allowances stay open, the tax, the reason of a revert; and the token's stored verdict.
+    """The very call, simulated from its sender on the newest block, and the token's stored verdict.
 
-    Nothing is sent or signed, and no analysis is started. `passed` is no verdict. Counts as one
-    call."""
+    The answer has the amounts that arrive and leave, allowances that stay open, the tax, and the
+    reason of a revert. Nothing is sent or signed, and no analysis is started. `passed` is no
+    verdict. Counts as one call.
+    """
     token = admit_address(call.address)
     try:
         known = await call.answers.recall(chain=call.chain, address=token)
@@ -154,7 +164,7 @@ async def check_trade(call: TokenCall, data: JSONBody[TradeRequest]) -> TradeAns
 
 
 def _unsigned(token: Address, trade: TradeRequest) -> UnsignedTrade:
-    """Return the trade to check. Raises InvalidInputError."""
+    """Validate the trade of a request. Raises InvalidInputError."""
     amount = int(trade.amount_raw)
     value = None if trade.value_wei is None else int(trade.value_wei)
     if not 0 < amount <= _MOST_RAW:
@@ -192,7 +202,7 @@ def _invalid(place: str, name: str, message: str) -> InvalidInputError:
 
 
 class ExitArguments(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which token, and a size of the caller's own."""
+    """One token, and a size to quote."""
 
     usd: Annotated[
         float | None, msgspec.Meta(description="A further size, in USD at the spot price")
@@ -203,7 +213,7 @@ class ExitArguments(OneToken, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class TradeArguments(TradeRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which token, and the trade that is about to be signed."""
+    """One token, and the trade that is about to be signed."""
 
     chain: ToolChain
     address: ToolAddress

@@ -1,4 +1,4 @@
-"""GET /accuracy and its page: how often predictions of reports came true in real trades."""
+"""GET /accuracy and its page: agreement of predictions with real trades."""
 
 from typing import Annotated, Any
 
@@ -79,7 +79,7 @@ async def get_accuracy(
     by: By = "chain,flag",
     chain: ChainAsked = "",
 ) -> Response[AccuracyAnswer]:
-    """Each prediction of a stored report is held against the trades and transfers that followed on
+    """Compares each prediction of a stored report with the trades and transfers that followed on
     the chain. Does not count as a call; up to a minute old."""
     deps: ApiDeps = request.app.state.deps
     if days not in DAYS:
@@ -94,7 +94,7 @@ async def get_accuracy(
 
 @get("/ledger", include_in_schema=False)
 async def show_accuracy(request: Request[Any, Any, Any]) -> Response[str]:
-    """The same of the last thirty days, for people."""
+    """The same for the last thirty days, as a page."""
     deps: ApiDeps = request.app.state.deps
     if await find_visitor(request) is None:
         limits: PublicLimits = request.app.state.public_limits

@@ -42,7 +42,7 @@ _NETWORK = "assay_network"
 BODY_WITHIN_S = 10.0
 """Seconds after which an incomplete body is taken as truncated."""
 
-# A truncated body (to the framework an internal error), one that is not JSON, or nested too deep.
+# A truncated body (an internal error to Litestar), one that is not JSON, or nested too deep.
 _NOT_JSON = (
     InternalServerException,
     TimeoutError,
@@ -53,12 +53,12 @@ _NOT_JSON = (
 
 
 class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a trial key is wanted. Recorded for the operator; neither is verified."""
+    """Reason for a trial key. Recorded for the operator; neither key is verified."""
 
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
-    """What the key is wanted for."""
+    """Purpose of the key."""
     contact: Annotated[str, msgspec.Meta(max_length=320)] | None = None
-    """Where the operator can reach the caller, an e-mail address say."""
+    """Contact of the caller for the operator, such as an e-mail address."""
 
 
 class TrialKey(Shape, frozen=True, kw_only=True):
@@ -75,9 +75,9 @@ class TrialKey(Shape, frozen=True, kw_only=True):
     rate_limit_per_minute: int
     """Calls within any 60 seconds."""
     expires_at: str
-    """When the key ends, ISO 8601 UTC."""
+    """End of the key, ISO 8601 UTC."""
     next_step: str
-    """What to do with it, as prose."""
+    """Advice on using the key, as prose."""
 
 
 class TrialTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ async def admit_attempt(
 
 
 async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """Guard: the body is JSON. The framework validates its content, but accepts a missing body."""
+    """Guard: the body is JSON. Litestar validates its content, but accepts a missing body."""
     if not isinstance(connection, Request):
         return
     try:

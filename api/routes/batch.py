@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class BatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which tokens, and in which format."""
+    """Tokens to look up, and the format of the answers."""
 
     addresses: Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_TOKENS)]
     """Token addresses, letter case ignored; each distinct one counts as one call."""
@@ -43,28 +43,29 @@ class BatchError(Shape, frozen=True, kw_only=True):
     """A token that has no result."""
 
     contract_address: str
-    """The address as it was sent."""
+    """The address as in the request."""
     status: int
-    """HTTP status that the route for one token would have answered with."""
+    """HTTP status of the same request on the route for one token."""
     error_code: str | None
-    """Stable code, to branch on. None: the status says it all."""
+    """Stable code, to branch on. None: the status is sufficient."""
     error: str
-    """Why there is no result, as prose that can change."""
+    """Reason why there is no result, as prose that can change."""
     retry_after_s: int | None
-    """Seconds to wait. None: waiting does not help, or nobody can tell how long."""
+    """Seconds to wait. None: waiting does not help, or the wait is not known."""
 
 
 class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
-    """Each address of the call, once, in one of the three."""
+    """Each address of the call, once, in one of the three lists."""
 
     chain: str
     """Slug of the chain, however the request named it."""
     results: tuple[Result, ...]
-    """The answers, in the order asked, in the shape of the route for one token."""
+    """Answers, in the order of the request, in the shape of the route for one token."""
     errors: tuple[BatchError, ...]
-    """Tokens without a result, in the order asked."""
+    """Tokens without a result, in the order of the request."""
     pending: tuple[str, ...]
-    """Addresses still being worked out, or too long to go with the others; ask again for these."""
+    """Addresses whose analysis is not done, or whose answer was too long for this response; request
+    them again."""
 
 
 @post(
@@ -100,9 +101,9 @@ async def post_tokens(
 ) -> Response[bytes]:
     """Each distinct address counts as one call, in order.
 
-    When a limit ends in the middle, the tokens before it are answered and counted; those after it
-    stand under `errors` with status 402 or 429 and cost nothing. The call itself is refused only
-    when not even the first token is let through. `refresh` is not possible here.
+    When a limit is reached in the middle, the tokens before it are answered and counted; those
+    after it are under `errors` with status 402 or 429 and cost nothing. The call itself is refused
+    only if its first token is. `refresh` is not possible here.
     """
     batch_service: BatchService = request.app.state.batch_service
     slug = chain_of(request)

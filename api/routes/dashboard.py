@@ -1,4 +1,4 @@
-"""/dashboard: HTML pages to create, view and revoke the keys of one's account."""
+"""/dashboard: HTML pages to create, view and revoke the keys of an account."""
 
 import asyncio
 from typing import Any
@@ -24,7 +24,7 @@ from sql.accounts.accounts import MOST_LIVE_KEYS, AccountKey, Accounts, TooManyK
 from sql.accounts.ledger import Usage
 
 PLAN = "developer"
-"""Plan of keys that people create themselves; only the operator gives others."""
+"""Plan of keys that users create themselves; only the operator gives others."""
 
 MOST_LABEL_CHARS = 100
 
@@ -55,7 +55,7 @@ def to_sign_in(request: Request[Any, Any, Any], error: NotSignedInError) -> Resp
     include_in_schema=False,
 )
 async def show(request: Request[Any, Any, Any]) -> Response[str]:
-    """Keys and what they have used, to the last second or so."""
+    """Keys and their usage, at most about a second old."""
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
     visitor = visitor_of(request)
@@ -88,7 +88,7 @@ async def show(request: Request[Any, Any, Any]) -> Response[str]:
     include_in_schema=False,
 )
 async def create(request: Request[Any, Any, Any]) -> Response[str]:
-    """A new key, shown on the page that answers and never again."""
+    """A new key, shown once on the resulting page."""
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
     label = (await form_field(request, "label")).strip()
@@ -132,7 +132,7 @@ async def revoke(request: Request[Any, Any, Any], key_id: FromPath[int]) -> Redi
 async def _watches(
     request: Request[Any, Any, Any], keys: list[AccountKey]
 ) -> list[WatchView] | None:
-    """Return the watches of the keys. None: they are out of reach, which hides no key."""
+    """Return the watches of the keys. None: they cannot be read, which hides no key."""
     book: WatchBook | None = request.app.state.watch_book
     try:
         return None if book is None else await book.list_of(key.key_id for key in keys)

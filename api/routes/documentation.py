@@ -23,7 +23,7 @@ async def send_page(request: Request[Any, Any, Any]) -> Response[Any]:
     folder, asked = deps.docs, request.url.path.removeprefix(_AT)
     if folder is None:
         raise NotFoundException
-    has_slash = request.scope["raw_path"].endswith(b"/")  # the path itself has none, ever
+    has_slash = request.scope["raw_path"].endswith(b"/")  # the path has no suffix
     page = await asyncio.to_thread(find_file, folder, f"{asked}/")
     if page is not None and not has_slash:
         return Redirect(f"{_AT}{asked}/", status_code=308, headers=GUARDED)

@@ -1,4 +1,4 @@
-"""/ and /search: where people begin, and what robots are told."""
+"""/ and /search: the front page, the search, and robots.txt."""
 
 from typing import Any
 from urllib.parse import quote
@@ -31,7 +31,7 @@ _ROBOTS_KEPT_S = 3600
 
 @get("/", include_in_schema=False)
 async def begin(request: Request[Any, Any, Any]) -> Response[Any]:
-    """A search form, and what was analysed lately."""
+    """A search form, and the tokens that were analysed last."""
     visitor = await find_visitor(request)
     lists = await _lists_for(request, visitor)
     shown = FrontPageLists(newest=[], richest=[])
@@ -80,7 +80,7 @@ async def search(
 
 @get("/robots.txt", include_in_schema=False)
 async def tell_robots() -> Response[str]:
-    """Where crawlers and link previews may go."""
+    """Rules for crawlers and link previews."""
     headers = {"Cache-Control": f"public, max-age={_ROBOTS_KEPT_S}"}
     return Response(ROBOTS_TEXT, media_type=MediaType.TEXT, headers=headers)
 
@@ -88,7 +88,7 @@ async def tell_robots() -> Response[str]:
 async def _lists_for(
     request: Request[Any, Any, Any], visitor: SignedInUser | None
 ) -> TokenLists | None:
-    """Count the page of somebody without a session. None: they may see no lists."""
+    """Count the page of a visitor without a session. None: the visitor may see no lists."""
     deps: ApiDeps = request.app.state.deps
     lists: TokenLists | None = request.app.state.lists
     if visitor is not None:
@@ -112,7 +112,7 @@ async def _to_token(
     address: Address,
     typed: str,
 ) -> Response[Any]:
-    """Go to the token's page; where its chain is not clear, let the reader choose."""
+    """Redirect to the token's page; if its chain is ambiguous, let the reader choose."""
     deps: ApiDeps = request.app.state.deps
     served = [one for one in deps.chains if one.slug in deps.served]
     if query.chain is not None or len(served) == 1:
@@ -145,7 +145,7 @@ def _at(chain: Chain, address: Address) -> Redirect:
 def _sent(
     request: Request[Any, Any, Any], visitor: SignedInUser | None, template: str, **values: Any
 ) -> Response[Any]:
-    """Return a page, which caches may share unless it is of somebody who is signed in."""
+    """Return a page, which caches may share unless its reader is signed in."""
     deps: ApiDeps = request.app.state.deps
     response = page(
         template,

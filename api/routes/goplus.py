@@ -48,7 +48,8 @@ _OK = 200
 _DAY_S = 86_400
 
 _CLOCKS_APART_S = 600
-"""Between the client's clock and ours; the original's bound is not published."""
+"""Tolerated difference between the client's clock and this machine's; the original's bound is not
+published."""
 
 COMPLETE, PARTIAL = 1, 2
 APP_KEY_NOT_EXIST, SIGNATURE_EXPIRATION, SIGNATURE_WRONG = 4010, 4011, 4012
@@ -77,11 +78,11 @@ Token = TypeVar("Token")
 
 
 class GoPlusAnswer(Shape, Generic[Token], frozen=True, kw_only=True):
-    """What goes around the tokens."""
+    """Envelope of the tokens."""
 
     code: int
-    """1: complete. 2: something is missing or unfinished; ask again. Any other: nothing was found,
-    and why."""
+    """1: complete. 2: something is missing or unfinished; repeat the request. Any other: nothing
+    was found, and the reason."""
     message: str
     """`code` as prose."""
     result: dict[str, Token]
@@ -89,7 +90,7 @@ class GoPlusAnswer(Shape, Generic[Token], frozen=True, kw_only=True):
 
 
 class AccessTokenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the clients' `get_access_token` sends."""
+    """Body that the clients' `get_access_token` sends."""
 
     app_key: str
     """An API key of this service."""
@@ -101,12 +102,12 @@ class AccessTokenRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessToken(Shape, frozen=True, kw_only=True):
-    """What to send as Authorization."""
+    """Access token to send as Authorization."""
 
     access_token: str
     """The API key: it needs no exchange, so that nothing else has to be kept."""
     expires_in: int
-    """Seconds until it is to be asked for again: a day, or until the key ends."""
+    """Seconds until it is to be requested again: a day, or until the key ends."""
 
 
 class GoPlusAccess(Shape, frozen=True, kw_only=True):
@@ -190,8 +191,8 @@ async def get_token_security(
 ) -> Response[bytes]:
     """The key comes as X-API-Key or as Authorization, with or without `Bearer`.
 
-    Each distinct address counts as one call. Codes: 1 complete, 2 partial (ask again for what is
-    missing), 2004 bad address, 2018 unknown chain, 2020 no contract, 2021 no token, 4022 key not
+    Each distinct address counts as one call. Codes: 1 complete, 2 partial (repeat the request for
+    the rest), 2004 bad address, 2018 unknown chain, 2020 no contract, 2021 no token, 4022 key not
     valid or spent, 4023 no key, 4029 limit, 5000 our failure, 5006 bad parameter.
     """
     batch_service: BatchService = request.app.state.batch_service
@@ -234,7 +235,7 @@ def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
     if not is_complete and (result or len(missing) < len(outcomes)):
         return GoPlusAnswer(code=PARTIAL, message="Partial data; ask again.", result=result)
     if missing and not result:
-        code, message = max(missing)  # prefer a failure of ours over permanent errors
+        code, message = max(missing)  # prefer a failure on this side over permanent errors
         return GoPlusAnswer(code=code, message=message, result={})
     return GoPlusAnswer(code=COMPLETE, message="OK", result=result)
 
@@ -256,7 +257,7 @@ def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
 async def post_token(
     request: Request[Any, Any, Any], data: JSONBody[AccessTokenRequest]
 ) -> Response[GoPlusAccess]:
-    """For the clients' own way of beginning, with the API key as app key and as app secret.
+    """For clients that fetch an access token first, with the API key as app key and as app secret.
 
     Not needed: the key itself is an access token. Costs no call.
     """

@@ -19,11 +19,11 @@ class Health(Shape, frozen=True, kw_only=True):
     """The process answers."""
 
     status: str = "ok"
-    """Always ok: a process that does not answer says nothing."""
+    """Always ok: a dead process sends no answer."""
 
 
 class Readiness(Shape, frozen=True, kw_only=True):
-    """Whether the service can be relied on now."""
+    """Readiness of the service."""
 
     ready: bool
     """Every served chain is being followed, and the store is ready."""
@@ -56,8 +56,11 @@ async def get_health() -> Health:
     },
 )
 async def get_ready(request: Request[Any, Any, Any]) -> Response[Readiness]:
-    """503 while a served chain has no answering node, stands still or is behind, while the store
-    cannot be read or its disk is full, and once the process is about to end."""
+    """503 while the service is not ready.
+
+    That is while a served chain has no answering node, stands still or is behind, while the store
+    cannot be read or its disk is full, and once the process is about to end.
+    """
     deps: ApiDeps | StatusDeps = request.app.state.deps
     states = await deps.read_states()
     store = await _store_state(deps)

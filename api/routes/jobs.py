@@ -1,4 +1,5 @@
-"""/jobs: operators make, pause, run and remove scheduled jobs, and see how their runs ended."""
+"""/jobs: operators make, pause, run and remove scheduled jobs, and see the outcome of their
+runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -93,7 +94,7 @@ def _conflict(meaning: str, reason: str) -> Any:
     responses={200: documented(JobList, "The jobs, by name")},
 )
 async def get_jobs(request: Request[Any, Any, Any]) -> JobList:
-    """Those of the configuration, the API and the command line; each with when it is due next."""
+    """Jobs of the configuration, the API and the command line, each with its next due time."""
 
     def read(store: Store) -> JobList:
         return JobList(
@@ -125,8 +126,11 @@ async def get_jobs(request: Request[Any, Any, Any]) -> JobList:
     },
 )
 async def post_job(request: Request[Any, Any, Any], data: JSONBody[JobDefinition]) -> JobBody:
-    """Names tokens by a list or by SQL on the analysts' views, a time by an interval or a cron
-    expression, and what is to be done: refresh, verify or export."""
+    """A job names its tokens, its schedule and its action.
+
+    Tokens by a list or by SQL on the analysts' views, the schedule by an interval or a cron
+    expression, the action is refresh, verify or export.
+    """
     deps: ApiDeps = request.app.state.deps
     limits = _limits(deps)
     try:
@@ -149,7 +153,7 @@ async def post_job(request: Request[Any, Any, Any], data: JSONBody[JobDefinition
     },
 )
 async def get_job(request: Request[Any, Any, Any], name: NameInPath) -> JobDetail:
-    """A run that is under way has no outcome yet; its counts grow as it goes on."""
+    """A run that is not over has no outcome yet; its counts grow as it proceeds."""
 
     def read(store: Store) -> JobDetail:
         job = find_job(store, name)
@@ -171,7 +175,7 @@ async def get_job(request: Request[Any, Any, Any], name: NameInPath) -> JobDetai
     },
 )
 async def pause(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
-    """A run under way stops after the tokens at hand. The pause survives restarts, also of a job of
+    """A running run stops after its current tokens. The pause survives restarts, also for a job of
     the configuration."""
     return await _change(request, name, partial(pause_job, is_paused=True))
 
@@ -187,7 +191,7 @@ async def pause(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
     },
 )
 async def resume(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
-    """A run that was stopped goes on; times that were missed meanwhile are not made up for."""
+    """A stopped run continues; due times missed in the meantime are skipped."""
     return await _change(request, name, partial(pause_job, is_paused=False))
 
 
@@ -204,7 +208,7 @@ async def resume(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
     },
 )
 async def run(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
-    """The schedule stays as it is."""
+    """The schedule does not change."""
     return await _change(request, name, request_run)
 
 
@@ -220,7 +224,8 @@ async def run(request: Request[Any, Any, Any], name: NameInPath) -> JobBody:
     },
 )
 async def remove(request: Request[Any, Any, Any], name: NameInPath) -> None:
-    """With its runs; one under way ends. A job of the configuration can only be paused."""
+    """Removes the job with its runs; a running one ends. A job of the configuration can only be
+    paused."""
     await _with_store(request, partial(_existing, name, partial(remove_job, name=name)))
 
 
@@ -237,14 +242,14 @@ async def _change(
 
 
 def _existing(name: str, do: Callable[[Store], T], store: Store) -> T:
-    """Do something with a job that exists. Raises NoSuchJobError."""
+    """Call `do` for a job that exists. Raises NoSuchJobError."""
     if find_job(store, name) is None:
         raise NoSuchJobError(name=name)
     return do(store)
 
 
 async def _with_store(request: Request[Any, Any, Any], do: Callable[[Store], T]) -> T:
-    """Do something with the store in a thread. Raises the refusals that its errors are."""
+    """Call `do` with the store in a thread. Raises its errors as refusals."""
     deps: ApiDeps = request.app.state.deps
     _limits(deps)
     store = deps.store

@@ -1,4 +1,4 @@
-"""/dashboard/jobs: the jobs of the service, for people with an operator's key."""
+"""/dashboard/jobs: the jobs of the service, for users with an operator's key."""
 
 import asyncio
 from typing import Any, Literal

@@ -46,20 +46,20 @@ class McpRunner(Protocol):
 
 
 class McpAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """JSON-RPC 2.0, as the protocol has it."""
+    """A JSON-RPC 2.0 response."""
 
     jsonrpc: str
     """Version of JSON-RPC."""
     id: str | int | None = None
     """The request's id. None: it could not be read."""
     result: dict[str, Any] | None = None
-    """What the method returned. Absent where `error` stands."""
+    """Result of the method. Absent where `error` is present."""
     error: dict[str, Any] | None = None
-    """Code, message and data of the failure. Absent where `result` stands."""
+    """Code, message and data of the failure. Absent where `result` is present."""
 
 
 class LazyMcpServer:
-    """Starts the server at the first call, to save its time and memory where it is not used."""
+    """Starts the server at the first call, which saves its time and memory where it is not used."""
 
     def __init__(self, make: Callable[[Any], McpRunner]):
         self._make = make
@@ -82,13 +82,13 @@ class LazyMcpServer:
             await self._keeper
 
     async def _keep(self, ready: asyncio.Future[McpRunner]) -> None:
-        """Start and stop in one task, as the server's task group demands."""
+        """Start and stop in one task, as the server's task group requires."""
         try:
             module = await asyncio.to_thread(importlib.import_module, "api.mcp.mcp_server")
             gc.freeze()  # loaded objects stay alive; scanning them would pause answers
             server = self._make(module)
             await server.start()
-        except Exception as error:  # noqa: BLE001 - goes to those who wait for the server
+        except Exception as error:  # noqa: BLE001 - raised in the tasks that wait for the server
             ready.set_exception(error)
             return
         ready.set_result(server)
@@ -155,7 +155,7 @@ _REQUEST = Schema(
 
 @dataclass
 class _McpOperation(Operation):
-    """The operation with its body, which the SDK reads and not the framework."""
+    """The operation with its body, which the SDK reads instead of Litestar."""
 
     def __post_init__(self) -> None:
         self.request_body = RequestBody(
@@ -201,17 +201,17 @@ class _McpOperation(Operation):
     },
 )
 async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
-    """Streamable HTTP without sessions: one JSON answer for each request, but for
-    subscriptions/listen, whose answer is a stream of events.
+    """Streamable HTTP without sessions: one JSON answer for each request, a stream of events for
+    subscriptions/listen.
 
     Tools: check_token, token_report, token_evidence, list_chains, usage, token_kin, quote_exit,
     liquidity_holders, hook_dossier, evidence_pack, check_trade, watch_tokens, list_watches,
-    watch_messages, remove_watch. A tool that judges a token, a trade, a hook or liquidity, looks
-    for kin, or makes a pack or a watch, counts as one call, as the route by HTTP does; the others
-    are free. Each watch is a resource, whose updates can be listened to. Results come as structured
-    content and as text, an evidence pack as an embedded resource beside them. What is refused
-    (limits too) is an error of the tool, its text the reason as JSON; a tool that does not exist is
-    an error of the protocol.
+    watch_messages, remove_watch. A tool that analyses a token, a trade, a hook or liquidity, looks
+    for kin, or makes a pack or a watch, counts as one call, as its HTTP route does; the others are
+    free. Each watch is a resource, whose updates can be subscribed to. Results come as structured
+    content and as text, an evidence pack as an additional embedded resource. A refusal (limits too)
+    is an error of the tool, with its reason as JSON; a tool that does not exist is an error of the
+    protocol.
     """
     mcp_server: LazyMcpServer = request.app.state.mcp_server
     server, body = await mcp_server.server(), await request.body()

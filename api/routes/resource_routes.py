@@ -90,7 +90,7 @@ def _route(resource: TokenResource) -> HTTPRouteHandler:
 
 
 def _take_parameters(handler: Any, parameters: tuple[inspect.Parameter, ...]) -> None:
-    """Replace the handler's `**arguments` by named parameters, which the framework reads."""
+    """Replace the handler's `**arguments` by named parameters, which Litestar reads."""
     signature = inspect.signature(handler)
     own = [each for each in signature.parameters.values() if each.name != "arguments"]
     handler.__signature__ = signature.replace(parameters=[*own, *parameters])

@@ -21,7 +21,8 @@ _OURS = files(api.pages) / "assets"
 
 
 def _find_browser() -> Traversable:
-    """Return the folder of the API browser's files: in a wheel, else where a checkout has them."""
+    """Return the folder of the API browser's files: in a wheel, else in a checkout's
+    dependencies."""
     built = _OURS / "swagger_ui"
     return built if built.is_dir() else files("swagger_ui") / "static"
 
@@ -44,7 +45,7 @@ _KEEP_S = 3600
 
 @get("/browse", include_in_schema=False)
 async def browse(request: Request[Any, Any, Any]) -> Response[str]:
-    """The OpenAPI document, to read and to try."""
+    """The OpenAPI document in an interactive browser."""
     deps: ApiDeps = request.app.state.deps
     visitor = await find_visitor(request)
     can_sign_in = request.app.state.issuer is not None

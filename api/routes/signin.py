@@ -26,13 +26,13 @@ from api.sign_in.issuer import CALLBACK_PATH
 from api.sign_in.refusals import AttemptGoneError, DeniedError
 from sql.accounts.accounts import Accounts
 
-# Form of the codes of RFC 6749 (4.1.2.1) and its extensions; nothing else is shown to people.
+# Codes of RFC 6749 (4.1.2.1) and its extensions; nothing else is shown on a page.
 _ERROR_CODE = re.compile(r"[a-z_]{1,40}")
 
 
 @get("/login", include_in_schema=False)
 async def begin(request: Request[Any, Any, Any]) -> Redirect:
-    """Send the browser to the issuer. There is no way to name where it ends up afterwards."""
+    """Send the browser to the issuer. The page to return to cannot be chosen."""
     issuer = issuer_of(request)
     attempt = SignInAttempt.begin()
     return Redirect(
@@ -45,7 +45,7 @@ async def begin(request: Request[Any, Any, Any]) -> Redirect:
 
 @get(CALLBACK_PATH, include_in_schema=False)
 async def come_back(request: Request[Any, Any, Any]) -> Response[Any]:
-    """The issuer sends the browser back: with a code that says who it is, or with a refusal."""
+    """Callback of the issuer: a code for the person's identity, or a refusal."""
     issuer = issuer_of(request)
     try:
         token = await _sign_in(request)
@@ -70,7 +70,7 @@ async def come_back(request: Request[Any, Any, Any]) -> Response[Any]:
     include_in_schema=False,
 )
 async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
-    """End the session here; the one at the issuer is the issuer's."""
+    """End the session here; the one at the issuer remains."""
     accounts: Accounts = request.app.state.accounts
     token = session_token(request)
     if token is not None:

@@ -67,7 +67,7 @@ ANALYSED_RESPONSES = {
     304: documented(None, "The answer is the one that If-None-Match names"),
     **CALLER_RESPONSES,
 }
-"""What every route may answer that has one token analysed."""
+"""Responses of every route that analyses one token."""
 
 _FAILED = "analysis_failed: retry with backoff; or a fault outside of the analysis"
 
@@ -117,11 +117,11 @@ async def get_token(
         bool, Parameter(description=f"Run the code analysis again. {_PLAN_EFFECT}")
     ] = False,
 ) -> Response[bytes]:
-    """Everything known about one token contract: its code, simulated trades, pools, holders and
-    supply.
+    """All findings on one token contract: its code, simulated trades, pools, holders and supply.
 
-    null, an absent key and `pending` mean that it is not known. Ask again for `pending` after some
-    seconds. Each call counts against the limits of the key."""
+    null, an absent key and `pending` mean that it is not known. Repeat the request for `pending`
+    after some seconds. Each call counts against the limits of the key.
+    """
     if (refresh or redecompile) and not caller_of(request.scope).plan.may_refresh:
         raise PlanRequiredError
     answer = await answer_counted(

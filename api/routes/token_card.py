@@ -1,4 +1,5 @@
-"""/t/{chain}/{address}/card.png: the picture for links to a token's page, of what is stored."""
+"""/t/{chain}/{address}/card.png: the picture for links to a token's page, from the stored
+report."""
 
 import asyncio
 from typing import Any

@@ -1,9 +1,9 @@
 """/t/{chain}/{address}: an HTML page with the verdict on a token.
 
-It is for everybody, within the limits of people without a key: what is stored is shown as often as
-they like, an analysis costs node requests and is counted on their network. With a key (of the
-signed-in account, typed into the page's form, or in the header) it counts as the same request by a
-program does. Where the deployment has closed its pages, a key is needed.
+Open to visitors without a key, within limits: stored reports are shown freely, an analysis costs
+node requests and counts on the visitor's network. With a key (of the signed-in account, typed into
+the page's form, or in the header) it counts like the same request by a program. Where the
+deployment has closed its pages, a key is needed.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _MAX_BODY_BYTES = 16_384
 _MOST_KEY_CHARS = 200
 
 _SHARED_S = 15
-"""Seconds for which caches may keep a settled page of somebody who is not signed in."""
+"""Seconds for which caches may keep a settled page of a visitor who is not signed in."""
 
 _PRICE_PATIENCE_S = 0.5
 """Seconds for which a page waits for a market-data service."""
@@ -64,7 +64,7 @@ _OUR_FAULT = "the analysis failed on our side; try again later"
 
 @get("/t", include_in_schema=False)
 async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> Redirect:
-    """From the form of the pages to the page of the token."""
+    """Redirect from the form of the pages to the page of the token."""
     path = f"/t/{quote(chain, safe='')}/{quote(address.strip(), safe='')}"
     return Redirect(path if chain and address.strip() else "/", status_code=303, headers=GUARDED)
 
@@ -123,7 +123,7 @@ async def show_token_for_key(
 async def refresh_token(
     request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
 ) -> Redirect:
-    """Begin a new analysis, and go back to the page."""
+    """Start a new analysis, and return to the page."""
     await _refresh(request, address, await find_visitor(request))
     path = f"/t/{quote(chain, safe='')}/{quote(address, safe='')}"
     return Redirect(path, status_code=303, headers=GUARDED)
@@ -132,9 +132,9 @@ async def refresh_token(
 async def _refresh(
     request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
 ) -> None:
-    """Begin a new analysis, if the reader may have one now, and wait for it a little.
+    """Start a new analysis, if the reader may have one now, and wait for it briefly.
 
-    A plan without refreshes gives no more here than the limits of everybody do.
+    A plan without refreshes gives no more here than the limits of visitors do.
     """
     deps: ApiDeps = request.app.state.deps
     caller = None if visitor is None else await account_caller(request, visitor)
@@ -151,13 +151,13 @@ async def _refresh(
             return
     answers: Answers = request.app.state.answers
     newest = answers.snapshot(chain=chain_of(request), address=address, refresh=True)
-    # The page that is asked for next says what came of it.
+    # The redirected page shows the result.
     with suppress(AssayError, TimeoutError):
         await asyncio.wait_for(newest, PATIENCE_S)
 
 
 def network_asking(request: Request[Any, Any, Any]) -> str:
-    """Return the network that limits of people without a key are counted on."""
+    """Return the network that the limits of visitors without a key are counted on."""
     deps: ApiDeps = request.app.state.deps
     return network_of(
         request,
@@ -183,7 +183,7 @@ async def _for_key(
     await limits.admit(caller)
 
     async def admit_analysis() -> None:
-        """Admit it: it is counted with the call."""
+        """Admit the analysis, which is counted with the call."""
 
     response, _ = await _judge(request, address, visitor, admit_analysis)
     return response
@@ -215,7 +215,7 @@ def _ask(
     *,
     refused: AnalysesSpentError | None = None,
 ) -> Response[str]:
-    """Return the form that asks for a key, with the reason where that is a limit."""
+    """Return the form for a key, with the limit that was reached."""
     return page(
         "ask.html",
         status=_OK if refused is None else refused.status,
@@ -233,7 +233,7 @@ async def _judge(
     visitor: SignedInUser | None,
     admit_analysis: Callable[[], Awaitable[None]],
 ) -> tuple[Response[str], bool]:
-    """Return the page, and whether it stays as it is until its report gets old."""
+    """Return the page, and True if it stays unchanged until its report expires."""
     answers: Answers = request.app.state.answers
     chain = answers.chain(chain_of(request))
     try:
@@ -275,8 +275,7 @@ def _refused(
 
 
 async def _likeness(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> Likeness | None:
-    """Return what the token's symbol is known from. None: from nothing else, or there is no
-    search."""
+    """Find the token that the symbol resembles. None: there is none, or there is no search."""
     lists: TokenLists | None = request.app.state.lists
     return None if lists is None else await lists.likeness_of(snapshot.report)
 
@@ -292,8 +291,8 @@ async def _view(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> Tok
 
 
 def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str | None:
-    """Return the address of the share card, absolute as Open Graph asks for. None: there are none
-    here."""
+    """Return the absolute address of the share card, which Open Graph requires. None: there are no
+    cards."""
     if why_no_cards() is not None:
         return None
     deps: ApiDeps = request.app.state.deps

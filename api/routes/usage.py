@@ -24,7 +24,7 @@ from api.openapi.responses import LEDGER_DOWN, NO_KEY, documented
     },
 )
 async def get_usage(request: Request[Any, Any, Any]) -> Response[KeyUsage]:
-    """Answers for a key that has spent its quota too; does not count as a call."""
+    """Answers also for a key that has spent its quota; does not count as a call."""
     deps: ApiDeps = request.app.state.deps
     caller = caller_of(request.scope)
     usage = await read_usage(request.app.state.limits, caller, now_s=deps.now_s())

@@ -1,4 +1,4 @@
-"""Watches on the dashboard: those of the keys of one's account."""
+"""Watches on the dashboard: those of the account's keys."""
 
 import asyncio
 from typing import Any
@@ -45,7 +45,7 @@ async def change_watch(
 
 
 async def keys_of_account(request: Request[Any, Any, Any]) -> list[int]:
-    """Return the keys of the person who is signed in."""
+    """Return the keys of the signed-in account."""
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
     keys = await asyncio.to_thread(accounts.list_keys, visitor_of(request).account_id, deps.now_s())

@@ -1,4 +1,4 @@
-"""/watches: who is told of changes of which tokens."""
+"""/watches: notifications of changes of tokens."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
@@ -129,11 +129,11 @@ _BAD_TOKENS: Final = documented(
 async def create_watch(
     request: Request[Any, Any, Any], data: JSONBody[WatchRequest]
 ) -> CreatedWatch:
-    """Make a watch: from the first settled report of each token on, every settled report is
-    compared with what was told last, and what differs is told.
+    """Makes a watch: settled reports of its tokens are compared with the last notified state, and
+    differences are sent.
 
-    Messages are posted to the webhook as the Standard Webhooks specification has it, signed with
-    the secret, at least once and in order; and they can be read by event stream and MCP. A watch
+    Messages are posted to the webhook by the Standard Webhooks specification, signed with the
+    secret, at least once and in order; and they can be read by event stream and MCP. A watch
     belongs to the key that makes it.
     """
     return await book_of(request).create(caller_of(request.scope), data)
@@ -147,7 +147,7 @@ async def create_watch(
     responses={200: documented(WatchList, "The watches")},
 )
 async def list_watches(request: Request[Any, Any, Any]) -> WatchList:
-    """All watches that this key has made, paused and failing ones too."""
+    """All watches of this key, including paused and failing ones."""
     found = await book_of(request).list_of(keys_of(request))
     return WatchList(watches=tuple(found))
 
@@ -160,7 +160,7 @@ async def list_watches(request: Request[Any, Any, Any]) -> WatchList:
     responses={**ONE_WATCH, 200: documented(WatchView, "The watch")},
 )
 async def show_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
-    """State of a watch, and how many messages wait for its webhook."""
+    """State of a watch, and the number of messages that wait for its webhook."""
     return await book_of(request).find(keys_of(request), watch_id)
 
 
@@ -173,7 +173,7 @@ async def show_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -> 
     responses={**ONE_WATCH, 204: documented(None, "It is removed")},
 )
 async def delete_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -> None:
-    """Ends the watch with its messages, those too that its webhook has not taken."""
+    """Ends the watch and deletes its messages, also those that its webhook has not taken."""
     await book_of(request).remove(keys_of(request), watch_id)
 
 
@@ -185,7 +185,7 @@ async def delete_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -
     responses={**ONE_WATCH, 200: documented(WatchView, "The watch")},
 )
 async def pause(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
-    """Nothing more is told to it, and what waits is not sent, until it is resumed."""
+    """Stops new messages and the delivery of waiting ones until the watch is resumed."""
     return await book_of(request).pause(keys_of(request), watch_id)
 
 
@@ -197,7 +197,7 @@ async def pause(request: Request[Any, Any, Any], watch_id: WatchNumber) -> Watch
     responses={**ONE_WATCH, 200: documented(WatchView, "The watch")},
 )
 async def resume(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
-    """Goes on with a watch that was paused or is failing, beginning with the messages that wait."""
+    """Continues a watch that was paused or is failing, beginning with the waiting messages."""
     return await book_of(request).resume(keys_of(request), watch_id)
 
 
@@ -209,8 +209,8 @@ async def resume(request: Request[Any, Any, Any], watch_id: WatchNumber) -> Watc
     responses={**ONE_WATCH, 200: documented(WatchView, "The watch")},
 )
 async def send_test(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
-    """A message of the type watch.test, behind those that wait; its delivery stands with the
-    others."""
+    """Queues a message of the type watch.test behind the waiting ones; its delivery is listed with
+    the others."""
     return await book_of(request).test(keys_of(request), watch_id)
 
 
@@ -236,7 +236,7 @@ async def show_tokens(
         int, Parameter(description="`next_after` of the answer before", ge=0, le=(1 << 63) - 1)
     ] = 0,
 ) -> WatchedTokenList:
-    """At most 1,000 at once."""
+    """At most 1,000 in one answer."""
     return await book_of(request).tokens(keys_of(request), watch_id, after=after)
 
 
@@ -256,8 +256,8 @@ async def show_tokens(
 async def add_tokens(
     request: Request[Any, Any, Any], watch_id: WatchNumber, data: JSONBody[TokensOfChain]
 ) -> WatchView:
-    """All of them or, where the plan has no room for them, none. Those that it has stay as they
-    are."""
+    """Adds all of them or, where the plan has no room for them, none. Tokens that it already has
+    are unchanged."""
     return await book_of(request).add(caller_of(request.scope), watch_id, data)
 
 
@@ -276,7 +276,7 @@ async def add_tokens(
 async def remove_tokens(
     request: Request[Any, Any, Any], watch_id: WatchNumber, data: JSONBody[TokensOfChain]
 ) -> RemovedTokens:
-    """Tokens that it does not have are passed over."""
+    """Tokens that it does not have are ignored."""
     removed = await book_of(request).take_away(keys_of(request), watch_id, data)
     return RemovedTokens(removed=removed)
 
@@ -289,17 +289,17 @@ async def remove_tokens(
     responses={**ONE_WATCH, 200: documented(DeliveryList, "The messages")},
 )
 async def show_deliveries(request: Request[Any, Any, Any], watch_id: WatchNumber) -> DeliveryList:
-    """The last messages with their bodies, and what became of them at the webhook."""
+    """The last messages with their bodies, and the outcome of their deliveries."""
     found = await book_of(request).deliveries(keys_of(request), watch_id)
     return DeliveryList(deliveries=found)
 
 
 def keys_of(request: Request[Any, Any, Any]) -> tuple[int, ...]:
-    """Return the key that calls, whose watches it may see."""
+    """Return the calling key, whose watches the caller may see."""
     return (caller_of(request.scope).key.key_id,)
 
 
 def book_of(request: Request[Any, Any, Any]) -> WatchBook:
-    """Return the watches, which `require_store` has found to be there."""
+    """Return the watch book; `require_store` has checked that there is one."""
     book: WatchBook = request.app.state.watch_book
     return book

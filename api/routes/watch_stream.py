@@ -81,10 +81,10 @@ After = Annotated[
     responses={**WATCHES.responses, **_MORE},
 )
 async def stream_all(request: Request[Any, Any, Any], after: After = None) -> ServerSentEvent:
-    """Server-sent events of all watches of the key, those too that are made later.
+    """Server-sent events of all watches of the key, including watches made later.
 
-    A client that connects again sends Last-Event-ID, and misses nothing that is still kept; what
-    is not is told by an event `gap`. The stream ends after an hour at the latest. Opening one
+    A client that connects again sends Last-Event-ID, and misses nothing that is still kept; an
+    event `gap` reports deleted messages. The stream ends after an hour at the latest. Opening one
     counts as a call.
     """
     return _stream(request, None, after)

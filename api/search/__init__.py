@@ -1,1 +1,1 @@
-"""Search of tokens by people: what a typed text means, and how what is found is listed."""
+"""Search of tokens: readings of a typed text, and lists of the tokens found."""

@@ -1,4 +1,4 @@
-"""Whether a token's symbol is one that people know from another token of its chain. Pure."""
+"""Likeness of a token's symbol to that of a well-known token of its chain. Pure."""
 
 from typing import Literal
 
@@ -11,18 +11,18 @@ from sql.tokens.token_search import FoundToken, folded
 
 _TIMES_RICHER = 10
 _KNOWN_ABOVE_USD = 10_000.0
-"""A namesake with less in its pools is known to nobody."""
+"""Minimum USD in a namesake's pools for it to count as known."""
 
 
 class Likeness(msgspec.Struct, frozen=True, kw_only=True):
-    """The token or coin that a symbol is known from."""
+    """The known token or coin with the same symbol."""
 
     kind: Literal["quoted", "like_quoted", "like_coin", "like_richer"]
     """quoted: it is this token, one of those that the chain's exchanges quote others in.
     like_quoted: another token is. like_coin: the chain's own coin, which is no token.
     like_richer: another token of that symbol has ten times as much in its pools."""
     symbol: str
-    """Of what it is known from."""
+    """Symbol of the known token or coin."""
     is_same_text: bool
     """False: the symbol is written with other characters that look the same."""
     address: Address | None = None
@@ -32,10 +32,10 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
 def find_likeness(
     *, address: Address, symbol: str, usd: float, chain: Chain, richest: FoundToken | None
 ) -> Likeness | None:
-    """Return what a token's symbol is known from; None if from nothing else.
+    """Find the known token or coin that a symbol resembles. None: there is none.
 
-    `usd`: what its pools hold beside the token itself. `richest`: the token of the chain with the
-    most of that among those of that symbol; None: not known.
+    `usd`: value in the token's pools apart from the token itself. `richest`: the token of the chain
+    with the highest such value among those of that symbol; None: not known.
     """
     key = skeleton(symbol)
     if not key:

@@ -1,4 +1,4 @@
-"""Lists of tokens for people: with verdict and headline of the stored report, the best match first.
+"""Lists of tokens, with verdict and headline of the stored report, the best match first.
 
 Nothing is analysed for a list.
 """
@@ -53,7 +53,7 @@ _VERDICT_ORDER: tuple[Verdict | None, ...] = ("safe", "warning", "not_tested", N
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What the stored report says in short."""
+    """The stored report in short."""
 
     verdict: Verdict | None = None
     """None: the report is gone, or it has the format of another release."""
@@ -77,7 +77,7 @@ class ListedToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrontPageLists(msgspec.Struct, frozen=True, kw_only=True):
-    """What the front page shows before anybody searches."""
+    """Lists on the front page before a search."""
 
     newest: list[ListedToken]
     richest: list[ListedToken]
@@ -101,7 +101,7 @@ class TokenLists:
         return {chain.id: chain for chain in self._deps.chains if chain.slug in self._deps.served}
 
     async def search(self, queries: Sequence[SearchQuery]) -> list[ListedToken]:
-        """Return what the first of the readings finds that finds anything. Raises StoreError."""
+        """Return the results of the first reading that has any. Raises StoreError."""
         for query in queries:
             found = await self._search(query)
             if found:
@@ -109,15 +109,15 @@ class TokenLists:
         return []
 
     async def at_address(self, address: Address) -> list[ListedToken]:
-        """Return the analysed tokens at an address, on whatever chains. Raises StoreError."""
+        """Return the analysed tokens at an address, on all chains. Raises StoreError."""
         found = await asyncio.to_thread(
             find_by_address, self._store, address, chain_ids=[*self._served]
         )
         return await self._listed(found)
 
     async def likeness_of(self, report: Report) -> Likeness | None:
-        """Return what the symbol of a token of a served chain is known from; None if from nothing
-        else. Raises StoreError."""
+        """Find the known token that a token's symbol resembles. None: there is none. Raises
+        StoreError."""
         token = report.token
         namesakes = await asyncio.to_thread(
             find_richest_namesakes, self._store, [(token.chain_id, token.symbol)]
@@ -229,7 +229,7 @@ def _judged(snapshot: TokenSnapshot) -> Judged:
 
 
 def _rank_of_likeness(likeness: Likeness | None) -> int:
-    """Return 0 for what is known by the symbol, 1 for others, 2 for what looks like the known."""
+    """Return 0 for the known token of the symbol, 1 for others, 2 for look-alikes."""
     if likeness is None:
         return 1
     return 0 if likeness.kind == "quoted" else 2
@@ -238,7 +238,7 @@ def _rank_of_likeness(likeness: Likeness | None) -> int:
 def _anchors_like(
     text: str, chains: Iterable[Chain], found: set[tuple[int, Address]]
 ) -> list[ListedToken]:
-    """Return the tokens that exchanges quote in whose symbol is meant, and that were not found."""
+    """Return the quote tokens whose symbol matches, and that were not found."""
     key = skeleton(text)
     return [
         _unanalysed(anchor, chain)
@@ -249,7 +249,7 @@ def _anchors_like(
 
 
 def _begins(symbol: str, key: str) -> bool:
-    """True if a symbol is the text, or begins with enough of it to be meant."""
+    """True if a symbol is the text, or begins with enough of it."""
     return symbol == key or (len(key) >= _SHORTEST_BEGINNING and symbol.startswith(key))
 
 

@@ -1,4 +1,4 @@
-"""What a person means who types into the search box: an address, a name, a chain, or a link.
+"""Readings of a text in the search box: an address, a name, a chain, or a link.
 
 Pure: nothing is looked up.
 """
@@ -22,10 +22,10 @@ _ADDRESS = re.compile(r"(?<![0-9a-z])(?:0x)?([0-9a-f]{40})(?![0-9a-z])", re.IGNO
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """One reading of what was typed."""
+    """One reading of a typed text."""
 
     text: str = ""
-    """A name or symbol, or the beginning of one; empty beside an address."""
+    """A name or symbol, or the beginning of one; empty next to an address."""
     address: Address | None = None
     chain: Chain | None = None
     """None: any."""
@@ -34,7 +34,8 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 def read_query(
     typed: str, chosen: Chain | None, chains: Sequence[Chain]
 ) -> tuple[SearchQuery, ...]:
-    """Return the readings of a text, the likeliest first; `chosen` is the chain chosen beside it.
+    """Return the readings of a text, the likeliest first; `chosen` is the chain selected in the
+    form.
 
     An address is found with or without 0x, in any letter case, with anything around it, also in a
     link to an explorer or an exchange that names its chain. A chain's name among other words is a
@@ -64,16 +65,16 @@ def _chain_of_explorer(text: str, chains: Sequence[Chain]) -> Chain | None:
 
 
 def _chain_in(text: str, names: dict[str, Chain]) -> Chain | None:
-    """Return the chain that one part of a link, or one word, names. None: none, or several do."""
+    """Return the chain named by one part of a link, or by one word. None: none, or several."""
     parts = (part.lower() for word in text.split() for part in _parts(word))
     found = {names[part].slug for part in parts if part in names}
     return names[found.pop()] if len(found) == 1 else None
 
 
 def _parts(word: str) -> list[str]:
-    """Return a word, or what a link may name its chain in: its host, its labels, and its path.
+    """Return a word, or the parts of a link that may name its chain: host, labels, and path.
 
-    The rest of a link is left out: a number there is a page's more often than a chain's.
+    Other parts of a link are left out: numbers there rarely are chain ids.
     """
     host = _host(word)
     if not host:
@@ -82,7 +83,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _host(link: str) -> str:
-    """Return the host of a link in lower case; empty of any other text."""
+    """Return the host of a link in lower case; empty for any other text."""
     try:
         return (urlsplit(link).hostname or "").removeprefix("www.")
     except ValueError:

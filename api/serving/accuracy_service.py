@@ -1,4 +1,4 @@
-"""How predictions came out, read from the store once a minute at most."""
+"""Accuracy of predictions, read from the store once a minute at most."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,8 +33,10 @@ class AccuracyService:
     async def answer(
         self, *, days: int, by: Sequence[GroupKey], chain: str | None
     ) -> AccuracyAnswer:
-        """Return the counts of so many days, one of DAYS, grouped. `chain`: slug of the only one;
-        None: of all. Raises StoreError."""
+        """Return the grouped counts of a number of days, one of DAYS.
+
+        `chain`: slug of the only one; None: all. Raises StoreError.
+        """
         known = [one for one in await self._read(days) if chain in (None, one.chain)]
         return AccuracyAnswer(
             days=days,

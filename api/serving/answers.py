@@ -1,6 +1,6 @@
 """Answers for one token: analysis, rendering and caching.
 
-Equal concurrent requests share an analysis, whatever formats they ask for.
+Equal concurrent requests share an analysis, whatever their formats.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ MAX_CACHE_S = 120.0
 """The specification's bound on the age of a cached answer, in seconds."""
 
 UNSETTLED_CACHE_S = 1.0
-"""Lifetime of an unsettled answer: callers who poll see progress, and many of them cost one run."""
+"""Lifetime of an unsettled answer: polling callers see progress, and share one run."""
 
 LARGE_POOLS = 200
 """A report with more pools is rendered in a thread, so as not to block the event loop."""
@@ -65,10 +65,10 @@ _HELD = Gauge("assay_api_token_cache_bytes", "Memory of cached tokens and their 
 
 
 class KnownSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about a token before a request for it."""
+    """Snapshot of a token without a request for an analysis."""
 
     snapshot: TokenSnapshot | None
-    """Of the last report, however old. None: there is none."""
+    """Snapshot of the last report, however old. None: there is none."""
     costs_analysis: bool
     """True if a request for the snapshot starts an analysis."""
 
@@ -145,9 +145,9 @@ class Answers:
     ) -> TokenSnapshot:
         """Return the snapshot from which all answers for the token are rendered now.
 
-        Its `is_final` is false while a part is pending: ask again after UNSETTLED_CACHE_S. Raises
-        TokenRefusedError for an address that is no token, UpstreamError, InternalError and
-        TimeoutError for an analysis that failed.
+        Its `is_final` is false while a part is pending; a call after UNSETTLED_CACHE_S returns
+        more. Raises TokenRefusedError for an address that is no token, UpstreamError, InternalError
+        and TimeoutError for an analysis that failed.
         """
         ask = Ask(chain=chain, address=admit_address(address), refresh=refresh)
         token = await self._find(ask)
@@ -159,7 +159,7 @@ class Answers:
     async def with_price(self, snapshot: TokenSnapshot, *, within_s: float) -> TokenSnapshot:
         """Return the snapshot with a price if one comes in time; if not, a later call has it.
 
-        A price is looked up for what is cached alone.
+        Prices are looked up for cached snapshots only.
         """
         ask = Ask(chain=snapshot.chain.slug, address=snapshot.report.token.address)
         token = self._cache.get(ask.token)
@@ -175,10 +175,10 @@ class Answers:
         return msgspec.structs.replace(snapshot, price=priced.price)
 
     async def recall(self, *, chain: str, address: str) -> KnownSnapshot:
-        """Return what is cached, else what is stored; nothing is analysed.
+        """Return the cached snapshot, else the stored one; nothing is analysed.
 
-        Raises TokenRefusedError for a text that is no address, and for one that was refused lately;
-        StoreError.
+        Raises TokenRefusedError for a text that is no address, and for an address that was refused
+        lately; StoreError.
         """
         ask = Ask(chain=chain, address=admit_address(address))
         token = self._cache.get(ask.token)
@@ -193,13 +193,15 @@ class Answers:
         )
 
     def forget(self, chain: str, address: str) -> None:
-        """Keep no answer on a token any longer: another process has written its report. `address`
-        is in lower case."""
+        """Drop the answers on a token, as another process has written its report.
+
+        `address` is in lower case.
+        """
         self._cache.forget((chain, address), before=next(self._started))
         _HELD.set(self._cache.held_bytes)
 
     def forget_all(self) -> None:
-        """Keep no answer any longer."""
+        """Drop all answers."""
         self._cache.forget_all(before=next(self._started))
         _HELD.set(self._cache.held_bytes)
 
@@ -217,8 +219,8 @@ class Answers:
         return token or await self._analyses.run(ask, lambda: self._analyse(ask))
 
     async def _analyse(self, ask: Ask) -> CachedToken:
-        """Return what an analysis finds, cached for as long as allowed, or what a later one
-        found."""
+        """Analyse and cache for as long as allowed; return the result, or that of a later
+        analysis."""
         started_as, keep_s = next(self._started), self._keep_s
         found: TokenSnapshot | TokenRefusedError
         try:
@@ -236,7 +238,7 @@ class Answers:
         return kept
 
     async def _report(self, ask: Ask) -> Report:
-        """Return the report; the analysis goes on where it takes too long. Raises TimeoutError."""
+        """Return the report; an analysis that takes too long continues. Raises TimeoutError."""
         report = self._deps.analysis.report(
             ask.chain, ask.address, refresh=ask.refresh, redecompile=ask.redecompile
         )
@@ -253,7 +255,7 @@ class Answers:
         )
 
     async def _priced(self, ask: Ask, token: CachedToken, snapshot: TokenSnapshot) -> TokenSnapshot:
-        """Return the snapshot with a price, asked for once in the token's life."""
+        """Return the snapshot with a price, which is looked up once in the token's lifetime."""
         read_price = self._deps.read_price
         if read_price is None:
             return snapshot
@@ -296,7 +298,7 @@ class Answers:
         variant: Variant,
         run: Callable[[], Awaitable[CachedAnswer]],
     ) -> CachedAnswer:
-        """Return the answer as kept, or as `run` makes it, once for all concurrent callers."""
+        """Return the kept answer, or the result of `run`, which concurrent callers share."""
         kept = token.get(variant)
         if kept is not None:
             return kept

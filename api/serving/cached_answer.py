@@ -3,7 +3,7 @@
 import msgspec
 
 _OVERHEAD_BYTES = 1_000
-"""Memory of an answer beside its body, so that no number of tiny ones fills the memory."""
+"""Memory of an answer in addition to its body; bounds the number of tiny ones."""
 
 FixedHeaders = tuple[tuple[bytes, bytes], ...]
 

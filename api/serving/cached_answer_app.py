@@ -108,7 +108,7 @@ class CachedAnswerApp:
 
     @property
     def answers(self) -> Answers:
-        """Return what is kept in memory, for whoever learns that a report has changed."""
+        """Return the cached answers, for the listener that drops changed reports."""
         return self._answers
 
     async def aclose(self) -> None:

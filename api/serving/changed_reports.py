@@ -1,8 +1,7 @@
-"""Keeps what one process has in memory true to what other processes write: answers on a token whose
-report has changed are dropped.
+"""Drops cached answers on tokens whose report another process has changed.
 
-Messages between the processes make it quick. As they get lost, the numbers of changes in the
-database are compared besides, twice a second.
+Messages between the processes make it fast. As they can get lost, the change counters in the
+database are also compared, twice a second.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 class Forgetful(Protocol):
-    """What has answers in memory."""
+    """A cache of answers."""
 
     def forget(self, chain: str, address: str) -> None:
         """Drop the answers on a token. `address` is in lower case."""
@@ -46,14 +45,17 @@ class ChangedReports:
         self._seen: dict[int, int] | None = None
 
     def forget(self, chain_id: int, address: Address) -> None:
-        """Drop the answers on a token that a message names."""
+        """Drop the answers on the token of a message."""
         slug = self._slugs.get(chain_id)
         if slug is not None:
             self._answers.forget(slug, address)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Compare until the stop. While the database does not answer, what is in memory is served
-        for as long as it would be without other processes."""
+        """Compare until the stop.
+
+        While the database does not answer, cached answers are served for as long as in a single
+        process.
+        """
         is_answering = True
         while not stop.is_set():
             try:
@@ -62,7 +64,7 @@ class ChangedReports:
                 if is_answering:
                     _LOG.error("changes of reports cannot be read", why=str(error))
                 is_answering = is_behind = False
-                self._seen = None  # it may come back as of an earlier time
+                self._seen = None  # the database may come back at an earlier state
             else:
                 is_answering = True
             if not is_behind:
@@ -70,7 +72,7 @@ class ChangedReports:
                     await asyncio.wait_for(stop.wait(), _LOOK_EVERY_S)
 
     async def _look(self) -> bool:
-        """Drop what has changed; return whether there may be more."""
+        """Drop changed answers; return True if there may be more."""
         if self._seen is None:
             self._seen = await asyncio.to_thread(self._changes.newest)
             self._answers.forget_all()

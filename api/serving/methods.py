@@ -20,7 +20,7 @@ def as_get(scope: HTTPScope) -> HTTPScope:
 
 
 def is_head(scope: Scope) -> bool:
-    """True if the caller wants no body: a route whose body goes on need not begin it."""
+    """True if the caller needs no body, so that a streaming route need not begin it."""
     return bool(scope.get(_IS_HEAD))
 
 

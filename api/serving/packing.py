@@ -17,7 +17,7 @@ from core.process import zstd
 Coding = Literal["zstd", "gzip"]
 
 CODINGS: tuple[Coding, ...] = get_args(Coding)
-"""In order of our preference, where the caller has none."""
+"""Codings in our order of preference, where the caller has none."""
 
 SMALLEST_COMPRESSED = 1_400
 """Bytes; a smaller body fits into one packet uncompressed."""

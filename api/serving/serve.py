@@ -15,7 +15,7 @@ from core.errors import ConfigError, InternalError
 from core.process.time_slice import restore_time_slice, shorten_time_slice
 
 GRACE_S = 15.0
-"""Seconds for calls under way to end after the stop."""
+"""Seconds for running calls to end after the stop."""
 
 _SWITCH_S = 0.0005
 """Seconds a thread may hold the interpreter. With Python's own 5 ms, one call in a hundred would
@@ -41,7 +41,7 @@ async def serve(
     stop: asyncio.Event,
     listening: asyncio.Future[int] | None = None,
 ) -> None:
-    """Serve the application until `stop` is set, then let calls under way end.
+    """Serve the application until `stop` is set, then let running calls end.
 
     `listening` is set to the port once calls are answered; port 0 takes any free one. Raises
     ConfigError when the address cannot be listened on, ServerEndedError when the server ends by
@@ -61,7 +61,7 @@ async def serve(
         # Without TLS no client uses HTTP/2, and it would allow 16 MB of headers a call.
         http=HTTPModes.http1,
         websockets=False,
-        log_level=LogLevels.error,  # its one warning says that embedding is experimental
+        log_level=LogLevels.error,  # its only warning is that embedding is experimental
     )
     serving = asyncio.create_task(server.serve())
     stopping = asyncio.create_task(stop.wait())

@@ -1,5 +1,7 @@
-"""What the page of a token shows: a new snapshot where one is to be had soon and may be made, else
-the stored one, so that a node which does not answer keeps nobody waiting for what is known."""
+"""Snapshot for the page of a token: a new one if it is quick and allowed, else the stored one.
+
+A node that does not answer thus delays no page with a stored report.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,8 +18,8 @@ PATIENCE_S = 1.0
 """Seconds for which a page waits for a new analysis where an older one is stored."""
 
 OldBecause = Literal["running", "failed", "limited"]
-"""Why a page shows an older report. running: a new analysis is under way. failed: it failed, the
-node's fault or ours. limited: the reader may not have one now."""
+"""Reason why a page shows an older report. running: a new analysis is running. failed: it failed,
+without a fault of the token. limited: the reader may not have one now."""
 
 
 class ShownSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,17 +27,16 @@ class ShownSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     snapshot: TokenSnapshot
     old_because: OldBecause | None = None
-    """None: it is as new as a request with a key would get it."""
+    """None: it is as new as a request with a key would get."""
 
 
 async def find_shown(
     answers: Answers, *, chain: str, address: str, admit_analysis: Callable[[], Awaitable[None]]
 ) -> ShownSnapshot:
-    """Return the snapshot to show; `admit_analysis` is called before one is made that costs.
+    """Return the snapshot to show; `admit_analysis` is called before an analysis starts.
 
-    What that raises, a RefusalError, is raised only where nothing is stored. Raises
-    TokenRefusedError for an address that is no token, and what `Answers.snapshot` raises where
-    nothing is stored.
+    Its RefusalError is raised only where nothing is stored. Raises TokenRefusedError for an address
+    that is no token, and the errors of `Answers.snapshot` where nothing is stored.
     """
     known = await answers.recall(chain=chain, address=address)
     stored = known.snapshot

@@ -1,7 +1,6 @@
-"""LRU cache of tokens: of each one snapshot and the answers rendered from it, with one lifetime.
+"""LRU cache of tokens: one snapshot each and the answers rendered from it, with one lifetime.
 
-Formats are not cached apart from each other, so that what one of them says of a token is what the
-others say until the token's entry ends.
+Formats share the entry, so they agree with each other until it ends.
 """
 
 from collections import OrderedDict
@@ -21,7 +20,7 @@ TokenKey = tuple[str, str]
 """Slug of the chain, and address in lower case."""
 
 Variant = tuple[Format, bool, Coding | None]
-"""Format, whether with a price, content coding."""
+"""Format, True if it has a price, content coding."""
 
 _REPORT_BYTES = 6_000
 _POOL_BYTES = 1_000
@@ -30,16 +29,17 @@ _ROW_BYTES = 600
 measures it."""
 
 _MOST_FORGOTTEN = 1_000
-"""Tokens of which it is remembered that they were forgotten, for analyses that began before."""
+"""Dropped tokens that are remembered, for analyses that started earlier."""
 
 _EVIDENCE_LEVEL = 1
-"""Of zstd. Evidence is most of a report, and compresses to a thirtieth in half a millisecond."""
+"""Level of zstd. Evidence is most of a report, and compresses to a thirtieth in half a
+millisecond."""
 
 _EvidenceRows = tuple[EvidenceRow, ...]
 
 
 class CachedToken:
-    """What was found on one token at one moment, and the answers rendered so far."""
+    """Findings on one token at one moment, and the answers rendered so far."""
 
     __slots__ = ("_answers", "_evidence", "found", "held_bytes", "priced", "started_as", "until_s")
 
@@ -54,7 +54,7 @@ class CachedToken:
         self.found = found
         """A snapshot without a price, whose report lacks the evidence: see `complete`."""
         self.priced: TokenSnapshot | None = None
-        """The same with a price. None: nobody has asked for one yet."""
+        """Snapshot with a price. None: no request has needed one yet."""
         self.started_as = started_as
         """Ordinal of the analysis: the higher one is newer, whichever ends first."""
         self.until_s = until_s
@@ -122,7 +122,8 @@ class TokenCache:
     def put(self, token: TokenKey, made: CachedToken) -> CachedToken:
         """Cache a token, unless an analysis that started later is cached; return the newer one.
 
-        One that has been forgotten since its analysis began is returned and not kept."""
+        A token that was dropped since its analysis started is returned and not kept.
+        """
         kept = self.get(token)
         if kept is not None and kept.started_as > made.started_as:
             return kept
@@ -135,8 +136,7 @@ class TokenCache:
         return made
 
     def forget(self, token: TokenKey, *, before: int) -> None:
-        """Drop a token, and keep nothing of it that an analysis finds that began as an earlier
-        one than `before`."""
+        """Drop a token, and reject results of analyses that started before the ordinal `before`."""
         self._drop(token)
         self._forgotten.pop(token, None)
         self._forgotten[token] = before
@@ -144,14 +144,14 @@ class TokenCache:
             _, self._forgotten_before = self._forgotten.popitem(last=False)
 
     def forget_all(self, *, before: int) -> None:
-        """Drop all tokens, and keep nothing that an earlier analysis finds."""
+        """Drop all tokens, and reject results of earlier analyses."""
         self._kept.clear()
         self._bytes = 0
         self._forgotten.clear()
         self._forgotten_before = before
 
     def add(self, token: TokenKey, of: CachedToken, variant: Variant, answer: CachedAnswer) -> None:
-        """Keep an answer for as long as the token it is rendered of; do nothing if that is
+        """Keep an answer for as long as the token it is rendered from; do nothing if that is
         gone."""
         if self._kept.get(token) is of:
             self._bytes -= of.held_bytes
@@ -162,7 +162,7 @@ class TokenCache:
     def _shrink(self) -> None:
         """Evict the least recently used tokens until the rest fits.
 
-        Of the last one its answers go first: to render them again costs less than another analysis.
+        The last one loses its answers first: rendering them again costs less than another analysis.
         """
         while self._bytes > self._max_bytes:
             token, kept = next(iter(self._kept.items()))

@@ -79,8 +79,8 @@ class _Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Claims(msgspec.Struct, frozen=True, kw_only=True):
-    """The claims that are used, or that need a type check because only the library compares them
-    (`iss` may not be a list)."""
+    """The used claims, and those whose type only the library would compare (`iss` may not be a
+    list)."""
 
     iss: str
     sub: Annotated[str, msgspec.Meta(min_length=1, max_length=_MOST_CHARS)]

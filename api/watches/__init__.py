@@ -1,1 +1,1 @@
-"""Watches as callers see them, whichever way they ask."""
+"""Watches as callers see them, by HTTP, event stream, MCP and page."""

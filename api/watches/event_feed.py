@@ -1,7 +1,7 @@
-"""Messages of watches as they come, for callers that keep a connection open.
+"""Live messages of watches, for callers that keep a connection open.
 
-One look at the store, four times a second while anybody listens, wakes those that have something to
-read; each reads at the pace of its own connection, so that nothing gathers in memory.
+One poll of the store, four times a second while any stream is open, wakes the streams with new
+messages. Each reads at the pace of its own connection, so memory stays bounded.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ MOST_STREAMS_OF_KEY = 10
 """Event streams that one key may have open."""
 
 LONGEST_S = 3_600.0
-"""Seconds after which a stream ends. Clients connect again, and go on where they were."""
+"""Seconds after which a stream ends. Clients connect again, and continue where they were."""
 
 HEARTBEAT_S = 15.0
-"""Seconds between signs of life where nothing is told."""
+"""Seconds between heartbeats of an idle stream."""
 
 _LOOK_EVERY_S = 0.25
 _READ_AT_ONCE = 100
@@ -37,17 +37,17 @@ _LOG = structlog.get_logger(__name__)
 
 
 class Listening(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller listens to."""
+    """Subscription of one stream."""
 
     key_id: int
     watch_id: int | None
     """None: all watches of the key."""
     after: int | None
-    """Number of the last message that the caller has. None: it wants those from now on."""
+    """Number of the last message that the caller has. None: only new messages are sent."""
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages that the caller has missed, as age has deleted them."""
+    """Messages that the caller has missed, as they were too old and deleted."""
 
     forgotten_up_to: int
     """Number of the last one."""
@@ -90,8 +90,8 @@ class EventFeed:
     async def stream(
         self, listening: Listening, *, is_live: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[ServerSentEventMessage]:
-        """Yield what `follow` does as server-sent events; a comment where nothing is told."""
-        retry_ms: int | None = _RETRY_MS  # said once, with the first sign of life
+        """Yield the messages of `follow` as server-sent events; a comment while there are none."""
+        retry_ms: int | None = _RETRY_MS  # sent once, with the first heartbeat
         async for told in self.follow(listening, is_live=is_live):
             if isinstance(told, WatchMessage):
                 body = self._renderer.body(told)
@@ -107,12 +107,12 @@ class EventFeed:
     async def follow(
         self, listening: Listening, *, is_live: Callable[[], Awaitable[bool]]
     ) -> AsyncGenerator[WatchMessage | Gap | None, None]:
-        """Yield messages in order; None at first, and where there is none for a while.
+        """Yield messages in order; None at first, and whenever there is none for a while.
 
-        Whatever is told once the first None is there comes.
+        No message is missed after the first None.
 
-        Ends after `LONGEST_S`, when `is_live` says that the key has ended, when the watch is
-        deleted, when the service ends, and when the store cannot be read.
+        Ends after `LONGEST_S`, when `is_live` returns False, when the watch is deleted, when the
+        service ends, and when the store cannot be read.
         """
         listener = _Listener(
             key_id=listening.key_id, watch_id=listening.watch_id, wake=asyncio.Event()
@@ -178,7 +178,7 @@ class EventFeed:
             list_after(self._store, watch.id, after=after, at_most=_READ_AT_ONCE)
             for watch in watches
         ]
-        # Of a watch that has more than were read, later ones are left to the next read.
+        # If a watch has more messages than were read, later ones are left to the next read.
         whole_to = min((part[-1].id for part in parts if len(part) == _READ_AT_ONCE), default=None)
         messages = (message for part in parts for message in part)
         return sorted(
@@ -191,7 +191,7 @@ class EventFeed:
             self._looking = asyncio.create_task(self._look(after))
 
     async def _look(self, after: int) -> None:
-        """Wake those who have something to read, until nobody listens."""
+        """Wake the streams with new messages, until none is open."""
         while self._listeners and not self._stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), _LOOK_EVERY_S)
@@ -200,7 +200,7 @@ class EventFeed:
                     list_new, self._store, after=after, at_most=_READ_AT_ONCE
                 )
             except StoreError:
-                continue  # who reads hears of it; the next look tries again
+                continue  # the readers get the error; the next poll tries again
             for row in rows:
                 after = row.id
                 for listener in self._listeners:

@@ -1,4 +1,4 @@
-"""A message of a watch as it is sent: the same body by webhook, event stream and MCP. Pure."""
+"""Messages of watches as they are sent: the same body by webhook, event stream and MCP. Pure."""
 
 from collections.abc import Iterable
 from typing import Final, Literal
@@ -22,22 +22,21 @@ _TYPES: dict[str, MessageType] = {
 
 
 class ToldChange(Shape, frozen=True, kw_only=True):
-    """One thing that a report says differently from what was told last."""
+    """One difference between a report and the last notified state."""
 
     kind: str
-    """Kind of the change, by which a watch asks for it."""
+    """Kind of the change, which watches can select."""
     what: str
-    """What has changed: verdict, sell_tax, owner_address and so on; a check is `flag.` and its
-    key."""
+    """Changed value: verdict, sell_tax, owner_address and so on; a check is `flag.` and its key."""
     before: str | None
-    """As it was told last; numbers and truths as text. null: unknown."""
+    """Last notified value; numbers and booleans as text. null: unknown."""
     after: str | None
-    """As it is now. null: unknown, which is told of the verdict alone."""
+    """Current value. null: unknown, which is sent for the verdict alone."""
 
 
 class SeenCause(Shape, frozen=True, kw_only=True):
-    """One thing seen on the chain about the token between two reports. It came before the change;
-    that it led to it is likely, and not proved."""
+    """One event on the chain about the token between two reports. It preceded the change and is a
+    likely cause, not a proved one."""
 
     kind: str
     """call, owner_call, parameter_event, ownership_event, pool_created, liquidity, state,
@@ -47,26 +46,26 @@ class SeenCause(Shape, frozen=True, kw_only=True):
     tx_hash: Hash32 | None
     """Its transaction. null: no single one is known."""
     sender: str | None
-    """Who signed the transaction, with checksum. null: not known."""
+    """Account that signed the transaction, with checksum. null: not known."""
     what: str
     """A function, an event, a storage slot or a pool, by kind."""
     detail: str | None
-    """Values before and after, arguments, or a reason. null: there is nothing to tell."""
+    """Values before and after, arguments, or a reason. null: there is no detail."""
 
 
 class MessageBlock(Shape, frozen=True, kw_only=True):
-    """The block that a report speaks of."""
+    """Block of a report."""
 
     number: int
     """Its number."""
     hash: Hash32
-    """Its hash: another block of this number may replace it, which is told by another message."""
+    """Its hash. If another block of this number replaces it, another message follows."""
     time: str
     """Its timestamp, ISO 8601 UTC."""
 
 
 class MessageData(Shape, frozen=True, kw_only=True):
-    """What is told. All but the first four keys are null or empty in a test."""
+    """Content of a message. All but the first four keys are null or empty in a test."""
 
     message_id: str
     """Id of the message, the same however often it is sent."""
@@ -75,7 +74,7 @@ class MessageData(Shape, frozen=True, kw_only=True):
     watch_name: str
     """Name of the watch."""
     missed: int
-    """Messages before this one that are lost, as too many waited for the webhook."""
+    """Messages before this one that were dropped, as too many waited for the webhook."""
     chain: str | None
     """Slug of the chain."""
     chain_id: int | None
@@ -83,23 +82,23 @@ class MessageData(Shape, frozen=True, kw_only=True):
     contract_address: str | None
     """Address of the token, with checksum."""
     name: str | None
-    """The token's name, which its maker chose."""
+    """The token's name, chosen by its creator."""
     symbol: str | None
-    """The token's symbol, which its maker chose."""
+    """The token's symbol, chosen by its creator."""
     headline: str | None
-    """What is wrong with the token now, in one sentence."""
+    """The worst finding on the token now, in one sentence."""
     verdict_before: str | None
-    """The verdict that was told last. null: none was told yet."""
+    """The last notified verdict. null: there was none."""
     verdict: str | None
     """danger, warning, safe, not_tested, or refused: the address is no token any more."""
     verdict_reasons: tuple[str, ...]
     """Every cause of the verdict that holds, most severe first."""
     block: MessageBlock | None
-    """The block that the report speaks of. null: a refusal, which belongs to no block."""
+    """Block of the report. null: a refusal, which belongs to no block."""
     changes: tuple[ToldChange, ...]
-    """Changes of the kinds that the watch wants; in a baseline everything that is known."""
+    """Changes of the kinds that the watch selects; in a baseline every known value."""
     causes: tuple[SeenCause, ...]
-    """What was seen on the chain since the report before, newest first, the newest 20."""
+    """Events on the chain since the previous report, newest first, the newest 20."""
 
 
 class MessageBody(Shape, frozen=True, kw_only=True):
@@ -108,9 +107,9 @@ class MessageBody(Shape, frozen=True, kw_only=True):
     type: MessageType
     """token.changed, token.baseline or watch.test."""
     timestamp: str
-    """When it was noticed, ISO 8601 UTC; that of the attempt is in the headers."""
+    """Time when the change was noticed, ISO 8601 UTC; that of the attempt is in the headers."""
     data: MessageData
-    """What is told."""
+    """Content of the message."""
 
 
 class MessageRenderer:
@@ -120,7 +119,7 @@ class MessageRenderer:
         self._slugs = {chain.id: chain.slug for chain in chains}
 
     def body(self, message: WatchMessage) -> MessageBody:
-        """Return the message as it is sent."""
+        """Build the body of a message."""
         event = message.event
         return MessageBody(
             type=_TYPES[message.kind],
@@ -147,7 +146,7 @@ class MessageRenderer:
 
 
 def message_id(number: int) -> str:
-    """Return the id by which receivers know a message."""
+    """Return the id by which receivers recognise a message."""
     return f"msg_{number}"
 
 

@@ -1,4 +1,4 @@
-"""What a caller may do with watches: with those of its own key, within the limits of its plan."""
+"""Operations of callers on their watches, within the limits of their plans."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -51,7 +51,7 @@ from sql.watches.watches import (
 )
 
 MOST_DELIVERIES = 100
-"""Messages of a watch that are shown at once."""
+"""Messages of a watch that are shown in one answer."""
 
 _TOKENS_AT_ONCE = 1_000
 
@@ -60,7 +60,7 @@ _LOG = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 Keys = Collection[int]
-"""Ids of keys: of the one that calls, or those of a person."""
+"""Ids of keys: the calling one, or those of an account."""
 
 _ByChain = list[tuple[int, list[Address]]]
 
@@ -78,7 +78,7 @@ class WatchBook:
         self._renderer = MessageRenderer(deps.chains)
 
     async def create(self, caller: Caller, asked: WatchRequest) -> CreatedWatch:
-        """Make a watch; its secret is in this answer alone."""
+        """Make a watch; its secret is only in this answer."""
         name = asked.name.strip()
         if not name or not name.isprintable():
             raise wrong_value("name", "A name has a character, and all of them are printable.")
@@ -108,11 +108,11 @@ class WatchBook:
         return await self._read(lambda store: _view(store, _own(store, keys, watch_id)))
 
     async def pause(self, keys: Keys, watch_id: int) -> WatchView:
-        """Have a watch be told nothing until it is resumed."""
+        """Stop messages of a watch until it is resumed."""
         return await self._change(keys, watch_id, pause_watch)
 
     async def resume(self, keys: Keys, watch_id: int) -> WatchView:
-        """Go on with a watch that was paused or is failing."""
+        """Continue a watch that was paused or is failing."""
         return await self._change(keys, watch_id, partial(resume_watch, now_s=self._deps.now_s()))
 
     async def remove(self, keys: Keys, watch_id: int) -> None:
@@ -124,7 +124,7 @@ class WatchBook:
         await self._write(remove)
 
     async def test(self, keys: Keys, watch_id: int) -> WatchView:
-        """Send a watch a message that tells nothing."""
+        """Queue a test message without content."""
 
         def test(tx: Transaction, watch_id: int) -> None:
             watch = _own(tx, keys, watch_id)
@@ -143,7 +143,7 @@ class WatchBook:
         return await self._change(keys, watch_id, add)
 
     async def take_away(self, keys: Keys, watch_id: int, asked: TokensOfChain) -> int:
-        """Take tokens from a watch; return how many it had."""
+        """Remove tokens from a watch; return how many it had."""
         tokens = self._parse((asked,))
 
         def take(tx: Transaction) -> int:

@@ -10,14 +10,14 @@ from api.error_answers import (
 
 
 class NoSuchWatchError(RefusalError):
-    """The key has no watch of this number; that of another key is none either."""
+    """The key has no watch of this number; another key may."""
 
     def __init__(self) -> None:
         super().__init__(status=404, body=DetailBody(detail="This key has no such watch."))
 
 
 class WatchLimitError(RefusalError):
-    """The plan of the key has no more watches, or no more tokens in them."""
+    """The plan of the key allows no more watches, or no more tokens in them."""
 
     def __init__(self, *, most: int, of: str) -> None:
         body = CallerRefusalBody(
@@ -30,7 +30,7 @@ class WatchLimitError(RefusalError):
 
 
 class TooManyStreamsError(RefusalError):
-    """The key has as many open event streams as it may have."""
+    """The key has its maximum number of open event streams."""
 
     def __init__(self, *, most: int) -> None:
         detail = f"This key has {most} open event streams, and may have no more."

@@ -1,4 +1,4 @@
-"""Watches in requests and answers."""
+"""Watches in requests and responses."""
 
 from typing import Annotated, Literal
 
@@ -30,7 +30,7 @@ class TokensOfChain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class WatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to watch, and where to tell of it."""
+    """Tokens to watch, and the receiver of the messages."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_NAME_CHARS)]
     """Name of the watch, for its owner."""
@@ -39,8 +39,8 @@ class WatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     kinds: Annotated[list[WantedKind], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: list(ALL_KINDS)
     )
-    """Kinds of change to tell of. `baseline` asks for a message about the first settled report of
-    each token, too. They cannot be changed later."""
+    """Kinds of change that are sent. `baseline` adds a message about the first settled report of
+    each token. They cannot be changed later."""
     webhook_url: str | None = None
     """URL that messages are posted to. null: they are read by event stream or MCP."""
 
@@ -53,20 +53,20 @@ class WatchView(Shape, frozen=True, kw_only=True):
     name: str
     """Name of the watch, as its owner gave it."""
     state: WatchState
-    """active; paused: nothing is told or sent; failing: the webhook has failed for a day, and
+    """active; paused: nothing is queued or sent; failing: the webhook has failed for a day, and
     nothing is sent until the watch is resumed."""
     kinds: tuple[str, ...]
-    """Kinds of change that are told."""
+    """Kinds of change that are sent."""
     webhook_url: str | None
     """URL that messages are posted to. null: there is none."""
     tokens: int
-    """How many tokens it has."""
+    """Number of its tokens."""
     created_at: str
     """ISO 8601 UTC."""
     pending: int
     """Messages that the webhook has not taken yet."""
     missed: int
-    """Messages that were not kept, as too many waited; the next one kept says so, too."""
+    """Messages that were dropped, as too many waited; the next kept one has the same count."""
     failing_since: str | None
     """ISO 8601 UTC. null: it is not failing."""
 
@@ -75,11 +75,11 @@ class WatchList(Shape, frozen=True, kw_only=True):
     """The watches of the key."""
 
     watches: tuple[WatchView, ...]
-    """In the order of their making."""
+    """Watches in the order of their creation."""
 
 
 class CreatedWatch(Shape, frozen=True, kw_only=True):
-    """A watch just made."""
+    """A new watch."""
 
     watch: WatchView
     """The watch."""
@@ -95,23 +95,23 @@ class WatchedTokenView(Shape, frozen=True, kw_only=True):
     contract_address: str
     """Address of the token, with checksum."""
     is_awaiting: bool
-    """No report has settled since it is watched, so there is nothing to compare with yet."""
+    """true: no report has settled since it is watched, so there is nothing to compare with yet."""
 
 
 class WatchedTokenList(Shape, frozen=True, kw_only=True):
     """Tokens of a watch."""
 
     tokens: tuple[WatchedTokenView, ...]
-    """In the order in which this deployment came to know them."""
+    """Tokens in the order in which this deployment first saw them."""
     next_after: int | None
-    """Send it as `after` to have the next ones. null: there are no more."""
+    """Value of `after` for the next page. null: there are no more."""
 
 
 class RemovedTokens(Shape, frozen=True, kw_only=True):
-    """What was taken from a watch."""
+    """Result of removing tokens from a watch."""
 
     removed: int
-    """Tokens that the watch had, and has no more."""
+    """Tokens that were removed."""
 
 
 class DeliveryView(Shape, frozen=True, kw_only=True):
@@ -120,17 +120,17 @@ class DeliveryView(Shape, frozen=True, kw_only=True):
     message_id: str
     """Id of the message."""
     created_at: str
-    """When it was noticed, ISO 8601 UTC."""
+    """Time when the change was noticed, ISO 8601 UTC."""
     state: Literal["pending", "delivered", "stored"]
     """pending: the webhook has not taken it yet. delivered: it has. stored: there is no webhook."""
     attempts: int
-    """Times that it was sent."""
+    """Number of attempts."""
     tried_at: str | None
-    """When it was sent last, ISO 8601 UTC. null: never."""
+    """Time of the last attempt, ISO 8601 UTC. null: there was none."""
     delivered_at: str | None
-    """When the webhook took it, ISO 8601 UTC. null: it has not."""
+    """Time when the webhook took it, ISO 8601 UTC. null: it has not."""
     error: str | None
-    """Why the last attempt failed. null: it did not, or there was none."""
+    """Reason why the last attempt failed. null: it did not, or there was none."""
     body: MessageBody
     """The message."""
 
@@ -143,14 +143,14 @@ class DeliveryList(Shape, frozen=True, kw_only=True):
 
 
 def state_of_watch(watch: Watch) -> WatchState:
-    """Return what becomes of a watch's messages."""
+    """Return the state of a watch's messages."""
     if watch.is_paused:
         return "paused"
     return "active" if watch.failing_since_s is None else "failing"
 
 
 def view_watch(watch: Watch, *, tokens: int) -> WatchView:
-    """Return a watch as it is shown."""
+    """Build the body of a watch."""
     since_s = watch.failing_since_s
     return WatchView(
         id=watch.id,
@@ -167,7 +167,7 @@ def view_watch(watch: Watch, *, tokens: int) -> WatchView:
 
 
 def view_delivery(delivery: Delivery, body: MessageBody) -> DeliveryView:
-    """Return a message with its delivery as it is shown."""
+    """Build the body of a message with its delivery."""
     is_delivered = delivery.delivered_at_s is not None
     return DeliveryView(
         message_id=message_id(delivery.id),

@@ -28,7 +28,7 @@ class CompatHolder(Shape, frozen=True, kw_only=True):
     """One of the largest holders."""
 
     address: str
-    """Who holds, with the checksum of EIP-55."""
+    """Address of the holder, with the checksum of EIP-55."""
     balance: str
     """Balance in whole tokens, exact."""
     percent: str
@@ -45,14 +45,14 @@ _ORDER = (
     *("anti_whale_modifiable", "hidden_owner", "owner_change_balance"),
     *("token_name", "token_symbol", "total_supply", "holders"),
 )
-"""Keys in the order of the specification; the others stand behind these."""
+"""Keys in the order of the specification; the others come after these."""
 
 
 @complete(keys_named("compat", Digit | None, unknown="null"), order=_ORDER)
 class CompatFeatures(Shape, frozen=True, kw_only=True):
     """The feature set of the compat format.
 
-    Besides these, it has the keys that fields name as theirs.
+    Fields add the keys that they name for this format.
     """
 
     owner_address: Annotated[

@@ -1,4 +1,4 @@
-"""The feature table as the formats read it: every reported field, its value, its other names."""
+"""The feature table of the formats: every reported field, its value, its other names."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -9,7 +9,7 @@ from core.report.fields.field import Field, fields_of
 from core.report.report import Report
 
 ForeignFormat = Literal["compat", "goplus"]
-"""A format with keys of its own."""
+"""Formats with other keys than ours."""
 
 FIELDS: Final[Mapping[str, Field]] = {
     **{
@@ -27,7 +27,7 @@ def value_of(key: str, report: Report, native: NativeFeatures) -> Any:
 
 
 def finding_of(key: str, report: Report, native: NativeFeatures) -> Any:
-    """Return the value of a field; that of a finding as found, whoever owns the contract."""
+    """Return the value of a field; a finding is returned as found, before the owner gate."""
     for findings in (report.static, report.scan):
         if key in findings.__struct_fields__:
             return getattr(findings, key)

@@ -34,7 +34,7 @@ _NATIVE_SCAN = [key for key, field in fields_of(ScanFindings).items() if field.i
 def render_native(
     report: Report, *, clock: ContractClock | None, liquid_above_usd: float
 ) -> NativeFeatures:
-    """Return the native features of a report at the given clock. A clock of None is unknown.
+    """Build the native features of a report at the given clock. A clock of None is unknown.
 
     A pool counts as liquid above `liquid_above_usd`, not at it.
     """
@@ -55,7 +55,7 @@ def _static_fields(report: Report, clock: ContractClock | None) -> dict[str, Any
     token = report.token
     return {
         **msgspec.structs.asdict(report.static),
-        # Lists have no null; the evidence says if one is incomplete.
+        # Lists have no null; the evidence shows if one is incomplete.
         **{key: getattr(report.static, key) or () for key in list_keys(StaticFindings)},
         **_owner_gate(report.static, ownership_renounced=token.ownership_renounced),
         "owner_address": None if token.owner_address is None else checksum(token.owner_address),

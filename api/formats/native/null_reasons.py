@@ -1,6 +1,6 @@
 """Reasons for null answers: one sentence per null key of the native format or summary check.
 
-A field declares its reason; here are those that depend on the rest of the report. Pure.
+A field declares its reason; this module adds those that depend on the rest of the report. Pure.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
-"""Structs of the native format: features, the objects inside them, and what stands around them.
+"""Structs of the native format: the features, the objects inside them, and their envelope.
 
 The structs are the encoder and the OpenAPI schema. `None` is JSON null, "unknown" unless a field
-says otherwise; `pending` occurs only where the specification has it. Addresses are in the
+states otherwise; `pending` occurs only where the specification has it. Addresses are in the
 checksummed form of EIP-55. `native.py` computes the values.
 """
 
@@ -36,10 +36,10 @@ def figure(value: float | Pending | None) -> float | None:
 
 
 class Holder(Shape, frozen=True, kw_only=True):
-    """One address and what it holds."""
+    """One address with its balance."""
 
     owner_address: str
-    """Who holds: a wallet or a contract."""
+    """Address of the holder: a wallet or a contract."""
     token_amount: float
     """Balance in whole tokens."""
     pct_held: float
@@ -58,9 +58,9 @@ class Deadline(Shape, frozen=True, kw_only=True):
     slot: str | None
     """Storage slot of the value. None: a constant."""
     clock: Literal["block", "timestamp"]
-    """What the code compares it with: block number or block timestamp."""
+    """Clock that the code compares it with: block number or block timestamp."""
     value: int
-    """Block number or Unix seconds, as `clock` says."""
+    """Block number or Unix seconds, depending on `clock`."""
     passed: bool
     """The clock is at the value or after it."""
     estimated_unix_time: int
@@ -307,24 +307,24 @@ Features = TypeVar("Features")
 
 
 class Envelope(Shape, Generic[Features], frozen=True, kw_only=True):
-    """What goes around the features in every format. A refusal of a token has null features."""
+    """Envelope of the features in every format. A refusal of a token has null features."""
 
     chain: str
     """Slug of the chain, however the request named it."""
     contract_address: str
     """The token's address with the checksum of EIP-55; for invalid_address what was sent."""
     features: Features
-    """What was found, in the format asked for. None: the token was refused."""
+    """Findings in the requested format. None: the token was refused."""
     error: str
     """Why the token was refused, as prose that can change. Empty on success."""
     error_code: str | None
     """The same as a stable code, to branch on. None: success."""
     token_usd_price: float | None
-    """USD of one whole token. None: not asked for, or no source has it; not zero."""
+    """USD of one whole token. None: not requested, or no source has it; not zero."""
     market_cap_usd: float | None
     """`token_usd_price` times `circulating_supply`. None: no price, no circulating supply, or an
     implausible result."""
     price_source: Literal["aggregator", "network_token_info", "pool_spot", "stablecoin_pin"] | None
-    """Which source the price is from, the first that had one. None: no price."""
+    """Source of the price, the first that had one. None: no price."""
     price_age_seconds: int | None
     """Age of the last observed trade. None unless the source is network_token_info."""

@@ -1,7 +1,7 @@
-"""What each check of the summary says in words: the bad answer, no answer, the good answer.
+"""Words of each check of the summary: the bad answer, no answer, the good answer.
 
-A clause begins in lower case and stands alone or after another. The sense never flips: `fine` says
-what was tested and found, and no more.
+A clause begins in lower case and stands alone or after another. The sense never flips: `fine`
+covers exactly what was tested.
 """
 
 from typing import Final
@@ -224,4 +224,4 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         "the source code is published",
     ),
 }
-"""By key of the check. A test holds the keys to the catalogue's."""
+"""Clauses by key of the check. A test compares the keys with the catalogue's."""

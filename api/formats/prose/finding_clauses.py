@@ -1,7 +1,7 @@
-"""What is wrong with one token, in clauses that name who, what, how much and when.
+"""Clauses on the faults of one token: role, power, amount and time.
 
-A clause begins in lower case. Where a report does not hold the particulars, the words of the check
-stand for them. Texts of tokens and nodes are untrusted: cut, escaped and quoted.
+A clause begins in lower case. If a report lacks the particulars, the words of the check replace
+them. Texts of tokens and nodes are untrusted: cut, escaped and quoted.
 """
 
 from collections.abc import Callable, Collection
@@ -27,7 +27,7 @@ _FALLBACK: Final = "0x00000000"
 
 
 def tax_change_clause(rendered: RenderedReport) -> str:
-    """Return who can change the tax."""
+    """Build the clause on changes of the tax."""
     return f"{_who(rendered, 'tax_can_be_modified')} can change the tax"
 
 
@@ -55,7 +55,7 @@ def _names(rendered: RenderedReport, addresses: Collection[Address]) -> str:
 
 
 def _who(rendered: RenderedReport, key: str) -> str:
-    """Return who can call the functions that prove a finding."""
+    """Return the roles that can call the functions of a finding."""
     proof, owned = rendered.proofs.of_code(key), rendered.proofs.of_code("ownership_renounced")
     special = rendered.proofs.of_code("has_owner_functionality")
     callers = set(proof.selectors) - {_FALLBACK} if proof else set()
@@ -93,7 +93,8 @@ _MINTS: Final = frozenset({"0x40c10f19", "0xa0712d68", "0x1249c58b", "0x94bf804d
 
 
 def cap_clause(rendered: RenderedReport) -> str | None:
-    """Return the caps in force with their sizes, and who can change them. None: none is."""
+    """Build the clause on the caps in force, with their sizes and the roles that change them. None:
+    no cap is in force."""
     native, static = rendered.native, rendered.report.static
     limits = rendered.proofs.storage().limits
     transfer, holding = (_size(rendered, raw) for raw in (limits.transfer_raw, limits.holding_raw))
@@ -196,4 +197,4 @@ _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "holder_concentration": holder_clause,
     "creator_holds_supply": creator_clause,
 }
-"""What a check found, with particulars; None where the report does not hold them."""
+"""Builders of a check's particulars; they return None if the report lacks them."""

@@ -1,6 +1,7 @@
-"""The one sentence that says what is wrong with a token, worst first, made from its report. Pure.
+"""The headline: one sentence on the faults of a token, worst first, made from its report. Pure.
 
-Nothing untested is called good: where nothing was found, the sentence says how much has no answer.
+Nothing untested is called good: without a finding, the sentence counts the checks without an
+answer.
 """
 
 from collections.abc import Iterator
@@ -43,10 +44,10 @@ _IMPLIED: Final[dict[str, tuple[str, ...]]] = {
     "transfer_restrictions": ("trading_cap_can_be_modified", "position_cap_can_be_modified"),
     "is_proxy": ("mint_or_burn_function", "unproved_custody"),
 }
-"""Check -> checks that add nothing once it is rendered."""
+"""Check -> checks that add nothing next to it."""
 
 _LIQUIDITY: Final = "liquidity_can_leave"
-"""A warning without whose answer nothing is safe."""
+"""A warning that needs an answer before a token counts as safe."""
 
 _PENDING: Final = "trades are still being simulated"
 _STANDING: Final = "nothing tested stands against it"
@@ -78,7 +79,7 @@ def refusal_headline(error: str) -> str:
 
 
 def _clauses(rendered: RenderedReport) -> Iterator[str]:
-    """Yield what is wrong, worst first; what one clause implies is not told again."""
+    """Yield the faults, worst first; what one clause implies is not repeated."""
     implied: set[str] = set()
     refusal = trade_refusal(rendered)
     if refusal is not None:
@@ -106,13 +107,13 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
 
 
 def _is_creators(rendered: RenderedReport) -> bool:
-    """True if the largest of those who hold much is the creator, so that it is told once."""
+    """True if the largest holder is the creator, so that one clause covers both."""
     large = large_holders(rendered.report, rendered.custodians)
     return bool(large) and large[0].owner == rendered.report.token.creator_address
 
 
 def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
-    """Add what a warning leaves open: that trades pass or were not tested, or an open danger."""
+    """Add the context of a warning: that trades pass or were not tested, or an open danger."""
     summary = rendered.summary
     is_traded = summary.can_buy is True and summary.can_sell is True
     if is_traded and "taxed" not in clauses[0]:
@@ -132,7 +133,7 @@ def _unknown(rendered: RenderedReport) -> frozenset[str]:
 
 
 def _untroubled(rendered: RenderedReport) -> str:
-    """Return that nothing was found, and what that leaves out."""
+    """Build the sentence for a token without findings, with what was left out."""
     if rendered.summary.can_buy is None and rendered.summary.can_sell is None:
         if _is_pending(rendered):
             return f"{_PENDING}; {_STANDING} so far"

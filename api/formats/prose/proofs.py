@@ -1,4 +1,4 @@
-"""The evidence of a report by finding, decoded as far as people are shown it."""
+"""The evidence of a report by finding, decoded for pages and sentences."""
 
 from collections.abc import Iterator
 from typing import TypeVar
@@ -10,7 +10,7 @@ from core.report.report import EvidenceRow, Report
 
 
 class CodeProof(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the code does what a finding says. Inferred from the bytecode."""
+    """Place in the code that proves a finding. Inferred from the bytecode."""
 
     selectors: tuple[Selector, ...] = ()
     """Functions that reach the program counters; 0x00000000 is the fallback."""
@@ -19,7 +19,7 @@ class CodeProof(msgspec.Struct, frozen=True, kw_only=True):
     slots: tuple[Hash32, ...] = ()
     """Storage slots concerned."""
     conditions: tuple[str, ...] = ()
-    """The branches at those program counters, as the code has them."""
+    """Branches at those program counters, as in the code."""
     reason: str | None = None
     """Why the finding has no answer. None: it has one, or no reason is kept."""
 
@@ -55,7 +55,7 @@ class Theft(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     has_moved: bool | None
     is_named: bool | None = None
-    """False: the attacker was a fresh account, so anybody can do it. None: not recorded."""
+    """False: the attacker was a fresh account, so any account can do it. None: not recorded."""
 
 
 class CapLimitsSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,14 +73,14 @@ class StorageSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TradeSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of one simulated trade, as the evidence has it."""
+    """Outcome of one simulated trade in the evidence."""
 
     tax: float | None = None
     """Percent. None: refused, not simulated, or not computable from the amounts."""
     reason: str | None = None
     """Why it did not pass. None: it passed."""
     missing: str | None = None
-    """What simulating it lacked. None: it was simulated."""
+    """Missing input of the simulation. None: it was simulated."""
 
     @property
     def is_refused(self) -> bool:
@@ -118,7 +118,7 @@ class SoldSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurveSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a launch platform's curve is on its way to a pool."""
+    """Progress of a launch platform's curve towards a pool."""
 
     quote: Address
     """The zero address is the chain's own coin."""
@@ -133,13 +133,13 @@ _Outcome = TypeVar("_Outcome")
 
 
 class _Keyed(msgspec.Struct, frozen=True):
-    """What tells a simulation from a place in the code."""
+    """Key of a row, which distinguishes simulations from places in the code."""
 
     played_by: str | None = None
 
 
 class Proofs:
-    """The evidence of one report, decoded when it is asked for."""
+    """The evidence of one report, decoded on demand."""
 
     def __init__(self, report: Report) -> None:
         self._rows = {row.key: row for row in report.evidence}
@@ -173,7 +173,7 @@ class Proofs:
         return None if proof is None else msgspec.json.decode(proof.outcome, type=kind)
 
     def keys_under(self, check: str) -> list[str]:
-        """Return the keys of a check that is asked pool by pool: `sell:0x...`, without numbers."""
+        """Return the keys of a check that runs per pool: `sell:0x...`, without numbers."""
         found = (name.partition("#")[0] for name in self._rows if name.startswith(f"{check}:"))
         return list(dict.fromkeys(found))
 

@@ -1,4 +1,4 @@
-"""Amounts, dates, addresses and foreign texts as people read them in a sentence. Pure."""
+"""Amounts, dates, addresses and foreign texts as they appear in sentences. Pure."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -14,7 +14,7 @@ _LONGEST_WORD: Final = 40
 
 
 def quoted(text: str) -> str:
-    """Return untrusted text between quotation marks that it cannot close itself."""
+    """Return untrusted text between quotation marks that it cannot close."""
     plain = printable(text).replace("“", "'").replace("”", "'")
     cut = plain if len(plain) <= _LONGEST_QUOTE else f"{plain[:_LONGEST_QUOTE]}…"
     return f"“{cut}”"
@@ -28,7 +28,7 @@ def percent(value: float) -> str:
 
 
 def usd(amount: float) -> str:
-    """Return an amount for people, to two or three digits: $1.2k, $30k, $4.5M."""
+    """Return an amount in two or three digits: $1.2k, $30k, $4.5M."""
     for factor, suffix in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if amount >= factor:
             return f"${amount / factor:.3g}{suffix}"
@@ -36,7 +36,7 @@ def usd(amount: float) -> str:
 
 
 def day(time_s: int) -> str:
-    """Return a date for people, in UTC: 1 January 2100."""
+    """Return a date in UTC: 1 January 2100."""
     when = datetime.fromtimestamp(min(time_s, LAST_DATE_S), tz=UTC)
     return f"{when.day} {when:%B %Y}"
 

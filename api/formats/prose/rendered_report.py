@@ -1,4 +1,4 @@
-"""One report in all the forms that people are told it in."""
+"""One report in all the forms that pages and sentences need."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from core.report.report import Report
 
 
 class RenderedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One report with its native features, its summary and its evidence, all of one moment."""
+    """One report with its native features, summary and evidence, all of one moment."""
 
     report: Report
     native: NativeFeatures

@@ -1,4 +1,4 @@
-"""What changes with time, size and dates in the code, in clauses. Pure."""
+"""Clauses on changes with time, size and dates in the code. Pure."""
 
 from api.formats.prose.proofs import LaterSeen, MomentSeen, SoldSeen
 from api.formats.prose.prose import LAST_DATE_S, day, percent

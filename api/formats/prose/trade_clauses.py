@@ -1,4 +1,4 @@
-"""Who cannot buy, sell or transfer, and what a trade loses to taxes, in clauses. Pure."""
+"""Clauses on refused trades and on taxes. Pure."""
 
 from typing import Final
 
@@ -9,20 +9,20 @@ from api.formats.prose.prose import listed, percent, quoted
 from api.formats.prose.rendered_report import RenderedReport
 
 SHOWN_TAX_PCT: Final = 0.1
-"""Percent. A lower tax may be rounding, and is not told."""
+"""Percent. A lower tax may be rounding, and is left out."""
 
 HEAVY_TAX_PCT: Final = 50
-"""Percent. From here on a tax is told as a loss."""
+"""Percent. A higher tax is called a loss."""
 
 _FROM_OTHERS: Final = ("TRANSFER_FROM_FAILED", "TRANSFER_FAILED", "STF", "TF", "failed in 0x")
-"""In revert reasons of routers and pools that only say that something else failed."""
+"""Revert reasons of routers and pools that only report another failure."""
 
 _HOOK_CALLS: Final = ("failed in 0x575e24b4", "failed in 0xb47b2fb1")
 """`beforeSwap` and `afterSwap` in a V4 pool's wrapped errors. Source: Uniswap v4-core, IHooks."""
 
 
 def trade_refusal(rendered: RenderedReport) -> str | None:
-    """Return who cannot buy or sell. None: no settled trade failed everywhere."""
+    """Build the clause on refused trades. None: no settled trade failed everywhere."""
     can_buy, can_sell = rendered.summary.can_buy, rendered.summary.can_sell
     if can_buy is not False and can_sell is not False:
         return None
@@ -47,7 +47,7 @@ def _neither(acts: list[str]) -> str:
 
 
 def _refusal_reason(rendered: RenderedReport) -> str:
-    """Return the token's own reason; empty where only a router says that it failed."""
+    """Return the token's own reason; empty if only a router reports the failure."""
     if rendered.report.token.transfer_success is False:
         sent = rendered.proofs.outcome("transfer", TradeSeen)
         if sent is not None and sent.reason == MOVED_NOTHING:
@@ -74,8 +74,11 @@ def _owner_sells(rendered: RenderedReport) -> bool:
 
 
 def is_owner_alone(rendered: RenderedReport) -> bool:
-    """True if the owner's sale passes, others' are refused, and every guard of transfers that
-    depends on storage asks for the owner, so no list or switch can have decided it."""
+    """True if only the owner's sale passes, and every storage-dependent transfer guard checks the
+    owner.
+
+    Then no list or switch can have decided it.
+    """
     if rendered.summary.can_sell is not False or not _owner_sells(rendered):
         return False
     guards = rendered.proofs.of_code("transfer_guarded_by_storage")
@@ -87,8 +90,10 @@ def is_owner_alone(rendered: RenderedReport) -> bool:
 
 
 def tax_clause(rendered: RenderedReport) -> str | None:
-    """Return the taxes of the deepest traded pool and of transfers. None: there is none, or one of
-    half or more, which is told as a loss."""
+    """Build the clause on the taxes of the deepest traded pool and of transfers.
+
+    None: there is no tax, or one of half or more, which is a loss.
+    """
     taxes = _taxes(rendered)
     if not taxes or max(taxes.values()) >= HEAVY_TAX_PCT:
         return None

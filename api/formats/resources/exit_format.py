@@ -1,4 +1,4 @@
-"""The exit quote as an answer: what leaving brings, by size."""
+"""The exit quote as an answer: proceeds by size."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from core.report.report import ReportRow
 
 
 class ExitPool(Shape, frozen=True, kw_only=True):
-    """What one pool takes of a sale."""
+    """Part of a sale in one pool."""
 
     pool: str
     """Address of the pool, or its id in its manager."""
@@ -23,7 +23,7 @@ class ExitPool(Shape, frozen=True, kw_only=True):
     quote: str
     """Address of the token that is received; the zero address is the native coin."""
     proceeds_raw: str
-    """Of it, what arrives, in smallest units."""
+    """Smallest units of `quote` that arrive for it."""
     proceeds_usd: float
     """The same in USD."""
     tax_pct: float | None
@@ -50,7 +50,8 @@ class ExitSize(Shape, frozen=True, kw_only=True):
     tax_pct: float | None
     """Percent that the token takes. None: not known."""
     price_impact_pct: float | None
-    """Percent below the spot price beside tax; fees of pools are part of it. None: not known."""
+    """Percent below the spot price in addition to the tax; fees of pools are part of it. None: not
+    known."""
     gas_used: int | None
     """Gas of approvals and sales. None: not known."""
     gas_coin: str | None
@@ -60,7 +61,7 @@ class ExitSize(Shape, frozen=True, kw_only=True):
     depth_share: float | None
     """Part of the other sides of all pools that the sale takes, 0 to 1. None: not known."""
     unsold: str | None
-    """Of the amount, what finds no liquidity, in tokens. None: not known."""
+    """Part of the amount that finds no liquidity, in tokens. None: not known."""
     pools: tuple[ExitPool, ...]
     """The parts of the sale, in the order of their transactions. Empty: nothing was sold."""
 
@@ -79,7 +80,7 @@ class UnusedPool(Shape, frozen=True, kw_only=True):
 
 
 class ExitAnswer(Shape, frozen=True, kw_only=True):
-    """What leaving brings now, at several sizes, over all pools together."""
+    """Proceeds of a sale now, at several sizes, over all pools together."""
 
     chain: str
     """Slug of the chain, however the request named it."""

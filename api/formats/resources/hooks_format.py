@@ -1,4 +1,4 @@
-"""The hooks of a token's pools, as an answer."""
+"""Hooks of a token's pools, as an answer."""
 
 from typing import Literal
 
@@ -18,7 +18,7 @@ from core.report.report import ReportRow
 
 
 class HookTrade(Shape, frozen=True, kw_only=True):
-    """One simulated buy, or sale of what a buy of that size brought in the next block."""
+    """One simulated buy, or the sale in the next block of the amount that such a buy brought."""
 
     side: TradeDirection
     """Direction of the trade."""
@@ -29,12 +29,13 @@ class HookTrade(Shape, frozen=True, kw_only=True):
     block_number: int | None
     """Number of the simulated block. null: not run."""
     blocks_left_out: int | None
-    """Blocks by which that number is too low for the wait, as nodes skip only so many. null: not
-    run."""
+    """Blocks by which that number is too low for the wait, as nodes skip a limited number. null:
+    not run."""
     outcome: Literal["passed", "refused", "unknown"]
-    """refused: it reverts, or brings nothing. unknown: not run, or not learnt; never passed."""
+    """refused: it reverts, or brings nothing. unknown: not run, or without a result; never
+    passed."""
     reason: str
-    """Why it did not pass. Empty: it did."""
+    """Reason why it did not pass. Empty: it did."""
     amount_raw: str | None
     """Paid in, in smallest units: of the quote token, of a sale of the token. null: not run."""
     tax_pct: float | None
@@ -44,14 +45,14 @@ class HookTrade(Shape, frozen=True, kw_only=True):
 
 
 class HookTrades(Shape, frozen=True, kw_only=True):
-    """What trades cost by size, moment and direction. null: none differ, and not all are known."""
+    """Costs of trades by size, moment and direction. null: none differ, and not all are known."""
 
     trades: tuple[HookTrade, ...]
     """Buys, then sales; by size, then by moment."""
     trades_reason: str
-    """Why there are none. Empty: there are."""
+    """Reason why there are none. Empty: there are."""
     varies_by_size: bool | None
-    """Whether outcome, tax or fee differ by more than 0.1 points with the size alone."""
+    """true: outcome, tax or fee differ by more than 0.1 points with the size alone."""
     varies_by_time: bool | None
     """The same with the moment alone."""
     varies_by_side: bool | None
@@ -90,36 +91,35 @@ class HookWithdrawal(Shape, frozen=True, kw_only=True):
     """One simulated withdrawal of all positions of a holder, at most ten."""
 
     holder: str
-    """Whose positions they are."""
+    """Address of the holder of the positions."""
     share: float
     """Part of the pool's liquidity that the holder has, 0 to 1."""
     is_controller: bool
-    """Whether the holder is named as controlling the hook or the token."""
+    """true: the holder is named as controlling the hook or the token."""
     by_stranger: bool
-    """Whether a fresh account withdrew, to which the positions were handed first."""
+    """true: the positions were handed to a fresh account first, which withdrew."""
     wait_s: int
     """Seconds after the next block."""
     block_number: int
     """Number of the simulated block."""
     blocks_left_out: int
-    """By how many blocks it is earlier than its time: without traces nodes skip some 240 at most.
-    """
+    """Blocks by which it is earlier than its time: without traces nodes skip some 240 at most."""
     outcome: Literal["passed", "refused", "unknown"]
-    """refused: it reverts. unknown: not learnt; never take it for passed."""
+    """refused: it reverts. unknown: without a result; never take it for passed."""
     reason: str
-    """Why it did not pass. Empty: it did."""
+    """Reason why it did not pass. Empty: it did."""
     brought_share: float | None
-    """What arrived, as a part of what the positions are worth at the pool's price. null: it did
-    not pass, or is not known."""
+    """Amount received, as a part of the positions' worth at the pool's price. null: it did not
+    pass, or is not known."""
 
 
 class HookLeaving(Shape, frozen=True, kw_only=True):
-    """Whether liquidity can leave the pool."""
+    """Withdrawals of liquidity from the pool."""
 
     withdrawals: tuple[HookWithdrawal, ...]
-    """By the three largest holders that are accounts, largest first."""
+    """Withdrawals of the three largest holders that are accounts, largest first."""
     withdrawals_reason: str
-    """Why there are none. Empty: there are."""
+    """Reason why there are none. Empty: there are."""
     is_refused: bool | None
     """true: one is refused, or brings less than half of its worth. false: all bring it, one of
     them by a fresh account, now and a day later, with no block left out between. null: not known,
@@ -153,41 +153,41 @@ def _withdrawal(one: TriedWithdrawal) -> HookWithdrawal:
 
 
 class HookCode(Shape, frozen=True, kw_only=True):
-    """What a hook's code can do, *inferred* from its bytecode, behind a proxy too. null: not
+    """Abilities of a hook's code, *inferred* from its bytecode, behind a proxy too. null: not
     known."""
 
     is_proxy: bool | None
-    """Whether it delegates to another contract."""
+    """true: it delegates to another contract."""
     implementation: str | None
     """Address of the analysed code. null: the hook itself, or not found."""
     is_replaceable: bool | None
-    """Whether the code can be replaced: the proxy takes its target from storage or a beacon. null:
+    """true: the code can be replaced, as the proxy takes its target from storage or a beacon. null:
     not known, never to be read as no."""
     can_selfdestruct: bool | None
-    """Whether a selfdestruct can be reached."""
+    """true: a selfdestruct can be reached."""
     has_owner_functionality: bool | None
-    """Whether functions check that an owner calls."""
+    """true: functions check that the owner is the caller."""
     external_call: bool | None
-    """Whether it calls other contracts."""
+    """true: it calls other contracts."""
     timebomb: bool | None
-    """Whether its swap functions depend on the clock."""
+    """true: its swap functions depend on the clock."""
     owner_set_conditions: int
-    """Conditions of swaps that somebody with powers sets."""
+    """Conditions of swaps that a privileged account sets."""
     refuses_by_owner: bool | None
-    """Whether one of them can refuse a swap. null: not every condition is known."""
+    """true: one of them can refuse a swap. null: not every condition is known."""
 
 
 class HookController(Shape, frozen=True, kw_only=True):
-    """Who controls a hook. Powers that another contract decides about are not told."""
+    """Accounts that control a hook. Powers that another contract decides are left out."""
 
     owner: str | None
-    """By its getters. null: none answered, which does not mean that nobody has powers."""
+    """Owner by its getters. null: none answered, which does not mean that nobody has powers."""
     wallets: tuple[str, ...] | None
     """Wallets in the storage that the code compares callers with. null: not read."""
     is_renounced: bool | None
-    """Whether its getters name burn addresses only, with that storage vacant. null: not known."""
+    """true: its getters name burn addresses only, and that storage is vacant. null: not known."""
     proxy_admin: str | None
-    """Who may replace the code, by EIP-1967's slot. null: nobody is named there."""
+    """Account that may replace the code, by EIP-1967's slot. null: the slot is empty."""
 
 
 class HookedPool(Shape, frozen=True, kw_only=True):
@@ -204,22 +204,23 @@ class HookedPool(Shape, frozen=True, kw_only=True):
     hook: str
     """Address of the hook."""
     permissions: tuple[HookPermission, ...] | None
-    """When the manager calls the hook, and where it may take amounts. null: not known."""
+    """Permissions: the moments when the manager calls the hook, and where it may take amounts.
+    null: not known."""
     permissions_reason: str
-    """Why they are not known. Empty: they are."""
+    """Reason why they are not known. Empty: they are."""
     permissions_as_declared: bool | None
-    """Infinity: whether the hook says the same of itself. null: it does not say, or it is a hook of
-    Uniswap V4, whose address is the declaration."""
+    """Infinity: true if the hook declares the same permissions itself. null: it declares none, or
+    it is a hook of Uniswap V4, whose address is the declaration."""
     has_dynamic_fee: bool | None
-    """Whether the hook sets the pool's fee. null: not known."""
+    """true: the hook sets the pool's fee. null: not known."""
     code: HookCode
-    """What its code can do."""
+    """Abilities of its code."""
     control: HookController
-    """Who controls it."""
+    """Accounts that control it."""
     trading: HookTrades
-    """What simulated trades in the pool cost."""
+    """Costs of simulated trades in the pool."""
     leaving: HookLeaving
-    """Whether liquidity can leave it."""
+    """Simulated withdrawals of its liquidity."""
 
 
 class HooksAnswer(Shape, frozen=True, kw_only=True):
@@ -238,7 +239,7 @@ class HooksAnswer(Shape, frozen=True, kw_only=True):
     pools_left_out: int
     """Further pools with hooks."""
     pools_without_hooks: int
-    """Pools that have none, of whatever exchange."""
+    """Pools without a hook, of any exchange."""
 
 
 def hooks_answer(found: HookFindings, chain: Chain, token: ReportRow) -> HooksAnswer:

@@ -1,4 +1,4 @@
-"""Kin of a token, as the API shows them."""
+"""Kin of a token, as an answer."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -27,18 +27,18 @@ KIN_WORDS: Final = (
 
 
 class KinToken(Shape, frozen=True, kw_only=True):
-    """One kin, as its last report has it."""
+    """One kin, by its last report."""
 
     contract_address: str
     """Address of the token, with its checksum."""
     name: str
-    """As the contract tells it: any text."""
+    """Name returned by the contract: any text."""
     symbol: str
-    """As the contract tells it: any text."""
+    """Symbol returned by the contract: any text."""
     analysed_at: str
     """End of its last analysis, ISO 8601 UTC."""
     verdict: str | None
-    """Verdict of that analysis. null: not judged."""
+    """Verdict of that analysis. null: it has none."""
     can_sell: bool | None
     """A simulated sale passed. null: not known."""
     liquidity_usd: float | None
@@ -49,10 +49,10 @@ class KinToken(Shape, frozen=True, kw_only=True):
 
 
 class KinVerdict(Shape, frozen=True, kw_only=True):
-    """How many kin have one verdict."""
+    """Count of kin with one verdict."""
 
     verdict: str | None
-    """null: not judged."""
+    """null: it has none."""
     tokens: int
     """Kin that have it."""
 
@@ -65,11 +65,11 @@ class KinList(Shape, frozen=True, kw_only=True):
     has_more: bool
     """There are more than those counted."""
     unsellable: int
-    """Of those counted, tokens that could not be sold when last analysed."""
+    """Counted tokens that could not be sold when last analysed."""
     without_liquidity: int
-    """Of those counted, tokens whose pools held less than 1 USD when last analysed."""
+    """Counted tokens whose pools held less than 1 USD when last analysed."""
     verdicts: tuple[KinVerdict, ...]
-    """Those counted by verdict, most first."""
+    """Counted tokens by verdict, most first."""
     tokens: tuple[KinToken, ...]
     """The first 20."""
 
@@ -82,17 +82,15 @@ class KinAnswer(Shape, frozen=True, kw_only=True):
     contract_address: str
     """Address of the token, with its checksum."""
     is_analysed: bool
-    """The token has a stored report; of one without, kin are not known."""
+    """The token has a stored report; without one, its kin are not known."""
     creator: str | None
     """Creator in its last report. null: not known."""
     same_creator: KinList | None
     """Other tokens of that creator, last tracked first. null: not known."""
     funder: str | None
-    """Account that gave the creator its first coins, in a
-    transaction of its own. null: not known."""
+    """Account that gave the creator its first coins, in a separate transaction. null: not known."""
     funded_accounts: int | None
-    """Creators of analysed tokens that it gave theirs, at most 200
-    counted. null: not known."""
+    """Creators of analysed tokens that it funded, at most 200 counted. null: not known."""
     has_more_accounts: bool | None
     """There are more than those counted, as of an exchange. null: not known."""
     same_funder: KinList | None
@@ -105,8 +103,8 @@ class KinAnswer(Shape, frozen=True, kw_only=True):
     """Tokens whose code has at least 85 % in common with it, the most
     similar first. null: not known."""
     look_alikes: KinList | None
-    """Tokens whose symbol or name looks like its symbol, by the power of
-    ten of the money in their pools, most first. null: not known."""
+    """Tokens whose symbol or name looks like its symbol. Ordered by the power of ten of the money
+    in their pools, most first. null: not known."""
 
 
 def kin_answer(*, chain: str, address: str, found: KinLists | None) -> KinAnswer:

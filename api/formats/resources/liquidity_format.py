@@ -1,4 +1,4 @@
-"""Who holds the liquidity, as an answer."""
+"""Holders of a token's liquidity, as an answer."""
 
 from collections import defaultdict
 from typing import Final, Literal
@@ -26,11 +26,11 @@ CREATOR_SHARE: Final = 0.05
 UNLOCKED_SHARE: Final = 0.2
 SOON_S: Final = 30 * 86_400
 KEPT_SHARE: Final = 0.5
-"""Of a sale's proceeds, below which a withdrawal is said to take them."""
+"""Share of a sale's proceeds below which a withdrawal counts as taking them."""
 
 
 class LiquidityTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares of the value of all pools that were looked at, 0 to 1, which add up to 1."""
+    """Shares of the value of all examined pools, 0 to 1, which add up to 1."""
 
     protected: float
     """Burnt, or locked until a later time."""
@@ -56,8 +56,11 @@ def total_shares(found: LiquidityFindings) -> LiquidityTotals | None:
 def liquidity_flags(
     found: LiquidityFindings, *, creator: Address | None, owner: Address | None
 ) -> tuple[Flag, ...]:
-    """Return the checks in the order of statuses. `creator` of the token None: not known, so that
-    whoever can withdraw may be it. `owner` None: not known, or there is none."""
+    """Evaluate the checks of liquidity, in the order of statuses.
+
+    `creator` None: not known, so any withdrawer may be the creator. `owner` None: not known, or
+    there is none.
+    """
     totals = total_shares(found)
     unknown = 1.0 if totals is None else totals.unknown
     by_holder = _withdrawable_by_holder(found)
@@ -98,14 +101,14 @@ def _flag(key: str, label: str, value: bool | None) -> Flag:
 
 
 def _reaches(share: float, unknown: float, limit: float) -> bool | None:
-    """Return whether a share reaches a limit. None: what is not known may make it do so."""
+    """Compare a share with a limit. None: the unknown part may make it reach the limit."""
     if share >= limit:
         return True
     return None if share + unknown >= limit else False
 
 
 def _withdrawable_by_holder(found: LiquidityFindings) -> dict[Address | Literal["anybody"], float]:
-    """Return of each who can withdraw what share of all, by address."""
+    """Return the withdrawable share of all pools by address."""
     shares: dict[Address | Literal["anybody"], float] = defaultdict(float)
     for pool in found.pools:
         for one in pool.ownership.withdrawers:
@@ -138,8 +141,8 @@ def _weight(found: LiquidityFindings, pool: PoolLiquidity) -> float:
 
 
 def _takes_sale(found: LiquidityFindings) -> bool | None:
-    """Return whether a withdrawal from the deepest pool takes a sale there. None: not simulated, or
-    the sale does not pass as things are."""
+    """True if a withdrawal from the deepest pool takes the proceeds of a sale there. None: not
+    simulated, or the sale fails without it."""
     if not found.pools:
         return None
     owned, withdrawal = found.pools[0].ownership, found.pools[0].withdrawal
@@ -167,21 +170,21 @@ Simulated = Literal["passed", "refused", "unknown"]
 
 
 class LiquidityHolder(Shape, frozen=True, kw_only=True):
-    """What one address holds of a pool's liquidity."""
+    """One address's part of a pool's liquidity."""
 
     address: str
-    """With the checksum of EIP-55."""
+    """Address of the holder, with the checksum of EIP-55."""
     kind: LiquidityHolderKind
-    """pool: LP tokens in the pair itself, which whoever comes first can redeem. contract: code that
-    is no known locker."""
+    """pool: LP tokens in the pair itself, which the first caller can redeem. contract: code that is
+    no known locker."""
     locker: str | None
     """Name of a known locker. None: it is none."""
     share: float
     """Part of the pool's liquidity, 0 to 1; of positions by their value at the pool's price."""
     locked_share: float
-    """Of the pool, what is burnt, or locked until a later time."""
+    """Part of the pool that is burnt, or locked until a later time, 0 to 1."""
     withdrawable_share: float | None
-    """Of the pool, what can be withdrawn now. None: not known."""
+    """Part of the pool that can be withdrawn now. None: not known."""
 
 
 class LiquidityLock(Shape, frozen=True, kw_only=True):
@@ -194,14 +197,14 @@ class LiquidityLock(Shape, frozen=True, kw_only=True):
     locker: str
     """Address of the locker."""
     owner: str | None
-    """Who can withdraw it then. None: nobody, ever."""
+    """Account that can withdraw it then. None: nobody, ever."""
 
 
 class LiquidityWithdrawer(Shape, frozen=True, kw_only=True):
-    """Somebody who can withdraw liquidity now."""
+    """An account that can withdraw liquidity now."""
 
     address: str | None
-    """None: anybody."""
+    """Address of the account. None: any account."""
     share: float
     """Part of the pool's liquidity, 0 to 1."""
 
@@ -223,27 +226,28 @@ class LiquidityWithdrawal(Shape, frozen=True, kw_only=True):
     """The withdrawal by the largest holder who can, and a sale before and after it."""
 
     address: str | None
-    """Who withdraws. None: anybody."""
+    """Address of the account that withdraws. None: any account."""
     share: float
-    """What can be withdrawn by them, 0 to 1; a part in a locker that has ended is not simulated."""
+    """Part of the pool that it can withdraw, 0 to 1; a part in an expired locker is not
+    simulated."""
     outcome: Simulated
     """refused: the pool, or the token, reverts it."""
     reason: str
     """Why it did not pass. Empty: it did."""
     token: str | None
-    """Whole tokens that they get, as an exact decimal number. None: not known."""
+    """Whole tokens that it receives, as an exact decimal number. None: not known."""
     quote_raw: str | None
-    """Smallest units of the other token that they get. None: not known."""
+    """Smallest units of the other token that it receives. None: not known."""
     is_part: bool
-    """Whether they have more positions than were withdrawn."""
+    """true: it has more positions than were withdrawn."""
     sale_before: LiquiditySale
-    """A sale as things are."""
+    """A sale before the withdrawal."""
     sale_after: LiquiditySale
-    """The same sale once they have withdrawn."""
+    """The same sale after it."""
 
 
 class LiquidityPool(Shape, frozen=True, kw_only=True):
-    """One pool. The first five shares add up to 1, or are 0 where nothing is known to be there."""
+    """One pool. The first five shares add up to 1, or are 0 where no liquidity is known."""
 
     pool: str
     """Address of the pool, or its id in its manager."""
@@ -260,13 +264,13 @@ class LiquidityPool(Shape, frozen=True, kw_only=True):
     locked_share: float
     """In a known locker until a later time, by its records."""
     withdrawable_share: float
-    """Can be withdrawn now by somebody who is named, or by anybody."""
+    """Withdrawable now by a named account, or by any account."""
     unknown_share: float
-    """Held by contracts of which it is not known whether somebody can withdraw. Never locked."""
+    """Held by contracts that may or may not allow a withdrawal. Never locked."""
     unaccounted_share: float
     """Its holders were not found. Never locked."""
     gap: str
-    """Why some is unaccounted. Empty: none is."""
+    """Reason why some is unaccounted. Empty: none is."""
     holders: tuple[LiquidityHolder, ...]
     """Largest first, at most ten."""
     locks: tuple[LiquidityLock, ...]
@@ -276,11 +280,11 @@ class LiquidityPool(Shape, frozen=True, kw_only=True):
     withdrawal: LiquidityWithdrawal | None
     """None: none was simulated."""
     withdrawal_reason: str
-    """Why none was. Empty: one was."""
+    """Reason why none was simulated. Empty: one was."""
 
 
 class LiquidityAnswer(Shape, frozen=True, kw_only=True):
-    """Who holds the liquidity of a token's deepest pools."""
+    """Holders of the liquidity of a token's deepest pools."""
 
     chain: str
     """Slug of the chain, however the request named it."""
@@ -295,19 +299,18 @@ class LiquidityAnswer(Shape, frozen=True, kw_only=True):
     sale_usd: float
     """Size of the sales before and after a withdrawal, at the spot price."""
     protected_share: float | None
-    """Of the value of all these pools, what is burnt, or locked until a later time, 0 to 1. None:
-    no pool has a value."""
+    """Part of these pools' value that is burnt, or locked until a later time, 0 to 1. None: no pool
+    has a value."""
     withdrawable_share: float | None
-    """Of the same, what can be withdrawn now."""
+    """Part of that value that can be withdrawn now."""
     unknown_share: float | None
-    """Of the same, what is held by contracts of which nothing is known, or not accounted for. Never
-    locked."""
+    """Part of that value that is held by unknown contracts, or not accounted for. Never locked."""
     flags: tuple[Flag, ...]
     """Checks over all these pools, worst first. No verdict depends on them."""
     pools: tuple[LiquidityPool, ...]
     """The deepest, at most three."""
     pools_left_out: int
-    """Further pools that were not looked at."""
+    """Further pools that were not examined."""
 
 
 def liquidity_answer(found: LiquidityFindings, chain: Chain, token: ReportRow) -> LiquidityAnswer:

@@ -1,4 +1,4 @@
-"""An evidence pack, as agents are told of it."""
+"""Description of an evidence pack, as an answer for agents."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ from core.evm.primitives import Address, checksum
 
 
 class PackAnswer(Shape, frozen=True, kw_only=True):
-    """What the file is; the file itself is embedded beside it."""
+    """Description of a pack; the file itself is embedded in the same result."""
 
     chain: str
     """Slug."""
@@ -17,7 +17,7 @@ class PackAnswer(Shape, frozen=True, kw_only=True):
     block_number: int
     """Block of the analysis."""
     block_hash: str
-    """Hash of that block: whoever checks the pack needs a node that has it."""
+    """Hash of that block: a check of the pack needs a node that has it."""
     file_name: str
     """Name for the file."""
     size_bytes: int
@@ -25,7 +25,7 @@ class PackAnswer(Shape, frozen=True, kw_only=True):
     sha256: str
     """SHA-256 of the file, hex."""
     signer: str | None
-    """Who signed it (EIP-712), with its checksum. null: it is not signed."""
+    """Address of the signer (EIP-712), with its checksum. null: it is not signed."""
 
 
 def pack_name(chain: str, address: str) -> str:
@@ -34,7 +34,7 @@ def pack_name(chain: str, address: str) -> str:
 
 
 def pack_answer(file: PackFile, *, chain: str, address: str) -> PackAnswer:
-    """Return what the file is. `address`: an admitted one."""
+    """Describe a pack. `address`: an admitted one."""
     return PackAnswer(
         chain=chain,
         contract_address=checksum(Address(address.lower())),

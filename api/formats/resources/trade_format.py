@@ -1,4 +1,4 @@
-"""The check of a trade as an answer: what the call would do to its sender."""
+"""The check of a trade as an answer: its effects on the sender."""
 
 from typing import Annotated, Literal
 
@@ -22,14 +22,15 @@ class TradeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     side: Literal["buy", "sell"]
     """Side of the trade, seen from the sender."""
     amount_raw: AmountText
-    """What is paid, in smallest units: of the token for a sale, of `pays_with` for a buy."""
+    """Amount paid, in smallest units: of the token for a sale, of `pays_with` for a buy."""
     router: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     """Address of the contract that is called, or the name of an exchange."""
     sender: AddressText
-    """Account that is to sign. It needs nothing: what it lacks is given to it, which is said."""
+    """Account that is to sign. It needs no funds: the simulation supplies them, and
+    `is_hypothetical` is true."""
     calldata: DataText | None = None
     """The call as it is to be signed. None: one is made for the exchange's deepest pool, without a
-    limit of its own."""
+    price limit."""
     value_wei: AmountText | None = None
     """Native coins sent with `calldata`. None: the amount, where a buy pays with them."""
     pays_with: AddressText | None = None
@@ -50,7 +51,7 @@ class TradeApproval(Shape, frozen=True, kw_only=True):
 
 
 class BalanceEffect(Shape, frozen=True, kw_only=True):
-    """A balance of the sender that the call changes, by the contract's own word."""
+    """A balance of the sender that the call changes, as reported by the contract."""
 
     token: str
     """Address of the contract; the zero address is the native coin, without gas."""
@@ -74,13 +75,13 @@ class AllowanceEffect(Shape, frozen=True, kw_only=True):
     after_raw: str
     """Smallest units after them."""
     kept_by: str
-    """Address of the contract that keeps the allowance: the token's, or that of Permit2."""
+    """Address of the contract that stores the allowance: the token's, or that of Permit2."""
     is_for_all: bool
     """true: the spender is an operator of all items of a collection."""
 
 
 class TradeAnswer(Shape, frozen=True, kw_only=True):
-    """What one call would do to its sender, and the verdict on the token."""
+    """Effects of one call on its sender, and the verdict on the token."""
 
     chain: str
     """Slug of the chain, however the request named it."""
@@ -91,11 +92,12 @@ class TradeAnswer(Shape, frozen=True, kw_only=True):
     block_hash: str
     """Hash of that block."""
     outcome: CallOutcome
-    """passed speaks of this call at this block alone: no verdict. unknown: nothing is known."""
+    """passed covers this call at this block alone: no verdict. unknown: nothing is known."""
     reason: str
     """Why it reverts, or is not known. Empty: it passed."""
     warnings: tuple[TradeWarning, ...]
-    """What is to be known before signing. Empty is no proof of safety. Keys are added over time."""
+    """Warnings to read before signing. An empty list is no proof of safety. Keys are added over
+    time."""
     router: str
     """Address that was called."""
     dex: str | None

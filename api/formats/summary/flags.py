@@ -67,7 +67,7 @@ class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     native: NativeFeatures
     has_enough_liquidity: bool | None
     custodians: frozenset[Address] = frozenset()
-    """Contracts that hold tokens for many others: known lockers, and vaults of exchanges."""
+    """Contracts that hold tokens for many accounts: known lockers, and vaults of exchanges."""
 
 
 def resolve(check: SummaryCheck, judged: CheckInput) -> Flag:
@@ -154,8 +154,10 @@ def _creator_holds_supply(judged: CheckInput) -> bool | None:
 
 
 def large_holders(report: Report, custodians: Collection[Address]) -> tuple[HolderRow, ...]:
-    """Return the listed holders of over a fifth of the supply, the largest first, but burn
-    addresses, custodians of many and known pools."""
+    """Return the listed holders of over a fifth of the supply, the largest first.
+
+    Burn addresses, custodians of many and known pools are left out.
+    """
     beside = {*BURN_ADDRESSES, *custodians, *(pool.pool for pool in report.pools or ())}
     fifth_of_100 = report.token.supply_raw * CONCENTRATED_PCT
     large = [
@@ -167,12 +169,11 @@ def large_holders(report: Report, custodians: Collection[Address]) -> tuple[Hold
 
 
 def _holder_concentration(judged: CheckInput) -> bool | None:
-    """True if one holder that is neither a burn address, a pool nor a known locker has over a fifth
-    of the supply.
+    """True if one holder has over a fifth of the supply.
 
-    None if an unlisted holder may have as much: while over a fifth of the supply is covered neither
-    by the listed holders nor by the sum of the others in a complete transfer history, each of whom
-    has less than those listed.
+    Burn addresses, pools and known lockers do not count. None if an unlisted holder may have as
+    much: while over a fifth of the supply is covered neither by the listed holders nor by the sum
+    of the others in a complete transfer history, in which each has less than the listed ones.
     """
     report = judged.report
     if not holders_of(report.holders, "top"):
@@ -256,7 +257,7 @@ COMBINED: tuple[SummaryCheck, ...] = (
         value=_privileged_spenders,
     ),
 )
-"""Checks of what is not one boolean field. All others are declared by their fields."""
+"""Checks that are not one boolean field. Fields declare all others."""
 
 _ORDER = (
     *("allowance_bypass", "funds_can_be_drained", "owner_can_change_balance", "transfer_failed"),
@@ -273,7 +274,7 @@ _ORDER = (
     *("has_pause_functionality", "has_tax_functionality", "has_owner_functionality"),
     *("external_call", "can_selfdestruct", "privileged_spenders", "is_open_source"),
 )
-"""Keys in the order of the decisions page; a new one stands behind those of its severity."""
+"""Keys in the order of the decisions page; a new one comes after those of its severity."""
 
 
 def _catalogue() -> tuple[SummaryCheck, ...]:

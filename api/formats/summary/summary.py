@@ -77,7 +77,7 @@ class Summary(Shape, frozen=True, kw_only=True):
     error_code: str | None
     """The same as a stable code, to branch on. None: success."""
     verdict: Verdict | None
-    """The verdict, decided by the first of `verdict_reasons`. safe speaks of what was tested alone.
+    """The verdict, decided by the first of `verdict_reasons`. safe covers only what was tested.
     None: no analysis was produced."""
     verdict_reasons: tuple[str, ...]
     """Every cause that holds, most severe first. Empty: the verdict is safe or null. Keys are added
@@ -109,7 +109,7 @@ class Summary(Shape, frozen=True, kw_only=True):
     transfer_restrictions: bool | None
     """The code can cap a trade or a position. None: not known."""
     funds_can_be_drained: bool | None
-    """Somebody other than the holder can move tokens out of a wallet. None: not known."""
+    """An account other than the holder can move tokens out of a wallet. None: not known."""
     has_enough_liquidity: bool | None
     """The deepest pool holds more than the deployment's minimum, 100 USD unless set. None: pools
     were not resolved."""
@@ -137,9 +137,11 @@ def render_summary(
     has_owner_simulation: bool = False,
     custodians: frozenset[Address] = frozenset(),
 ) -> Summary:
-    """Return the summary of one report. `address` is the token's, checksummed;
-    `has_owner_simulation`: the deployment simulates whether the owner can change balances;
-    `custodians`: as in CheckInput."""
+    """Build the summary of one report.
+
+    `address`: the token's, checksummed; `has_owner_simulation`: the deployment simulates whether
+    the owner can change balances; `custodians`: as in CheckInput.
+    """
     judged = CheckInput(
         report=report,
         native=native,
@@ -252,8 +254,7 @@ def _total_liquidity(pools: Sequence[Pool]) -> float | None:
 
 
 def can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
-    """True if it passed in one pool, False if it failed in every settled one, None if none
-    settled."""
+    """True if a trade passed in one pool, False if it failed in every settled one, else None."""
     answers = [answer for answer in map(settled, results) if answer is not None]
     return any(answers) if answers else None
 

@@ -1,1 +1,1 @@
-"""What the page of a token shows, computed from one snapshot. Pure."""
+"""Values of the page of a token, computed from one snapshot. Pure."""

@@ -1,4 +1,4 @@
-"""The findings of a token as lines of words, what is wrong first, each with its proofs."""
+"""The findings of a token as lines of words, faults first, each with its proofs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
@@ -35,7 +35,7 @@ _ONLY_PARTS: Final = {
     "allowance_bypass": "funds_can_be_drained",
     "elevated_tax": "high_tax",
 }
-"""Check -> check that already says it, if both say the same of a token."""
+"""Check -> check that covers it, if both have the same answer for a token."""
 
 
 class FindingLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class FindingLine(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """A sentence without a full stop."""
     why: str | None
-    """Why there is no answer, or what a good answer without a proof rests on. None: neither is
+    """Reason why there is no answer, or basis of a good answer without a proof. None: neither is
     known."""
     proofs: tuple[ProofShown, ...]
 
@@ -157,7 +157,7 @@ _BASES: Final[dict[str, str]] = {
     "ownership_not_renounced": "The owner getters and the slots compared with callers were read",
     "is_open_source": "A service that publishes sources was asked",
 }
-"""Check -> what an answer rests on where no place in the code and no simulation proves it."""
+"""Check -> basis of its answer where no place in the code and no simulation proves it."""
 
 
 _FIELDS: Final = {
@@ -170,11 +170,12 @@ _FIELDS: Final = {
     "high_tax": "sell_blocked_later",
     "elevated_tax": "sell_blocked_later",
 }
-"""Check -> field whose reason for null is also that of the check."""
+"""Check -> field with the same reason for null."""
 
 
 def _without_repeats(lines: Sequence[FindingLine]) -> Iterator[FindingLine]:
-    """Yield the lines whose check is not told by another of the same group; its proofs go there."""
+    """Yield the lines whose check is not covered by another of the same group; their proofs go
+    there."""
     present = {line.key: line for line in lines}
     texts: set[str] = set()
     for line in lines:

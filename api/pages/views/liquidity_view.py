@@ -1,4 +1,4 @@
-"""View of who holds the liquidity: the parts of each pool's bar, in words and numbers."""
+"""View of a token's liquidity: the parts of each pool's bar, in words and numbers."""
 
 import time
 
@@ -22,7 +22,7 @@ class LiquidityPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def liquidity_parts(pool: LiquidityPool) -> tuple[LiquidityPart, ...]:
-    """Return the parts with something in them, from what is gone for good to what is not known."""
+    """Build the parts that are not empty, from burnt to unknown."""
     shares = (
         ("burn", "burnt", pool.burnt_share),
         ("lock", "locked", pool.locked_share),
@@ -49,7 +49,7 @@ def percent(share: float) -> str:
 
 
 def utc_day(unix_s: int) -> str:
-    """Return the day of a time; times beyond what a calendar holds as their number."""
+    """Return the day of a time; times beyond the calendar as their number."""
     try:
         return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(unix_s))
     except (OverflowError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Pools of a token as rows, and the charts of what they hold and of what trades lose in them."""
+"""Pools of a token as rows, and the charts of their reserves and of losses in trades."""
 
 from typing import Final, Literal
 
@@ -24,7 +24,7 @@ _DANGER_TAX_PCT: Final = 50
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """What a purchase or a sale in one pool came to."""
+    """Outcome of a purchase or a sale in one pool."""
 
     tone: Tone
     text: str
@@ -125,7 +125,7 @@ def view_charts(rendered: RenderedReport, chain: Chain) -> tuple[Chart, ...]:
 
 
 def _of_curve(rendered: RenderedReport, chain: Chain) -> Chart | None:
-    """Return how far the launch curve is on its way to a pool."""
+    """Build the chart of the launch curve's progress towards a pool."""
     curve = rendered.proofs.body("launch_curve", CurveSeen)
     if curve is None or curve.progress is None:
         return None
@@ -160,7 +160,7 @@ def _by_pool(rendered: RenderedReport, chain: Chain) -> Chart | None:
 
 
 def _by_size(rendered: RenderedReport, chain: Chain) -> Chart | None:
-    """Return what a sale loses by how much was paid before, in the first traded pool."""
+    """Build the chart of a sale's loss by the size of the purchase, in the first traded pool."""
     for key in rendered.proofs.keys_under("sell"):
         sold = rendered.proofs.outcome(key, SoldSeen)
         if sold is None or not sold.sizes:
@@ -180,8 +180,8 @@ def _row_of(rendered: RenderedReport, key: str) -> PoolResultRow | None:
 
 
 def _size_words(at: int, raw: int, row: PoolResultRow | None, chain: Chain) -> str:
-    """Return how much was paid before, where the quote token is an anchor; else which purchase it
-    was, the largest first."""
+    """Return the size of a purchase in words where the quote token is an anchor; else its rank, the
+    largest first."""
     decimals = _decimals(chain)
     if row is None or row.quote not in decimals:
         return f"purchase {at}, largest first"

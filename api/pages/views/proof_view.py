@@ -1,4 +1,4 @@
-"""What a finding rests on, as people read it: functions, storage, simulated calls, conditions."""
+"""Proofs of a finding for pages: functions, storage, simulated calls, conditions."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -64,7 +64,7 @@ def _by_selector() -> dict[Selector, str]:
 
 
 def function_name(selector: Selector) -> str | None:
-    """Return the likely signature of a function. None: it is not among those known here."""
+    """Return the likely signature of a function. None: it is not in the table."""
     if selector == FALLBACK:
         return "fallback"
     return _by_selector().get(selector)
@@ -74,7 +74,7 @@ _MOST_CALLS: Final = 6
 _MOST_PLACES: Final = 12
 _SELECTOR_CHARS: Final = 10
 _ADDRESS_MASK: Final = f"(0x{'f' * 40} & "
-"""What compilers put around every address they read; it says nothing to people."""
+"""Mask that compilers put around every address they read; hidden from readers."""
 
 
 class FunctionShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class FunctionShown(msgspec.Struct, frozen=True, kw_only=True):
 
     selector: Selector
     name: str | None
-    """Its likely signature. None: not among those known."""
+    """Its likely signature. None: it is not in the table."""
 
 
 class SlotShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,8 @@ class SlotShown(msgspec.Struct, frozen=True, kw_only=True):
 
     slot: Hash32
     value: Hash32 | None
-    """At the report's block. None: it was not read, or it only is the place of a mapping."""
+    """Value at the report's block. None: it was not read, or the slot is only the base of a
+    mapping."""
 
 
 class CallShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +103,7 @@ class CallShown(msgspec.Struct, frozen=True, kw_only=True):
     function: FunctionShown
     ok: bool
     reason: str
-    """Quoted; empty if it passed."""
+    """Quoted revert reason; empty if it passed."""
 
 
 class ProofShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +115,7 @@ class ProofShown(msgspec.Struct, frozen=True, kw_only=True):
     """Program counters in the runtime code."""
     slots: tuple[SlotShown, ...] = ()
     conditions: tuple[str, ...] = ()
-    """As the code has them."""
+    """Conditions as in the code."""
     calls: tuple[CallShown, ...] = ()
     block_number: int | None = None
     """Block that the calls were simulated on."""
@@ -131,7 +132,7 @@ _CODE_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "tax_can_be_modified": ("has_tax_functionality", "tax_can_be_modified"),
     "dominant_pool_unsellable": ("transfer_guarded_by_storage",),
 }
-"""Check -> evidence of the code, where the key is another than the check's."""
+"""Check -> evidence of the code, where the key differs from the check's."""
 
 _SALES: Final = ("sell", "sell_by_owner")
 _SIMULATED_KEYS: Final[dict[str, tuple[str, ...]]] = {
@@ -145,7 +146,7 @@ _SIMULATED_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "sell_depends_on_conditions": ("untested_conditions",),
     "trading_cooldown": ("sell_later",),
 }
-"""Check -> simulations that are asked pool by pool."""
+"""Check -> simulations that run per pool."""
 
 _OF_TOKEN: Final[dict[str, str]] = {
     "transfer_failed": "transfer",
@@ -171,7 +172,7 @@ _TITLES: Final = {
 
 
 def proofs_of(key: str, rendered: RenderedReport) -> tuple[ProofShown, ...]:
-    """Return the evidence of a check. Empty: the report holds none, as of what has no trace."""
+    """Build the evidence of a check. Empty: the report has none."""
     return (*_of_simulations(key, rendered), *_of_code(key, rendered), *_open(key, rendered))
 
 
@@ -219,8 +220,10 @@ def _of_simulations(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
 
 
 def _calls(simulated: Sequence[SimulatedProof]) -> tuple[CallShown, ...]:
-    """Return the transactions that people would make, each kind with the same result once. What
-    follows a trade that passed in the same simulation only repeats it, and is left out."""
+    """Build the transactions of a user, each kind with the same result once.
+
+    Steps after a trade that passed in the same simulation only repeat it, and are left out.
+    """
     found: dict[tuple[str, bool, str], CallShown] = {}
     for proof in simulated:
         passed: set[str] = set()
@@ -287,7 +290,7 @@ class _Controls(msgspec.Struct, frozen=True):
 
 
 def _open(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
-    """Yield what is neither proved nor disproved, and conditions that somebody with powers sets."""
+    """Yield open questions, and the conditions that privileged accounts set."""
     names = ("allowance_bypass", "funds_can_be_drained") if key == "unproved_custody" else (key,)
     for name in names:
         found = rendered.proofs.body(f"{name}:open", _OpenWrites)

@@ -32,8 +32,7 @@ class DateShown(msgspec.Struct, frozen=True, kw_only=True):
     day: str
     text: str
     at: float
-    """Place on the line, 0 to 1. Dates stand in order at equal distances, as they may lie decades
-    apart."""
+    """Place on the line, 0 to 1. Dates are at equal distances, as they may be decades apart."""
     is_ahead: bool
 
 
@@ -100,10 +99,10 @@ class HolderPart(msgspec.Struct, frozen=True, kw_only=True):
     kind: HolderKind
     words: str
     address: str | None
-    """None: those that are not listed."""
+    """None: the holders that are not listed."""
     percent: str
     start: float
-    """Where its part of the bar begins, 0 to 1 of the supply."""
+    """Start of its part of the bar, 0 to 1 of the supply."""
     share: float
     """Its part of the bar, 0 to 1, cut at the end of the supply."""
 
@@ -147,7 +146,7 @@ def _part(kind: HolderKind, owner: Address | None, share: float, start: float) -
 
 
 def _known_kinds(rendered: RenderedReport) -> Mapping[Address, HolderKind]:
-    """Return what addresses are; of several answers the last one given here counts."""
+    """Return the kinds of addresses; the last of several answers counts."""
     report = rendered.report
     found = rendered.proofs.body("holder_kinds", _Kinds) or _Kinds()
     kinds: dict[Address, HolderKind] = dict.fromkeys(found.accounts, "wallet")
@@ -176,22 +175,22 @@ VERDICT_WORDS: Final[dict[Verdict, str]] = {
     "safe": "Nothing found",
     "not_tested": "Not tested",
 }
-"""Verdict -> what people read. Nothing is called safe: tests that found nothing are just that."""
+"""Verdict -> words on the page. Nothing is called safe: tests without findings are just that."""
 
 _SCORES: Final = ("danger", "warning", "unknown", "fine")
 
 
 class TokenFact(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact beside the findings."""
+    """One fact next to the findings."""
 
     label: str
     text: str
     address: str | None = None
-    """An address to link and to copy; the text then stands beside it."""
+    """An address to link and to copy; the text is shown next to it."""
 
 
 class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How many checks came out one way."""
+    """Count of checks with one status."""
 
     tone: str
     number: int
@@ -222,13 +221,13 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
     scanned_at: str
     """ISO 8601, UTC."""
     age_s: float
-    """Of the report when the page is made."""
+    """Age of the report when the page is built."""
     is_pending: bool
     """True while a part of the analysis is still running."""
 
 
 def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
-    """Return the page of a token from one snapshot, which all parts agree on."""
+    """Build the page of a token from one snapshot, so that all its parts agree."""
     rendered = render_for_people(snapshot)
     token = rendered.report.token
     verdict: Verdict = rendered.summary.verdict or "not_tested"
@@ -294,7 +293,7 @@ def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
 
 
 def _told_prices(price: TokenPrice) -> Iterator[TokenFact]:
-    """Yield a price that comes from elsewhere than the pools of the report, with its time."""
+    """Yield a price from another source than the report's pools, with its time."""
     if price.read_at_s is not None:
         text = f"{_price(price.usd)}, read at {iso_utc(price.read_at_s)}"
         yield TokenFact(label=f"Price by {price.service}", text=text)
@@ -343,7 +342,7 @@ def _people(rendered: RenderedReport) -> Iterator[TokenFact]:
 
 
 def _platform(rendered: RenderedReport) -> str:
-    """Return the launch platform, and what its curve still holds where the token trades there."""
+    """Return the launch platform, and the balance of its curve while the token trades there."""
     name = rendered.native.launchpad_name or "a launch platform"
     report = rendered.report
     curve = next((pool for pool in report.pools or () if pool.is_launchpad), None)

@@ -1,7 +1,7 @@
-"""Delivers messages to webhooks: in order for each watch, all watches beside one another.
+"""Delivers messages to webhooks: in order for each watch, all watches in parallel.
 
-What is to be sent stands in the store until the receiver has taken it: a message is sent at least
-once, with the same id each time.
+Messages stay in the store until the receiver has taken them: each is sent at least once, with the
+same id each time.
 """
 
 import asyncio
@@ -33,7 +33,8 @@ from sql.watches.watch_messages import (
 from sql.watches.watches import list_keys_with_watches, pause_watches_of
 
 GIVE_UP_AFTER_S: Final = 86_400
-"""Seconds of failed attempts after which a watch is marked as failing, and they are given up."""
+"""Seconds of failed attempts after which a watch is marked as failing, and its messages are given
+up."""
 
 LONGEST_WAIT_S: Final = 3_600.0
 
@@ -48,11 +49,11 @@ def next_attempt_s(
     chance: float,
     retry_after_s: float | None = None,
 ) -> float | None:
-    """Return when to try again, in Unix seconds. None: not any more.
+    """Return the time of the next attempt, in Unix seconds. None: there is none.
 
-    The wait doubles with every failure, up to an hour; `chance`, from 0 to 1, takes up to half of
-    it away, so that those who failed together do not come back together. `retry_after_s` is what
-    the receiver asks for: it can make the wait longer, up to an hour.
+    The wait doubles with every failure, up to an hour; `chance`, from 0 to 1, cuts up to half of
+    it, so that simultaneous failures do not come back together. `retry_after_s` is the receiver's
+    Retry-After: it can extend the wait, up to an hour.
     """
     if now_s - failed_first_at_s >= GIVE_UP_AFTER_S:
         return None
@@ -61,14 +62,14 @@ def next_attempt_s(
 
 
 DeliveryResult = Literal["delivered", "failed", "given_up"]
-"""What became of an attempt. given_up: it failed, and was the last one."""
+"""Outcome of an attempt. given_up: it failed, and was the last one."""
 
 _MOST_AT_ONCE = 256
 _MOST_PER_HOST = 8
-"""Attempts at one host at the same time: a slow one must not take the place of others."""
+"""Attempts at one host at the same time, so that a slow host does not block the others."""
 
 _MOST_LOOKED_AT = 5_000
-"""Webhooks that are due, of which those are begun with that have room."""
+"""Due webhooks that are read at a time; those with room are started."""
 
 _LOOK_EVERY_S = 0.25
 _TIDY_EVERY_S = 60.0
@@ -79,7 +80,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 class DeliveryWorker:
-    """Sends what the store has to send. One for each store."""
+    """Sender of the store's messages. One for each store."""
 
     def __init__(
         self,
@@ -92,8 +93,8 @@ class DeliveryWorker:
         kept_s: float,
         observe: Callable[[DeliveryResult], None] = lambda _: None,
     ) -> None:
-        """`render`: the body of a message. `ended_keys`: which of these keys are revoked or past
-        their end; blocks. `kept_s`: seconds for which sent messages are kept."""
+        """`render`: builds the body of a message. `ended_keys`: returns which of these keys are
+        revoked or expired; blocks. `kept_s`: seconds for which sent messages are kept."""
         self._store = store
         self._sender = sender
         self._render = render
@@ -102,7 +103,7 @@ class DeliveryWorker:
         self._kept_s = kept_s
         self._observe = observe
         self._busy: dict[int, asyncio.Task[None]] = {}
-        """By watch: at most one attempt at a time, so that messages stay in order."""
+        """Running tasks by watch: at most one attempt at a time, so that messages stay in order."""
         self._hosts = Counter[str]()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -130,7 +131,7 @@ class DeliveryWorker:
                 await asyncio.wait_for(stop.wait(), pause_s)
 
     async def _begin_due(self) -> None:
-        """Begin with every webhook that is due, as far as there is room."""
+        """Start every due webhook, as far as there is room."""
         due = await asyncio.to_thread(
             list_due, self._store, now_s=self._now_s(), at_most=_MOST_LOOKED_AT
         )
@@ -143,7 +144,7 @@ class DeliveryWorker:
             self._busy[target.watch_id] = asyncio.create_task(self._deliver(target, host))
 
     async def _deliver(self, target: WebhookTarget, host: str) -> None:
-        """Send what waits for one webhook, until it has all or an attempt fails."""
+        """Send the waiting messages of one webhook, until it has all or an attempt fails."""
         try:
             is_taken = True
             while is_taken:
@@ -161,7 +162,7 @@ class DeliveryWorker:
             self._hosts[host] -= 1
 
     async def _send(self, target: WebhookTarget, message: WatchMessage) -> bool:
-        """Make one attempt and record it; return whether the message was taken."""
+        """Make one attempt and record it; return True if the message was taken."""
         attempt = await self._sender.send(
             target.url,
             target.secret,
@@ -181,7 +182,7 @@ class DeliveryWorker:
         return False
 
     def _put_off(self, message: WatchMessage, attempt: Attempt) -> bool:
-        """Record a failed attempt; return whether it was the last one."""
+        """Record a failed attempt; return True if it was the last one."""
         now_s = self._now_s()
         with self._store.transaction() as tx:
             note_failed(tx, message, str(attempt.error), now_s=now_s)
@@ -201,7 +202,7 @@ class DeliveryWorker:
         return due_s is None
 
     async def _tidy(self) -> None:
-        """Delete what is old, and pause the watches of keys that have ended."""
+        """Delete old messages, and pause the watches of keys that have ended."""
         await asyncio.to_thread(
             delete_old_messages, self._store, before_s=self._now_s() - self._kept_s
         )

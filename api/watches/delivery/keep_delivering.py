@@ -1,4 +1,4 @@
-"""Delivery as a service runs it: built of its settings, until the stop."""
+"""Delivery of messages in a service: built from its settings, run until the stop."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from sql.watches.watch_messages import WatchMessage
 
 
 def rules_of(settings: WatchSettings) -> WebhookRules:
-    """Return where the settings allow messages to be sent."""
+    """Build the rules for webhook addresses from the settings."""
     return WebhookRules(allow_http=settings.allow_http, allow_private=settings.allow_private)
 
 
@@ -26,8 +26,11 @@ async def keep_delivering(
     observe: Callable[[DeliveryResult], None],
     stop: asyncio.Event,
 ) -> None:
-    """Deliver messages to webhooks until the stop. `render`: the body of a message. `ended_keys`:
-    which of these keys have ended by a time in Unix seconds; blocks."""
+    """Deliver messages to webhooks until the stop.
+
+    `render`: builds the body of a message. `ended_keys`: returns which of these keys have ended by
+    a time in Unix seconds; blocks.
+    """
     sender = WebhookSender(rules_of(settings), timeout_s=settings.timeout_s)
     worker = DeliveryWorker(
         store,

@@ -1,8 +1,7 @@
-"""Which URLs messages may be sent to: those who make watches must not reach the operator's network
-through the service.
+"""Rules for webhook URLs: they must not lead into the operator's network.
 
 Source: OWASP, Server-Side Request Forgery Prevention; the special-purpose address registries of
-IANA, as Python's `ipaddress` has them.
+IANA, as in Python's `ipaddress`.
 """
 
 import ipaddress
@@ -39,7 +38,7 @@ class WebhookRefusedError(CallerError):
 
 
 class WebhookRules:
-    """What the operator allows."""
+    """Addresses that the operator allows."""
 
     def __init__(self, *, allow_http: bool, allow_private: bool) -> None:
         self.allow_http = allow_http
@@ -48,7 +47,7 @@ class WebhookRules:
     def check_url(self, url: str) -> None:
         """Raise WebhookRefusedError unless messages may be sent to the URL.
 
-        A host given by name is looked at when it is resolved, at every attempt.
+        A host name is checked when it is resolved, at every attempt.
         """
         if len(url) > MOST_URL_CHARS:
             raise WebhookRefusedError(reason=f"a URL has at most {MOST_URL_CHARS} characters")
@@ -79,8 +78,8 @@ class WebhookRules:
 
 
 class PublicResolver(AbstractResolver):
-    """Resolves names to the addresses that the rules allow. A connection is made to exactly these:
-    a name that has another address a moment later changes nothing."""
+    """Resolver of names to allowed addresses. Connections are made to exactly these, so a later
+    change of the name has no effect."""
 
     def __init__(self, rules: WebhookRules) -> None:
         self._rules = rules
@@ -102,7 +101,7 @@ class PublicResolver(AbstractResolver):
 
 
 def is_public(address: _IpAddress) -> bool:
-    """True if the address, and one of IPv4 within it, is of the public Internet and one host's."""
+    """True if the address, and any IPv4 address within it, is public and unicast."""
     if isinstance(address, ipaddress.IPv6Address):
         within = _ipv4_within(address)
         if within is not None:
@@ -113,7 +112,7 @@ def is_public(address: _IpAddress) -> bool:
 
 
 def _ipv4_within(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """Return the address of IPv4 that packets to this one reach. None: there is none."""
+    """Return the IPv4 address that packets to this one reach. None: there is none."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & _LOW_32)
     if address.teredo is not None:
@@ -122,9 +121,9 @@ def _ipv4_within(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None
 
 
 def _address_in(host: str) -> _IpAddress | None:
-    """Return the address that a host is given by. None: it is a name.
+    """Parse a host that is an address. None: it is a name.
 
-    Also the forms of IPv4 that only the system's resolver knows, as 127.1 or 0x7f000001.
+    Accepts the IPv4 forms that only the system's resolver knows, such as 127.1 or 0x7f000001.
     """
     try:
         return ipaddress.ip_address(host.partition("%")[0])

@@ -1,4 +1,4 @@
-"""Sends one message to one webhook: one attempt, whose answer is its status alone."""
+"""Sends one message to one webhook: one attempt, of which only the status is read."""
 
 import aiohttp
 import msgspec
@@ -14,14 +14,14 @@ _MOST_CONNECTIONS = 256
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one attempt."""
+    """Outcome of one attempt."""
 
     error: str | None = None
-    """Why the message was not taken. None: it was."""
+    """Reason why the message was not taken. None: it was."""
     is_gone: bool = False
-    """True: the receiver says that it is there no more (410)."""
+    """True if the receiver has removed the webhook (410)."""
     retry_after_s: float | None = None
-    """Seconds that the receiver asks to wait. None: it asks for nothing."""
+    """Value of Retry-After in seconds. None: there is none."""
 
 
 class WebhookSender:
@@ -50,10 +50,12 @@ class WebhookSender:
     async def send(
         self, url: str, secret: Secret, *, message_id: str, sent_at_s: int, body: bytes
     ) -> Attempt:
-        """Send a message. Follows no redirect, and reads nothing of the answer but its head."""
+        """Send a message. Follows no redirect, and reads only the head of the answer."""
         headers = signature_headers(secret, message_id=message_id, sent_at_s=sent_at_s, body=body)
         try:
-            self._rules.check_url(url)  # an operator may have forbidden since what was allowed
+            self._rules.check_url(
+                url
+            )  # the operator may have forbidden the address since the watch was made
             async with self._session.post(
                 url, data=body, headers=headers, allow_redirects=False
             ) as response:
@@ -63,7 +65,7 @@ class WebhookSender:
         except TimeoutError:
             return Attempt(error=f"no answer within {self._timeout_s:g} s")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            # Its text can hold the URL, and with it a key.
+            # Its text can contain the URL, and with it a key.
             return Attempt(error=f"cannot be reached: {type(error).__name__}")
 
 

@@ -1,7 +1,7 @@
-"""Signatures of webhooks, by which a receiver knows who sent a message.
+"""Signatures of webhooks, by which a receiver verifies the sender.
 
 Source: the Standard Webhooks specification, "Signature scheme", symmetric signatures. The library
-of its authors does the same; signing takes less than its import would.
+of its authors does the same, but its import takes longer than a signature.
 """
 
 import base64
@@ -18,7 +18,7 @@ _SECRET_BYTES: Final = 32
 
 
 def new_secret() -> Secret:
-    """Return a random secret, in the form in which receivers are given it."""
+    """Return a random secret, in the form that receivers use."""
     return Secret(_PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode())
 
 
