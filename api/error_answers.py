@@ -246,7 +246,7 @@ class ThrottledError(RefusalError):
         body = CallerRefusalBody(
             error_code="agent_registration_throttled",
             error="Too many attempts",
-            detail="Your network asked for a trial key too often within an hour.",
+            detail="Your network requested a trial key too often within an hour.",
             next_step=f"Wait {retry_after_s} seconds before the next attempt.",
         )
         super().__init__(status=429, body=body, headers={"Retry-After": str(retry_after_s)})
@@ -317,7 +317,7 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Sha
 
 def _ledger_down(request: Request[Any, Any, Any], error: StoreError) -> Response[Shape]:
     """Answer for StoreError: the ledger is the only store that routes read without the analyser."""
-    _log.error("ledger out of reach", path=request.url.path, reason=str(error))
+    _log.error("ledger unavailable", path=request.url.path, reason=str(error))
     return _refusal(request, LedgerDownError())
 
 

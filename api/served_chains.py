@@ -35,7 +35,7 @@ def list_chains(deps: ApiDeps) -> tuple[ServedChain, ...]:
     )
 
 
-def find_chain(deps: ApiDeps, named: str, *, asked_in: str) -> str:
+def find_chain(deps: ApiDeps, named: str, *, place: str) -> str:
     """Return the slug of a chain named by slug, number or alias, letter case ignored.
 
     Raises InvalidInputError for one that is not supported, ChainNotServedError for one that is not
@@ -45,7 +45,7 @@ def find_chain(deps: ApiDeps, named: str, *, asked_in: str) -> str:
     if chain is None:
         raise InvalidInputError(
             InvalidItem(
-                loc=(asked_in, "chain"),
+                loc=(place, "chain"),
                 msg=f"Unknown chain; one of {list_names(deps.chains)}.",
                 type="unknown_chain",
             )

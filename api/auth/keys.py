@@ -76,16 +76,16 @@ class Keyring:
     """Cache of keys in use, by digest; look-ups by digest leak no prefix of a key through
     timing."""
 
-    def __init__(self, ledger: Ledger, plans: Mapping[str, Plan], books: UsageCounters):
+    def __init__(self, ledger: Ledger, plans: Mapping[str, Plan], usage_counters: UsageCounters):
         self._ledger = ledger
         self._plans = plans
-        self._books = books
+        self._usage_counters = usage_counters
         self._callers = FIFOCache[str, Caller](_MOST_CALLERS)
         self._revision = ledger.key_revision
 
     def known(self, digest: str) -> Caller | None:
         """Return the cached caller; None if not cached, or the cache may be out of date."""
-        if not self._books.are_keys_current():
+        if not self._usage_counters.are_keys_current():
             return None
         if self._revision != self._ledger.key_revision:
             self._callers.clear()
@@ -95,8 +95,8 @@ class Keyring:
     async def find(self, digest: str) -> Caller | None:
         """Return the caller of a key that was issued and not revoked, else None. Raises
         StoreError."""
-        if not self._books.are_keys_current():
-            await self._books.look()
+        if not self._usage_counters.are_keys_current():
+            await self._usage_counters.look()
         caller = self.known(digest)
         if caller is not None:
             return caller
@@ -107,7 +107,7 @@ class Keyring:
         plan = self._plans.get(key.plan)
         if plan is None:
             raise PlanGoneError(key=key)
-        tally = await self._books.tally(key.key_id)
+        tally = await self._usage_counters.tally(key.key_id)
         caller = Caller(key=key, plan=plan, tally=tally, windows=windows_of(plan))
         if self._ledger.key_revision == revision:
             self._callers[digest] = caller

@@ -24,13 +24,13 @@ class KeyLimits:
     def __init__(
         self,
         ledger: Ledger,
-        books: UsageCounters,
+        usage_counters: UsageCounters,
         windows: LocalWindows | SharedWindows,
         *,
         now_s: Callable[[], float],
     ):
         self._ledger = ledger
-        self._books = books
+        self._usage_counters = usage_counters
         self._windows = windows
         self._now_s = now_s
 
@@ -39,17 +39,17 @@ class KeyLimits:
 
         Raises StoreError when the ledger can neither be read nor written.
         """
-        if self._books.is_late():
-            await self._books.catch_up()
+        if self._usage_counters.is_late():
+            await self._usage_counters.catch_up()
         windows = self._windows
         if caller.plan.lifetime is None and isinstance(windows, LocalWindows):
             # No await between check and count, so no other call runs in between.
             now_s, tally = self._now_s(), caller.tally
-            self._books.turn_to(tally, now_s)
+            self._usage_counters.turn_to(tally, now_s)
             _refuse_if_full(windows.full_now(caller.windows, caller.key.digest))
             _check_quotas(caller.plan, tally, now_s)
             windows.take_now(caller.windows, caller.key.digest)
-            self._books.count(tally)
+            self._usage_counters.count(tally)
         else:
             async with caller.tally.in_turn:
                 await self._admit_in_turn(caller)
@@ -61,7 +61,7 @@ class KeyLimits:
         """
         tally, now_s = caller.tally, self._now_s()
         written = await asyncio.to_thread(self._ledger.usage, tally.key_id, now_s)
-        self._books.turn_to(tally, now_s)
+        self._usage_counters.turn_to(tally, now_s)
         used = Usage(
             lifetime=max(written.lifetime, tally.lifetime),
             day=max(written.day, tally.day_calls),
@@ -71,19 +71,19 @@ class KeyLimits:
 
     async def aclose(self) -> None:
         """Flush the usage counters and close connections."""
-        await self._books.aclose()
+        await self._usage_counters.aclose()
         await self._windows.aclose()
 
     async def _admit_in_turn(self, caller: Caller) -> None:
         plan, tally, digest = caller.plan, caller.tally, caller.key.digest
         now_s = self._now_s()
-        self._books.turn_to(tally, now_s)
+        self._usage_counters.turn_to(tally, now_s)
         _check_lifetime(plan, tally)
         _refuse_if_full(await self._windows.full(caller.windows, digest))
         _check_quotas(plan, tally, now_s)
         _refuse_if_full(await self._windows.take(caller.windows, digest))
         if plan.lifetime is None:
-            self._books.count(tally)
+            self._usage_counters.count(tally)
             return
         spent = await asyncio.to_thread(self._ledger.spend, tally.key_id, plan, now_s)
         tally.see(spent.usage, utc_day(now_s))

@@ -44,7 +44,7 @@ class ForeignPageError(RefusalError):
     """A form of this service was sent from a page of another site."""
 
     def __init__(self) -> None:
-        detail = "This was sent by a page of another site. Open the token's page, and ask there."
+        detail = "This form was sent from a page of another site. Send it from the token's page."
         super().__init__(status=403, body=DetailBody(detail=detail))
 
 

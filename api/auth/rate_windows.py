@@ -99,13 +99,13 @@ class LocalWindows:
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic):
         self._now_s = now_s
-        self._held: dict[str, tuple[_Times, ...]] = {}
+        self._windows: dict[str, tuple[_Times, ...]] = {}
         self._sweep_at_s = now_s() + _SWEEP_EVERY_S
 
     def full_now(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """Return the first window without room for one more call; count nothing."""
         now_s = self._now_s()
-        for window, times in self._held.get(key) or self._begin(windows, key):
+        for window, times in self._windows.get(key) or self._begin(windows, key):
             while times and times[0] < now_s - window.span_s:
                 times.popleft()
             if len(times) >= window.limit:
@@ -115,7 +115,7 @@ class LocalWindows:
     def take_now(self, windows: Sequence[Window], key: str) -> None:
         """Count a call in every window, after `full_now` has found room."""
         now_s = self._now_s()
-        for _, times in self._held.get(key) or self._begin(windows, key):
+        for _, times in self._windows.get(key) or self._begin(windows, key):
             times.append(now_s)
         if now_s >= self._sweep_at_s:
             self._sweep(now_s)
@@ -123,7 +123,7 @@ class LocalWindows:
     def look_now(self, windows: Sequence[Window], key: str) -> list[WindowUse]:
         """Return the usage of every window; count nothing."""
         now_s = self._now_s()
-        found = self._held.get(key) or tuple((window, deque[float]()) for window in windows)
+        found = self._windows.get(key) or tuple((window, deque[float]()) for window in windows)
         uses = []
         for window, times in found:
             inside = [time_s for time_s in times if time_s >= now_s - window.span_s]
@@ -133,10 +133,10 @@ class LocalWindows:
 
     def _begin(self, windows: Sequence[Window], key: str) -> tuple[_Times, ...]:
         # Only the newest `limit` calls can matter, so memory is bounded by them.
-        held = tuple((window, deque[float](maxlen=window.limit)) for window in windows)
-        if held:
-            self._held[key] = held
-        return held
+        windows_of_key = tuple((window, deque[float](maxlen=window.limit)) for window in windows)
+        if windows_of_key:
+            self._windows[key] = windows_of_key
+        return windows_of_key
 
     async def full(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """Return as `full_now`."""
@@ -157,10 +157,16 @@ class LocalWindows:
     def _sweep(self, now_s: float) -> None:
         """Delete keys whose last call has left every window."""
 
-        def is_in_use(held: tuple[_Times, ...]) -> bool:
-            return any(times and times[-1] >= now_s - window.span_s for window, times in held)
+        def is_in_use(windows_of_key: tuple[_Times, ...]) -> bool:
+            return any(
+                times and times[-1] >= now_s - window.span_s for window, times in windows_of_key
+            )
 
-        self._held = {key: held for key, held in self._held.items() if is_in_use(held)}
+        self._windows = {
+            key: windows_of_key
+            for key, windows_of_key in self._windows.items()
+            if is_in_use(windows_of_key)
+        }
         self._sweep_at_s = now_s + _SWEEP_EVERY_S
 
 
@@ -247,7 +253,7 @@ class SharedWindows:
         except (RedisError, OSError, TimeoutError) as error:
             if not self.is_resting():
                 reason = str(error) or type(error).__name__
-                _log.warning("windows not shared for now", server=self._address, reason=reason)
+                _log.warning("shared rate windows unavailable", server=self._address, reason=reason)
             _FAILURES.inc()
             self._rests_until = time.monotonic() + REDIS_PAUSE_S
 

@@ -212,7 +212,7 @@ class UsageCounters:
         except StoreError as error:
             if isinstance(error, UnknownOutcomeError):
                 self._unsure = _Unsure(error=error, batch=len(batch))
-            _log.error("ledger out of reach", reason=str(error), unwritten=len(batch))
+            _log.error("ledger unavailable", reason=str(error), unwritten=len(batch))
         finally:
             if usages is None:
                 self._former = batch + self._former

@@ -97,14 +97,14 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
         Digit | UnsetType,
         Meta(
             description="Named addresses can move tokens without approval, or hold powers that no "
-            "getter names. Absent: not known, or anybody can."
+            "getter names. Absent: not known, or any account can."
         ),
     ] = UNSET
     owner_change_balance: Annotated[
         Digit | UnsetType,
         Meta(
-            description="The owner can change any holder's balance; so it is where anybody can "
-            "move tokens without approval. Absent: not assessed."
+            description="The owner can change any holder's balance, or any account can move tokens "
+            "without approval. Absent: not assessed."
         ),
     ] = UNSET
     buy_tax: Annotated[
@@ -116,8 +116,8 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
     is_honeypot: Annotated[
         Digit | UnsetType,
         Meta(
-            description="It can be bought and not sold, or not always; or somebody can take "
-            "holders' tokens, as the original says of malicious code. '0' needs a sale that passes."
+            description="It can be bought and not sold, or not always; or another account can take "
+            "holders' tokens, which the original counts as malicious. '0' needs a passing sale."
         ),
     ] = UNSET
     creator_address: Annotated[
@@ -254,8 +254,8 @@ def _creator_balance(known: _Known) -> str | None:
 
 def _creator_share(known: _Known) -> str | None:
     token = known.report.token
-    held = token.creator_balance_raw
-    return None if held is None else share_text(held, of_raw=token.supply_raw)
+    balance_raw = token.creator_balance_raw
+    return None if balance_raw is None else share_text(balance_raw, of_raw=token.supply_raw)
 
 
 TABLE: dict[str, GoplusRule] = {

@@ -42,7 +42,7 @@ class McpResources:
     async def _run(self, resource: TokenResource, called: CalledTool) -> CallToolResult:
         """Check in the order of the HTTP route: chain, limits, address."""
         given = called.arguments
-        chain = find_chain(self._deps, str(given.chain), asked_in="arguments")
+        chain = find_chain(self._deps, str(given.chain), place="arguments")
         await self._limits.admit(called.caller)
         call = TokenCall(
             deps=self._deps,
@@ -60,8 +60,8 @@ class McpResources:
         if isinstance(found, CachedAnswer):
             return tool_error(found.body)
         if isinstance(found, PackFile):
-            told = pack_answer(found, chain=chain, address=given.address)
-            result = tool_result(msgspec.json.encode(told))
+            answer = pack_answer(found, chain=chain, address=given.address)
+            result = tool_result(msgspec.json.encode(answer))
             result.content.append(_embedded(chain, given.address, found))
             return result
         return tool_result(msgspec.json.encode(found))

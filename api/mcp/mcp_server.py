@@ -41,7 +41,7 @@ from api.mcp.mcp_watches import McpWatches
 from api.resources.token_resource import OneToken
 from api.served_chains import ServedChain, find_chain, list_chains
 from api.serving.answers import Answers
-from api.serving.batch_service import RefusalBody, tell
+from api.serving.batch_service import RefusalBody, refusal_body
 from api.serving.cached_answer import CachedAnswer
 from api.watches.event_feed import EventFeed
 from api.watches.watch_book import WatchBook
@@ -49,7 +49,7 @@ from core.errors import StoreError
 
 INSTRUCTIONS = (
     "Token-safety findings for EVM chains. null, an absent key and `pending` mean unknown: never "
-    "take them for safe. `pending` resolves, so ask again some seconds later."
+    "take them for safe. `pending` resolves, so repeat the call some seconds later."
 )
 
 MOST_POOLS = 50
@@ -143,24 +143,24 @@ class McpServer:
             ),
             "token_report": McpTool(
                 description="All findings on one token: code, simulated trades, pools, supply, "
-                "holders. null means unknown, never safe or false; `pending` means ask again. "
+                "holders. null means unknown, never safe or false; `pending` resolves later. "
                 f"Of many pools the {MOST_POOLS} deepest are shown. {COUNTS}",
                 takes=_OneReport,
                 gives=(Envelope[NativeFeatures], Envelope[CompatFeatures]),
                 run=self._report,
             ),
             "token_evidence": McpTool(
-                description="What the findings on one token rest on: functions, storage slots, "
+                description="Evidence behind the findings on one token: functions, storage slots, "
                 "program counters, outcomes of simulations. A finding without evidence is unknown "
                 "or was not found, which is not proof of safety. Long evidence is named in "
-                f"`left_out`: ask for one with `key`, in parts with `offset`. {COUNTS}",
+                f"`left_out`: read one with `key`, in parts with `offset`. {COUNTS}",
                 takes=_Evidence,
                 gives=(EvidenceExcerpt,),
                 run=self._evidence,
             ),
             "list_chains": McpTool(
                 description="Supported chains, and which of them are served here. A token on "
-                f"another chain cannot be judged, which does not make it safe. {FREE}",
+                f"another chain cannot be analysed, which does not make it safe. {FREE}",
                 takes=NoArguments,
                 gives=(ChainList,),
                 run=self._list_chains,
@@ -209,14 +209,14 @@ class McpServer:
         except RefusalError as error:
             return _refused(error)
         except StoreError as error:
-            _log.error("ledger out of reach", tool=params.name, reason=str(error))
+            _log.error("ledger unavailable", tool=params.name, reason=str(error))
             return _refused(LedgerDownError())
         except Exception as error:  # noqa: BLE001 - the SDK would send its text to the caller
             _log.error("tool failed", tool=params.name, exc_info=error)
-            told = RefusalBody(
+            failure = RefusalBody(
                 status=500, error_code=None, error="Internal server error.", retry_after_s=None
             )
-            return tool_error(msgspec.json.encode(told))
+            return tool_error(msgspec.json.encode(failure))
 
     async def _run(self, params: CallToolRequestParams, caller: Caller) -> CallToolResult:
         tool = self._tools.get(params.name)
@@ -242,31 +242,31 @@ class McpServer:
         if len(pools) <= MOST_POOLS:
             return tool_result(answer.body)
         body["features"]["dex"] = pools[:MOST_POOLS]
-        told = (
+        note = (
             f"The {MOST_POOLS} deepest of {len(pools)} pools are shown. "
             f"GET /token/{body['chain']}/{body['contract_address']} has all."
         )
-        return tool_result(msgspec.json.encode(body), told)
+        return tool_result(msgspec.json.encode(body), note)
 
     async def _evidence(self, called: CalledTool) -> CallToolResult:
         answer = await self._answer(called, "evidence")
         if answer.status != _OK:
             return tool_error(answer.body)
-        asked: _Evidence = called.arguments
+        arguments: _Evidence = called.arguments
         body = msgspec.json.decode(answer.body, type=EvidenceBody)
-        if asked.key is None:
+        if arguments.key is None:
             return tool_result(msgspec.json.encode(excerpt(body)))
-        part = excerpt_of(body, asked.key, offset=asked.offset)
+        part = excerpt_of(body, arguments.key, offset=arguments.offset)
         if part is None:
             raise _invalid("key", "No such evidence; `left_out` and `evidence` name what there is.")
         return tool_result(msgspec.json.encode(part))
 
     async def _answer(self, called: CalledTool, form: Format) -> CachedAnswer:
         """Check in the order of the HTTP route: chain, limits, address."""
-        asked: OneToken = called.arguments
-        chain = find_chain(self._deps, str(asked.chain), asked_in="arguments")
+        arguments: OneToken = called.arguments
+        chain = find_chain(self._deps, str(arguments.chain), place="arguments")
         await self._limits.admit(called.caller)
-        return await self._answers.answer(chain=chain, address=asked.address, form=form)
+        return await self._answers.answer(chain=chain, address=arguments.address, form=form)
 
     async def _list_chains(self, _: CalledTool) -> CallToolResult:
         return tool_result(msgspec.json.encode(ChainList(chains=list_chains(self._deps))))
@@ -315,4 +315,4 @@ def _invalid(name: str, message: str) -> InvalidInputError:
 
 
 def _refused(error: RefusalError) -> CallToolResult:
-    return tool_error(msgspec.json.encode(tell(error)))
+    return tool_error(msgspec.json.encode(refusal_body(error)))

@@ -36,9 +36,9 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True):
     is_destructive: bool = False
 
 
-def tool_result(body: bytes, *told: str) -> CallToolResult:
+def tool_result(body: bytes, *notes: str) -> CallToolResult:
     """Return the body both structured and as text, which some clients read only."""
-    texts = [body.decode(), *told]
+    texts = [body.decode(), *notes]
     return CallToolResult(
         content=[TextContent(text=text) for text in texts],
         structured_content=msgspec.json.decode(body),

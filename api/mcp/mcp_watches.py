@@ -77,7 +77,7 @@ class McpWatches:
         return {
             "watch_tokens": McpTool(
                 description="Watch tokens from now on: when verdict, trading, taxes, owner, "
-                "deadlines, liquidity or checks of one change, a message says so. Read messages "
+                "deadlines, liquidity or checks of one change, a message is sent. Read messages "
                 "with watch_messages or the resource of the watch, or have them posted to "
                 "`webhook_url`. No message means that no change was seen, not that a token is "
                 f"safe. {COUNTS}",
@@ -88,7 +88,7 @@ class McpWatches:
             ),
             "list_watches": McpTool(
                 description="Watches of the key, paused and failing ones too; a watch that is not "
-                f"active tells nothing. {FREE}",
+                f"active sends nothing. {FREE}",
                 takes=NoArguments,
                 gives=(WatchList,),
                 run=self._list,
@@ -114,7 +114,7 @@ class McpWatches:
         self, context: ServerRequestContext[Any], _: PaginatedRequestParams | None
     ) -> ListResourcesResult:
         """Return a resource for each watch of the key."""
-        watches = await self._told(self._views(_caller(context)))
+        watches = await self._refusals_raised(self._views(_caller(context)))
         return ListResourcesResult(
             resources=[
                 Resource(
@@ -135,7 +135,7 @@ class McpWatches:
         found = _URI.fullmatch(params.uri)
         if found is None:
             raise MCPError(INVALID_PARAMS, "A resource is assay://watches/ and a number")
-        body = await self._told(self._read(_caller(context), int(found[1])))
+        body = await self._refusals_raised(self._read(_caller(context), int(found[1])))
         text = TextResourceContents(uri=params.uri, mime_type="application/json", text=body)
         return ReadResourceResult(contents=[text], cache_scope="private")
 
@@ -147,16 +147,16 @@ class McpWatches:
         Watches of other keys are left out.
         """
         caller = _caller(context)
-        own = {_uri_of(watch.id) for watch in await self._told(self._views(caller))}
+        own = {_uri_of(watch.id) for watch in await self._refusals_raised(self._views(caller))}
         if self._feed is None:
             raise MCPError(INVALID_PARAMS, "This deployment keeps no watches")
         try:
             self._feed.admit(caller.key.key_id)
         except RefusalError as error:
             raise MCPError(INVALID_PARAMS, msgspec.json.encode(error.body).decode()) from error
-        asked = params.notifications
-        uris = [uri for uri in asked.resource_subscriptions or () if uri in own]
-        filtered = asked.model_copy(
+        arguments = params.notifications
+        uris = [uri for uri in arguments.resource_subscriptions or () if uri in own]
+        filtered = arguments.model_copy(
             update={"resource_subscriptions": uris, "resources_list_changed": None}
         )
         bus = InMemorySubscriptionBus()
@@ -182,14 +182,14 @@ class McpWatches:
         return tool_result(msgspec.json.encode(WatchList(watches=tuple(watches))))
 
     async def _messages(self, called: CalledTool) -> CallToolResult:
-        asked: _OneWatch = called.arguments
-        return tool_result((await self._read(called.caller, asked.watch_id)).encode())
+        arguments: _OneWatch = called.arguments
+        return tool_result((await self._read(called.caller, arguments.watch_id)).encode())
 
     async def _remove(self, called: CalledTool) -> CallToolResult:
-        asked: _OneWatch = called.arguments
+        arguments: _OneWatch = called.arguments
         keys = (called.caller.key.key_id,)
-        tokens = (await self._open().find(keys, asked.watch_id)).tokens
-        await self._open().remove(keys, asked.watch_id)
+        tokens = (await self._open().find(keys, arguments.watch_id)).tokens
+        await self._open().remove(keys, arguments.watch_id)
         return tool_result(msgspec.json.encode(RemovedTokens(removed=tokens)))
 
     async def _views(self, caller: Caller) -> list[WatchView]:
@@ -204,7 +204,7 @@ class McpWatches:
             raise StoreDownError
         return self._book
 
-    async def _told(self, work: Awaitable[Any]) -> Any:
+    async def _refusals_raised(self, work: Awaitable[Any]) -> Any:
         """Return the result; raise a refusal as an error of the protocol."""
         try:
             return await work
@@ -219,9 +219,9 @@ async def _pump(
 ) -> None:
     """Publish the arrival of messages; close the stream when there will be no more."""
     try:
-        async for told in messages:
-            if isinstance(told, WatchMessage):
-                await bus.publish(ResourceUpdated(uri=_uri_of(told.watch_id)))
+        async for message in messages:
+            if isinstance(message, WatchMessage):
+                await bus.publish(ResourceUpdated(uri=_uri_of(message.watch_id)))
     finally:
         handler.close()
 

@@ -37,12 +37,12 @@ _EXPIRY: Final[dict[str, tuple[str, str, object]]] = {
 
 _STORED: Final[dict[str, tuple[str, str, object]]] = {
     "ETag": (
-        "Names the body, whatever its coding; send it back as If-None-Match.",
+        "Tag of the body in any coding; send it back as If-None-Match.",
         "string",
         'W/"6f3a0d5b8c1e4f7a9b2d5e80"',
     ),
     "Cache-Control": (
-        "An answer belongs to the caller, and is asked for again with its ETag.",
+        "Answers are private to the caller, and are revalidated with their ETag.",
         "string",
         "private, no-cache",
     ),
@@ -119,24 +119,24 @@ _NAMES: Final = {
 """Names of the instances of generic structs, by Litestar's names without modules."""
 
 _TAGS: Final = {
-    "tokens": "What is known of tokens: findings, verdicts, and what they rest on.",
+    "tokens": "Findings on tokens, verdicts, and the evidence behind them.",
     "agents": "For programs that read prose: a guide, and the Model Context Protocol.",
     "jobs": "Scheduled refreshes, verifications and exports; for operators.",
-    "keys": "Trial keys, and what a key has used.",
-    "watches": "Who is told of changes of which tokens, by webhook, event stream or MCP.",
-    "status": "Whether the process lives, and whether it follows its chains.",
+    "keys": "Trial keys, and the usage of a key.",
+    "watches": "Notifications of changes of tokens, by webhook, event stream or MCP.",
+    "status": "Liveness of the process, and readiness of its chains.",
 }
 
 _ABOUT: Final = """\
 Token-safety findings for EVM chains: can this token be bought, sold and kept?
 
 - null, an absent key and a flag with status `unknown` mean that it is not known: never take that \
-for safe, for false or for 0. `pending` means that it is being worked out: ask again.
+for safe, for false or for 0. `pending` means that the analysis is running: repeat the request.
 - Send the key as `X-API-Key`; `/mcp` and `/goplus` take `Authorization: Bearer` too. \
 `POST /agent-keys` issues a trial key.
 - Branch on the HTTP status and `error_code`, never on prose. 402 is final; 429 names the limit in \
 its headers.
-- All formats of a token speak of one analysis, at most two minutes old."""
+- All formats of a token come from one analysis, at most two minutes old."""
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 
@@ -343,8 +343,8 @@ class ServedDocument:
 
         None for other paths and methods. Building takes seconds, so it runs in a thread.
         """
-        is_asked_for = request.url.path.rstrip("/") in (PATH, PATH + _FILE)
-        if not is_asked_for or request.method not in ("GET", "HEAD"):
+        is_document = request.url.path.rstrip("/") in (PATH, PATH + _FILE)
+        if not is_document or request.method not in ("GET", "HEAD"):
             return None
         if self._encoded is None:
             self._encoded = await self._building.run(None, lambda: self._build(request.app))

@@ -94,7 +94,7 @@ CALLER_RESPONSES: Final = {
     ),
     429: documented(
         DetailBody,
-        "A rate limit or a quota is used up; which one is told by the headers",
+        "A rate limit or a quota is used up; the headers name it",
         burst=LimitedError(detail="Limit of 5 calls in 10 seconds reached.", headers={}),
         daily_quota=LimitedError(detail="Daily quota used up.", headers={}),
     ),

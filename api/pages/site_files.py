@@ -93,8 +93,8 @@ class _Scripts(HTMLParser):
         self._is_inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
-        if tag == "script" and "src" not in told and "type" not in told:
+        attributes = dict(attrs)
+        if tag == "script" and "src" not in attributes and "type" not in attributes:
             self._is_inside = True
             self.texts.append("")
 

@@ -40,15 +40,15 @@ def send_file(
 ) -> Response[bytes]:
     """Return the file, or 304 if the caller has it. `kept_s`: seconds for which caches need not
     revalidate."""
-    told = {
+    sent_headers = {
         **headers,
         "Cache-Control": f"public, max-age={kept_s}",
         "ETag": file.tag,
         "Vary": "Accept-Encoding",
     }
     if request.headers.get("If-None-Match") == file.tag:
-        return Response(b"", status_code=_NOT_MODIFIED, headers=told)
+        return Response(b"", status_code=_NOT_MODIFIED, headers=sent_headers)
     if file.packed is not None and "gzip" in request.headers.get("Accept-Encoding", ""):
-        told["Content-Encoding"] = "gzip"
-        return Response(file.packed, media_type=file.media_type, headers=told)
-    return Response(file.body, media_type=file.media_type, headers=told)
+        sent_headers["Content-Encoding"] = "gzip"
+        return Response(file.packed, media_type=file.media_type, headers=sent_headers)
+    return Response(file.body, media_type=file.media_type, headers=sent_headers)

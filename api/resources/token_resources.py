@@ -52,7 +52,7 @@ async def quote_exit(
     usd: Annotated[
         float | None,
         Parameter(
-            description="A size of your own, in USD at the spot price",
+            description="A further size, in USD at the spot price",
             schema_extra={"examples": [2_500.0]},
         ),
     ] = None,
@@ -64,12 +64,12 @@ async def quote_exit(
         ),
     ] = None,
 ) -> ExitAnswer:
-    """Proceeds of a sale at 100, 1,000, 10,000 and 100,000 USD and a size of your own, after tax,
-    fees and price impact.
+    """Proceeds of sales from 100 to 100,000 USD, after tax, fees and price impact.
 
-    Split best over the pools; with gas, and the amount that can be sold until half the depth is
-    gone. Every figure comes from a sale that was simulated whole, on one block. A size that cannot
-    be sold has no figures and a reason. Counts as one call.
+    For 100, 1,000, 10,000 and 100,000 USD and a size of your own, split best over the pools; with
+    gas, and the amount that can be sold until half the depth is gone. Every figure comes from a
+    sale that was simulated whole, on one block. A size that cannot be sold has no figures and a
+    reason. Counts as one call.
     """
     if usd is not None and amount is not None:
         raise _invalid("query", "amount", "Either usd or amount.")
@@ -156,11 +156,11 @@ async def check_trade(call: TokenCall, data: JSONBody[TradeRequest]) -> TradeAns
         )
     except TradeRefusedError as error:
         raise _invalid("body", error.argument, error.reason) from error
-    judged = None
+    last_summary = None
     if snapshot is not None:
         summary = summary_of(snapshot, native_of(snapshot))
-        judged = summary, snapshot.report.token.block_number
-    return trade_answer(check, call.answers.chain(call.chain), token, judged=judged)
+        last_summary = summary, snapshot.report.token.block_number
+    return trade_answer(check, call.answers.chain(call.chain), token, last_summary=last_summary)
 
 
 def _unsigned(token: Address, trade: TradeRequest) -> UnsignedTrade:
@@ -260,10 +260,10 @@ TOKEN_RESOURCES: Final = (
         ),
         tool=ResourceTool(
             name="liquidity_holders",
-            description="Who holds the liquidity of a token's deepest pools: what is burnt, "
-            "locked and until when, withdrawable now and by whom, held by contracts nobody "
-            "knows, and unaccounted; and what a sale brings once the largest who can withdraw "
-            "has done so, simulated. unknown and unaccounted are never locked.",
+            description="Holders of the liquidity of a token's deepest pools: what is burnt, "
+            "locked and until when, withdrawable now and by which accounts, held by unknown "
+            "contracts, and unaccounted; and the simulated proceeds of a sale after the largest "
+            "possible withdrawal. unknown and unaccounted are never locked.",
         ),
     ),
     TokenResource(
@@ -280,10 +280,10 @@ TOKEN_RESOURCES: Final = (
         ),
         tool=ResourceTool(
             name="hook_dossier",
-            description="Of a token's deepest pools of Uniswap V4 and PancakeSwap Infinity "
-            "with a hook: what the hook may do, whether its code can be replaced, who controls "
-            "it, what buys and sales cost by size and time, and whether liquidity can leave, "
-            "simulated. null and unknown are never no, and no hook is called safe.",
+            description="Hooks of a token's deepest pools of Uniswap V4 and PancakeSwap "
+            "Infinity: permissions, whether the code can be replaced, controlling accounts, "
+            "and, simulated, the cost of buys and sales by size and time, and whether liquidity "
+            "can leave. null and unknown are never no, and no hook is called safe.",
         ),
     ),
     TokenResource(
@@ -308,11 +308,11 @@ TOKEN_RESOURCES: Final = (
         ),
         tool=ResourceTool(
             name="evidence_pack",
-            description="A file that lets anybody check an analysis of one token on a node of "
-            "their own, with `assay replay`: the report, made now, and every node call behind "
-            "it; signed where this service has a key. The file is an embedded resource beside "
-            "the result, about 30 KB. It proves what the report follows from, and does not "
-            "make a token safe.",
+            description="A file with which anyone can check an analysis of one token on another "
+            "node, with `assay replay`: the report, made now, and every node call behind it; "
+            "signed where this service has a key. The file is an embedded resource of the "
+            "result, about 30 KB. It proves the inputs of the report, and does not make a "
+            "token safe.",
         ),
     ),
     TokenResource(
@@ -362,7 +362,7 @@ TOKEN_RESOURCES: Final = (
                 documented(TradeAnswer, "What the call would do"),
                 invalid="an unknown chain or a bad value",
                 failed="analysis_failed: the node did not answer, retry with backoff; "
-                "or a fault of ours",
+                "or another internal fault",
                 unknown_router=unknown_value(
                     "body",
                     "router",
@@ -375,7 +375,7 @@ TOKEN_RESOURCES: Final = (
             name="check_trade",
             description="What one trade would do to its sender, before it is signed: the very "
             "call simulated, with what arrives, what else leaves, allowances left open, the "
-            "tax, and the stored verdict. `passed` speaks of this call at this block and is "
+            "tax, and the stored verdict. `passed` covers this call at this block and is "
             "not `safe`; read `warnings`. Nothing is sent.",
             takes=TradeArguments,
         ),

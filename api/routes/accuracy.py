@@ -87,7 +87,7 @@ async def get_accuracy(
     keys = [key for key in GROUP_KEYS if key in by.split(",")]
     if len(keys) != len(by.split(",")):
         _refuse("by", f"Any of {', '.join(GROUP_KEYS)}, each once.")
-    slug = find_chain(deps, chain, asked_in="query") if chain else None
+    slug = find_chain(deps, chain, place="query") if chain else None
     answer = await _answer(request, days=days, by=keys, chain=slug)
     return Response(answer, headers={"Cache-Control": "no-store"})
 

@@ -21,7 +21,7 @@ from api.openapi.responses import (
 )
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
 from api.routes.token import ChainName, chain_of, coding_for, require_chain, respond
-from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
+from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, refusal_body
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
 
@@ -126,6 +126,6 @@ def _batch(chain: str, outcomes: list[BatchOutcome]) -> Batch[msgspec.Raw]:
         elif isinstance(found, CachedAnswer) and found.status == _OK:
             results.append(msgspec.Raw(found.body))
         elif isinstance(found, CachedAnswer | RefusalError):
-            told = msgspec.structs.asdict(tell(found))
-            errors.append(BatchError(contract_address=outcome.address, **told))
+            refusal = msgspec.structs.asdict(refusal_body(found))
+            errors.append(BatchError(contract_address=outcome.address, **refusal))
     return Batch(chain=chain, results=tuple(results), errors=tuple(errors), pending=tuple(pending))

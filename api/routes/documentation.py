@@ -20,14 +20,14 @@ _KEPT_S = 600
 async def send_page(request: Request[Any, Any, Any]) -> Response[Any]:
     """One file of the site. 404: there is none, or no site was built."""
     deps: ApiDeps = request.app.state.deps
-    folder, asked = deps.docs, request.url.path.removeprefix(_AT)
+    folder, path = deps.docs, request.url.path.removeprefix(_AT)
     if folder is None:
         raise NotFoundException
     has_slash = request.scope["raw_path"].endswith(b"/")  # the path has no suffix
-    page = await asyncio.to_thread(find_file, folder, f"{asked}/")
+    page = await asyncio.to_thread(find_file, folder, f"{path}/")
     if page is not None and not has_slash:
-        return Redirect(f"{_AT}{asked}/", status_code=308, headers=GUARDED)
-    file = page if has_slash else await asyncio.to_thread(find_file, folder, asked)
+        return Redirect(f"{_AT}{path}/", status_code=308, headers=GUARDED)
+    file = page if has_slash else await asyncio.to_thread(find_file, folder, path)
     if file is None:
         raise NotFoundException
     found = await asyncio.to_thread(read_file, file)

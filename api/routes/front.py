@@ -49,7 +49,7 @@ async def search(
 ) -> Response[Any]:
     """The page of a token for its address, and a list of tokens for a name or symbol."""
     deps: ApiDeps = request.app.state.deps
-    slug = find_chain(deps, chain, asked_in="query") if chain else ""
+    slug = find_chain(deps, chain, place="query") if chain else ""
     served = [one for one in deps.chains if one.slug in deps.served]
     chosen = next((one for one in served if one.slug == slug), None)
     typed = q.strip()[:MOST_CHARS]

@@ -34,7 +34,7 @@ from api.formats.shape_building import Shape
 from api.openapi.responses import MALFORMED, documented
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
 from api.routes.token import ChainName, chain_of, coding_for, require_chain, respond
-from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
+from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, refusal_body
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
 from core.errors import InvalidAddressError, StoreError
@@ -134,7 +134,7 @@ def _code_of(request: Request[Any, Any, Any], error: Exception) -> tuple[int, st
     if isinstance(error, _ParameterError):
         return error.code, error.message
     if isinstance(error, RefusalError):
-        return _CODES.get(type(error), SERVER_ERROR), tell(error).error
+        return _CODES.get(type(error), SERVER_ERROR), refusal_body(error).error
     if isinstance(error, HTTPException) and error.status_code < 500:  # noqa: PLR2004 - HTTP's
         return PARAMETER_ERROR, error.detail
     _log.error("request failed", path=request.url.path, exc_info=error)
@@ -226,9 +226,9 @@ def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
             result[outcome.address] = msgspec.Raw(found.body)
             is_complete &= found.is_final
         elif isinstance(found, CachedAnswer):
-            told = tell(found)
-            code = _REFUSED.get(told.error_code or "", NO_INFORMATION)
-            missing.append((code, told.error))
+            refusal = refusal_body(found)
+            code = _REFUSED.get(refusal.error_code or "", NO_INFORMATION)
+            missing.append((code, refusal.error))
             is_complete &= code != SERVER_ERROR
         else:
             is_complete = False
@@ -276,7 +276,7 @@ async def post_token(
     try:
         caller = await find_caller(request, digest_of(data.app_key))
     except (UnknownKeyError, KeyExpiredError) as error:
-        return Response(_no_access(APP_KEY_NOT_EXIST, tell(error).error))
+        return Response(_no_access(APP_KEY_NOT_EXIST, refusal_body(error).error))
     ends_at_s = caller.key.expires_at_s
     left_s = _DAY_S if ends_at_s is None else min(_DAY_S, ends_at_s - int(now_s))
     token = AccessToken(access_token=data.app_key, expires_in=left_s)

@@ -21,16 +21,16 @@ _HEAD = """\
 
 - null, an absent key and a flag with status `unknown` mean that it is not known. Never take that \
 for safe, for false or for 0.
-- `pending` means that it is being worked out: ask again after some seconds.
-- A verdict of `safe` says that what was tested is fine; read `unknown_flag_count` beside it.
+- `pending` means that the analysis is running: repeat the request after some seconds.
+- A verdict of `safe` covers only what was tested; read `unknown_flag_count` with it.
 - Test for true and for false; a token cannot be sold only where `sell_success` is false.
 - Branch on the HTTP status and `error_code`, never on prose.
 
 ## Keys
 
 - Send the key as `X-API-Key`. `/mcp` and `/goplus` take `Authorization: Bearer` too.
-- Without a person: POST /agent-keys with `{"reason": "..."}` gives one trial key for a network, \
-shown once. Do not put it into code for others.
+- Unattended: POST /agent-keys with `{"reason": "..."}` gives one trial key for a network, \
+shown once. Do not put it into published code.
 - 429: wait for Retry-After, where there is one. 402: the trial is spent; never retry.
 """
 
@@ -74,8 +74,8 @@ def _plan(plan: Plan) -> str:
         f"{plan.lifetime} in all": plan.lifetime,
         f"ends after {plan.expires_after_days} days": plan.expires_after_days,
     }
-    told = ", ".join(text for text, limit in limits.items() if limit is not None)
-    return f"- {plan.name}: {told or 'no limits'}"
+    words = ", ".join(text for text, limit in limits.items() if limit is not None)
+    return f"- {plan.name}: {words or 'no limits'}"
 
 
 def _chains(deps: ApiDeps) -> str:

@@ -46,9 +46,7 @@ async def require_chain(
 ) -> None:
     """Guard: the path names a supported chain, and it is served here."""
     named = connection.path_params["chain"]
-    connection.scope["state"][_CHAIN] = find_chain(
-        connection.app.state.deps, named, asked_in="path"
-    )
+    connection.scope["state"][_CHAIN] = find_chain(connection.app.state.deps, named, place="path")
 
 
 def chain_of(request: Request[Any, Any, Any]) -> str:

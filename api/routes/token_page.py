@@ -185,7 +185,7 @@ async def _for_key(
     async def admit_analysis() -> None:
         """Admit the analysis, which is counted with the call."""
 
-    response, _ = await _judge(request, address, visitor, admit_analysis)
+    response, _ = await _render_token(request, address, visitor, admit_analysis)
     return response
 
 
@@ -203,7 +203,7 @@ async def _for_public(
         if wait_s is not None:
             raise AnalysesSpentError(retry_after_s=wait_s)
 
-    response, is_settled = await _judge(request, address, visitor, admit_analysis)
+    response, is_settled = await _render_token(request, address, visitor, admit_analysis)
     is_shared = is_settled and visitor is None
     return shared(request, response, for_s=_SHARED_S) if is_shared else response
 
@@ -227,7 +227,7 @@ def _ask(
     )
 
 
-async def _judge(
+async def _render_token(
     request: Request[Any, Any, Any],
     address: str,
     visitor: SignedInUser | None,

@@ -277,7 +277,7 @@ async def remove_tokens(
     request: Request[Any, Any, Any], watch_id: WatchNumber, data: JSONBody[TokensOfChain]
 ) -> RemovedTokens:
     """Tokens that it does not have are ignored."""
-    removed = await book_of(request).take_away(keys_of(request), watch_id, data)
+    removed = await book_of(request).remove_tokens(keys_of(request), watch_id, data)
     return RemovedTokens(removed=removed)
 
 

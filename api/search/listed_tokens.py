@@ -46,13 +46,13 @@ _SHORTEST_BEGINNING = 3
 
 _RICH_ABOVE_USD = 1_000.0
 _FRONT_PAGE_KEPT_S = 15.0
-_JUDGED_KEPT_S = 120.0
-_MOST_JUDGED = 10_000
+_REPORTS_KEPT_S = 120.0
+_MOST_REPORTS = 10_000
 
 _VERDICT_ORDER: tuple[Verdict | None, ...] = ("safe", "warning", "not_tested", None, "danger")
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class ShortReport(msgspec.Struct, frozen=True, kw_only=True):
     """The stored report in short."""
 
     verdict: Verdict | None = None
@@ -72,7 +72,7 @@ class ListedToken(msgspec.Struct, frozen=True, kw_only=True):
     symbol: str
     scanned_at_s: int | None
     """Unix seconds. None: not analysed."""
-    judged: Judged
+    report: ShortReport
     likeness: Likeness | None
 
 
@@ -91,8 +91,8 @@ class TokenLists:
         self._answers = answers
         self._store = store
         self._chains = {chain.id: chain for chain in deps.chains}
-        self._judged = TTLCache[tuple[int, Address, Hash32], Judged](
-            _MOST_JUDGED, _JUDGED_KEPT_S, timer=deps.monotonic_s
+        self._reports = TTLCache[tuple[int, Address, Hash32], ShortReport](
+            _MOST_REPORTS, _REPORTS_KEPT_S, timer=deps.monotonic_s
         )
         self.front_page = alru_cache(maxsize=1, ttl=_FRONT_PAGE_KEPT_S)(self._front_page)
 
@@ -141,7 +141,7 @@ class TokenLists:
                 MATCHES.index(match_of(pair[0], query.text)),
                 _rank_of_likeness(pair[1].likeness),
                 -pair[0].tier,
-                _VERDICT_ORDER.index(pair[1].judged.verdict),
+                _VERDICT_ORDER.index(pair[1].report.verdict),
                 -pair[0].usd,
             ),
         )
@@ -199,29 +199,29 @@ class TokenLists:
             name=token.name,
             symbol=token.symbol,
             scanned_at_s=token.scanned_at_s,
-            judged=await self._judge(token, chain),
+            report=await self._find_report(token, chain),
             likeness=likeness,
         )
 
-    async def _judge(self, token: FoundToken, chain: Chain) -> Judged:
+    async def _find_report(self, token: FoundToken, chain: Chain) -> ShortReport:
         """Return the verdict and headline, computed once for a report and two minutes: deadlines
         pass."""
         key = (token.chain_id, token.address, token.block_hash)
-        judged = self._judged.get(key)
-        if judged is None:
+        report = self._reports.get(key)
+        if report is None:
             try:
                 known = await self._answers.recall(chain=chain.slug, address=token.address)
             except TokenRefusedError:
-                return Judged()
+                return ShortReport()
             if known.snapshot is None:
-                return Judged()
-            judged = self._judged[key] = await asyncio.to_thread(_judged, known.snapshot)
-        return judged
+                return ShortReport()
+            report = self._reports[key] = await asyncio.to_thread(_shorten, known.snapshot)
+        return report
 
 
-def _judged(snapshot: TokenSnapshot) -> Judged:
+def _shorten(snapshot: TokenSnapshot) -> ShortReport:
     rendered = render_for_people(snapshot)
-    return Judged(
+    return ShortReport(
         verdict=rendered.summary.verdict,
         headline=headline_of(rendered),
         liquidity_usd=rendered.summary.total_liquidity_usd,
@@ -260,7 +260,7 @@ def _unanalysed(anchor: Anchor, chain: Chain) -> ListedToken:
         name="",
         symbol=anchor.symbol,
         scanned_at_s=None,
-        judged=Judged(),
+        report=ShortReport(),
         likeness=Likeness(
             kind="quoted", symbol=anchor.symbol, is_same_text=True, address=anchor.address
         ),

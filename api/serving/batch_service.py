@@ -67,7 +67,7 @@ class _RefusedToken(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
-def tell(refused: RefusalError | CachedAnswer) -> RefusalBody:
+def refusal_body(refused: RefusalError | CachedAnswer) -> RefusalBody:
     """Convert a refusal of the caller, or the answer for a refused token, to its body form."""
     if isinstance(refused, CachedAnswer):
         token = msgspec.json.decode(refused.body, type=_RefusedToken)

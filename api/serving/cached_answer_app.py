@@ -38,7 +38,7 @@ _FORMS: dict[bytes, Format] = {
 """Query strings that are answered here; all others go to the router."""
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _ReadHeaders(msgspec.Struct, frozen=True):
     """The parsed request headers."""
 
     key: bytes
@@ -131,14 +131,14 @@ class CachedAnswerApp:
             case _:
                 return None
         slug = self._chains.get(chain.lower())
-        asked = _read(scope["headers"])
-        if form is None or slug is None or asked is None:
+        headers = _read(scope["headers"])
+        if form is None or slug is None or headers is None:
             return None
-        caller = self._keyring.known(hashlib.sha256(asked.key).hexdigest())
+        caller = self._keyring.known(hashlib.sha256(headers.key).hexdigest())
         if caller is None or caller.is_expired(self._now_s()):
             return None
-        answer = self._answers.cached(slug, address.lower(), form, asked.coding)
-        return None if answer is None else (caller, unless_known(answer, asked.if_none_match))
+        answer = self._answers.cached(slug, address.lower(), form, headers.coding)
+        return None if answer is None else (caller, unless_known(answer, headers.if_none_match))
 
 
 @cache
@@ -146,7 +146,7 @@ def _answered(status: int) -> Counter:
     return _ANSWERED.labels(status)
 
 
-def _read(headers: Iterable[tuple[bytes, bytes]]) -> _Asked | None:
+def _read(headers: Iterable[tuple[bytes, bytes]]) -> _ReadHeaders | None:
     """Parse the headers. None: there is not exactly one key."""
     key, coding, if_none_match = b"", None, None
     for name, value in headers:
@@ -158,4 +158,4 @@ def _read(headers: Iterable[tuple[bytes, bytes]]) -> _Asked | None:
             coding = choose_coding(value)
         elif name == b"if-none-match":
             if_none_match = value
-    return _Asked(key, coding, if_none_match) if key else None
+    return _ReadHeaders(key, coding, if_none_match) if key else None

@@ -147,7 +147,7 @@ class Issuer:
             try:
                 return self._verify(tokens, metadata, await self._keys(), attempt)
             except _DOUBTS as error:
-                _log.warning("the issuer's token does not hold", reason=repr(error))
+                _log.warning("invalid ID token", reason=repr(error))
                 raise UnverifiedError from error
 
     def _verify(
@@ -209,7 +209,7 @@ class Issuer:
         )
         status, answer = await self._ask("POST", url, headers=headers, data=body)
         if status == _CALLERS_FAULT:
-            _log.warning("the issuer refused a code", answer=answer[:_MOST_CHARS])
+            _log.warning("issuer refused a code", answer=answer[:_MOST_CHARS])
             raise CodeRefusedError
         return self._decode(status, answer, _Tokens, url)
 
@@ -218,7 +218,7 @@ class Issuer:
         metadata = await self._get(url, _Metadata)
         endpoints = (metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri)
         if metadata.issuer != self.client.issuer or not all(map(_is_endpoint, endpoints)):
-            _log.error("the issuer's document is another's", url=url, issuer=metadata.issuer)
+            _log.error("issuer document names another issuer", url=url, issuer=metadata.issuer)
             raise IssuerDownError
         return metadata
 
@@ -247,7 +247,7 @@ class Issuer:
                         raise IssuerDownError
                 return response.status, answer
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            _log.warning("the issuer does not answer", url=url, reason=repr(error))
+            _log.warning("issuer does not answer", url=url, reason=repr(error))
             raise IssuerDownError from error
 
     def _decode(self, status: int, answer: bytes, shape: type[T], url: str) -> T:
@@ -255,9 +255,9 @@ class Issuer:
             try:
                 return msgspec.json.decode(answer, type=shape)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                _log.error("the issuer answers something else", url=url, reason=str(error))
+                _log.error("invalid response of the issuer", url=url, reason=str(error))
                 raise IssuerDownError from error
-        _log.warning("the issuer fails", url=url, status=status)
+        _log.warning("issuer returned an error", url=url, status=status)
         raise IssuerDownError
 
 

@@ -51,7 +51,7 @@ class UnverifiedError(RefusalError):
     """The issuer's token cannot be verified, so nobody is signed in by it."""
 
     def __init__(self) -> None:
-        detail = "What the issuer said of you could not be verified. You are not signed in."
+        detail = "The issuer's statement about you could not be verified. You are not signed in."
         super().__init__(status=403, body=DetailBody(detail=detail))
 
 

@@ -1,7 +1,7 @@
 """Live messages of watches, for callers that keep a connection open.
 
-One poll of the store, four times a second while any stream is open, wakes the streams with new
-messages. Each reads at the pace of its own connection, so memory stays bounded.
+The store is polled four times a second while any stream is open, which wakes the streams with new
+messages. Each reads at the pace of its connection, so memory stays bounded.
 """
 
 import asyncio
@@ -92,14 +92,14 @@ class EventFeed:
     ) -> AsyncIterator[ServerSentEventMessage]:
         """Yield the messages of `follow` as server-sent events; a comment while there are none."""
         retry_ms: int | None = _RETRY_MS  # sent once, with the first heartbeat
-        async for told in self.follow(listening, is_live=is_live):
-            if isinstance(told, WatchMessage):
-                body = self._renderer.body(told)
+        async for message in self.follow(listening, is_live=is_live):
+            if isinstance(message, WatchMessage):
+                body = self._renderer.body(message)
                 yield ServerSentEventMessage(
-                    id=told.id, event=body.type, data=msgspec.json.encode(body)
+                    id=message.id, event=body.type, data=msgspec.json.encode(body)
                 )
-            elif isinstance(told, Gap):
-                yield ServerSentEventMessage(event="gap", data=msgspec.json.encode(told))
+            elif isinstance(message, Gap):
+                yield ServerSentEventMessage(event="gap", data=msgspec.json.encode(message))
             else:
                 yield ServerSentEventMessage(comment="nothing new", data=None, retry=retry_ms)
                 retry_ms = None
@@ -120,10 +120,10 @@ class EventFeed:
         self._open[listening.key_id] += 1
         self._listeners.add(listener)
         try:
-            async for told in self._follow(listening, listener, is_live):
-                yield told
+            async for message in self._follow(listening, listener, is_live):
+                yield message
         except StoreError as error:
-            _LOG.error("an event stream broke off", why=str(error))
+            _LOG.error("event stream failed", why=str(error))
         finally:
             self._listeners.discard(listener)
             self._open[listening.key_id] -= 1

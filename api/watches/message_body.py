@@ -158,12 +158,12 @@ def _words(event: WatchEvent | None) -> dict[str, str | None]:
 
 
 def _changes(event: WatchEvent, message: WatchMessage) -> tuple[ToldChange, ...]:
-    asked = set(message.kinds)
+    selected_kinds = set(message.kinds)
     kinds = ((change, kind_of(change.what)) for change in event.changes)
     return tuple(
         ToldChange(kind=kind, what=change.what, before=change.before, after=change.after)
         for change, kind in kinds
-        if kind is not None and kind in asked
+        if kind is not None and kind in selected_kinds
     )
 
 

@@ -77,25 +77,25 @@ class WatchBook:
         self._slugs = {chain.id: chain.slug for chain in deps.chains}
         self._renderer = MessageRenderer(deps.chains)
 
-    async def create(self, caller: Caller, asked: WatchRequest) -> CreatedWatch:
+    async def create(self, caller: Caller, request: WatchRequest) -> CreatedWatch:
         """Make a watch; its secret is only in this answer."""
-        name = asked.name.strip()
+        name = request.name.strip()
         if not name or not name.isprintable():
             raise wrong_value("name", "A name has a character, and all of them are printable.")
-        if asked.webhook_url is not None:
+        if request.webhook_url is not None:
             try:
-                self._rules.check_url(asked.webhook_url)
+                self._rules.check_url(request.webhook_url)
             except WebhookRefusedError as error:
                 raise wrong_value("webhook_url", error.reason) from error
-        secret = None if asked.webhook_url is None else new_secret()
+        secret = None if request.webhook_url is None else new_secret()
         new = NewWatch(
             key_id=caller.key.key_id,
             name=name,
-            kinds=tuple(dict.fromkeys(asked.kinds)),
-            url=asked.webhook_url,
+            kinds=tuple(dict.fromkeys(request.kinds)),
+            url=request.webhook_url,
             secret=secret,
         )
-        tokens = self._parse(asked.tokens)
+        tokens = self._parse(request.tokens)
         view = await self._write(partial(self._create, caller.plan, new, tokens))
         return CreatedWatch(watch=view, secret=None if secret is None else secret.value)
 
@@ -133,18 +133,18 @@ class WatchBook:
 
         return await self._change(keys, watch_id, test)
 
-    async def add(self, caller: Caller, watch_id: int, asked: TokensOfChain) -> WatchView:
+    async def add(self, caller: Caller, watch_id: int, request: TokensOfChain) -> WatchView:
         """Add tokens to a watch."""
-        tokens, keys = self._parse((asked,)), (caller.key.key_id,)
+        tokens, keys = self._parse((request,)), (caller.key.key_id,)
 
         def add(tx: Transaction, watch_id: int) -> None:
             self._add(tx, caller.plan, _own(tx, keys, watch_id), tokens)
 
         return await self._change(keys, watch_id, add)
 
-    async def take_away(self, keys: Keys, watch_id: int, asked: TokensOfChain) -> int:
+    async def remove_tokens(self, keys: Keys, watch_id: int, request: TokensOfChain) -> int:
         """Remove tokens from a watch; return how many it had."""
-        tokens = self._parse((asked,))
+        tokens = self._parse((request,))
 
         def take(tx: Transaction) -> int:
             _own(tx, keys, watch_id)
@@ -189,13 +189,13 @@ class WatchBook:
 
         return await self._read(read)
 
-    def _parse(self, asked: Sequence[TokensOfChain]) -> _ByChain:
+    def _parse(self, tokens: Sequence[TokensOfChain]) -> _ByChain:
         """Return chain ids and addresses. Raises InvalidInputError, ChainNotServedError."""
-        if sum(len(one.addresses) for one in asked) > MOST_TOKENS_AT_ONCE:
+        if sum(len(one.addresses) for one in tokens) > MOST_TOKENS_AT_ONCE:
             raise wrong_value("tokens", f"One call has at most {MOST_TOKENS_AT_ONCE} addresses.")
         parsed: _ByChain = []
-        for one in asked:
-            slug = find_chain(self._deps, str(one.chain), asked_in="body")
+        for one in tokens:
+            slug = find_chain(self._deps, str(one.chain), place="body")
             try:
                 addresses = [parse_address(text) for text in one.addresses]
             except InvalidAddressError as error:
@@ -256,7 +256,7 @@ async def _translated(work: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(work)
     except StoreError as error:
-        _LOG.error("watches are out of reach", why=str(error))
+        _LOG.error("watches cannot be read", why=str(error))
         raise StoreDownError from error
 
 

@@ -78,7 +78,7 @@ async def test_every_attempt_counts_toward_the_throttle(
     assert response.json() == {
         "error_code": "agent_registration_throttled",
         "error": "Too many attempts",
-        "detail": "Your network asked for a trial key too often within an hour.",
+        "detail": "Your network requested a trial key too often within an hour.",
         "next_step": f"Wait {wait_s} seconds before the next attempt.",
     }
     assert headers_of(response) == {"retry-after": str(wait_s)}

@@ -114,7 +114,7 @@ def test_keys_that_no_longer_call_are_forgotten() -> None:
         windows.take_now(BOTH, str(key))
     now_s[0] = 61.0
     windows.take_now(BOTH, "last")
-    assert list(windows._held) == ["last"]
+    assert list(windows._windows) == ["last"]
 
 
 # --- shared --------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ async def test_a_key_that_calls_for_ever_takes_no_more_memory(
 ) -> None:
     for _ in range(50):
         await pair[0].take(BOTH, "for ever")
-    held_windows = pair[0]._local._held["for ever"]
+    held_windows = pair[0]._local._windows["for ever"]
     assert [len(times) for _, times in held_windows] == [BURST.limit, MINUTE.limit]
 
 

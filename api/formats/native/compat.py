@@ -35,7 +35,7 @@ class CompatHolder(Shape, frozen=True, kw_only=True):
     """Share of the total supply, 0 to 1."""
 
 
-_NeverFilled = Annotated[None, Meta(description="Never filled, so null says nothing.")]
+_NeverFilled = Annotated[None, Meta(description="Never filled, so null has no meaning.")]
 
 _ORDER = (
     *("is_open_source", "is_proxy", "is_mintable", "owner_address", "selfdestruct"),

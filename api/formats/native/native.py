@@ -172,10 +172,10 @@ def cannot_buy(pools: tuple[PoolResultRow, ...]) -> bool | None:
 def _launchpad(report: Report) -> tuple[bool | None, str | None]:
     """Return whether a launchpad issued the token, and its name. Without any pool, False becomes
     None."""
-    told = report.token.is_launchpad_token
-    if told:
+    is_launchpad = report.token.is_launchpad_token
+    if is_launchpad:
         return True, report.token.launchpad_name or "launchpad"
-    return (told if report.pools else None), None
+    return (is_launchpad if report.pools else None), None
 
 
 # --- supply and identity ---------------------------------------------------------------------
@@ -198,15 +198,19 @@ def _supply_fields(token: ReportRow, holders: tuple[HolderRow, ...]) -> dict[str
 
 
 def _identity_fields(token: ReportRow, holders: tuple[HolderRow, ...]) -> dict[str, Any]:
-    held = token.creator_balance_raw
+    balance_raw = token.creator_balance_raw
     return {
         "name": token.name,
         "symbol": token.symbol,
         "creator_address": None
         if token.creator_address is None
         else checksum(token.creator_address),
-        "creator_balance": None if held is None else whole_tokens(held, decimals=token.decimals),
-        "creator_percent": None if held is None else truncated_pct(held, of_raw=token.supply_raw),
+        "creator_balance": None
+        if balance_raw is None
+        else whole_tokens(balance_raw, decimals=token.decimals),
+        "creator_percent": None
+        if balance_raw is None
+        else truncated_pct(balance_raw, of_raw=token.supply_raw),
         "top_holders": tuple(_holder(row, token) for row in holders_of(holders, "top")),
         "last_scanned_at": iso_utc(token.scanned_at_s),
     }

@@ -104,11 +104,11 @@ def _of_side(name: str, row: PoolResultRow, pool: Pool, side: str) -> Iterator[t
     if success is None:
         yield f"{name}_success", row.error_message or _NOT_ASKED
     if getattr(pool, f"{side}_tax") is None:
-        told = {
+        reasons = {
             True: "the trade passes, and its amounts do not tell a tax",
             False: "the trade fails, so nothing is taken from it",
         }
-        yield f"{name}_tax", told.get(success) or row.error_message or _NOT_ASKED
+        yield f"{name}_tax", reasons.get(success) or row.error_message or _NOT_ASKED
 
 
 def _of_report(report: Report) -> Iterator[tuple[str, str]]:

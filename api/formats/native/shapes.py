@@ -137,7 +137,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
     timebomb: bool | Pending | None
     timebomb_status: Annotated[
         TimebombStatus | None,
-        _static(meaning="Where the deadlines of the code stand now.", after="timebomb"),
+        _static(meaning="State of the code's deadlines now.", after="timebomb"),
     ]
     timebomb_deadlines: Annotated[
         tuple[Deadline, ...],
@@ -207,7 +207,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
     funds_can_be_drained: Annotated[
         bool | None,
         _simulated(
-            meaning="Somebody other than the holder can move tokens out of a wallet.",
+            meaning="An account other than the holder can move tokens out of a wallet.",
             null=_NOT_SETTLED,
             check=Check(severity="danger", label="Others can take tokens out of a wallet"),
         ),

@@ -59,9 +59,9 @@ def headline_of(rendered: RenderedReport) -> str:
     clauses = [*_clauses(rendered)][:_MOST_CLAUSES]
     if not clauses:
         clauses = [_untroubled(rendered)]
-        told = [_LIQUIDITY] if _LIQUIDITY in _unknown(rendered) else []
-        clauses += [CHECK_WORDS[key].unknown for key in told]
-        if summary.unknown_flag_count > len(told):
+        named = [_LIQUIDITY] if _LIQUIDITY in _unknown(rendered) else []
+        clauses += [CHECK_WORDS[key].unknown for key in named]
+        if summary.unknown_flag_count > len(named):
             clauses.append(_unanswered(rendered))
     elif summary.verdict == "safe":
         clauses.append("nothing else tested stands against it")

@@ -136,10 +136,10 @@ def trade_answer(
     chain: Chain,
     token: Address,
     *,
-    judged: tuple[Summary, int] | None,
+    last_summary: tuple[Summary, int] | None,
 ) -> TradeAnswer:
-    """Return the answer. `judged`: summary and block of the token's last report. None: none."""
-    summary, block = (None, None) if judged is None else judged
+    """Build the answer. `last_summary`: summary and block of the last report. None: none."""
+    summary, block = (None, None) if last_summary is None else last_summary
     call, approval = check.call, check.approval
     return TradeAnswer(
         chain=chain.slug,

@@ -70,9 +70,9 @@ class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     """Contracts that hold tokens for many accounts: known lockers, and vaults of exchanges."""
 
 
-def resolve(check: SummaryCheck, judged: CheckInput) -> Flag:
+def resolve(check: SummaryCheck, inputs: CheckInput) -> Flag:
     """Evaluate one check to a flag. No answer is `unknown`, never a pass."""
-    value = check.value(judged)
+    value = check.value(inputs)
     status: Status = "unknown"
     if value is not None:
         status = check.severity if value is check.finding else "safe"
@@ -91,8 +91,8 @@ def resolve(check: SummaryCheck, judged: CheckInput) -> Flag:
 def _of_field(key: str, check: Check) -> SummaryCheck:
     """Return the check that a field declares; `pending` and an absent key are no answer."""
 
-    def read(judged: CheckInput) -> bool | None:
-        value = settled(value_of(key, judged.report, judged.native))
+    def read(inputs: CheckInput) -> bool | None:
+        value = settled(value_of(key, inputs.report, inputs.native))
         return not value if check.is_negated and value is not None else value
 
     return SummaryCheck(
@@ -117,8 +117,8 @@ def _tax_from(low_pct: float) -> Callable[[CheckInput], bool | None]:
     plain transfer does not replace them. Without a pool, those of a transfer are used.
     """
 
-    def read(judged: CheckInput) -> bool | None:
-        pools, native = judged.native.dex, judged.native
+    def read(inputs: CheckInput) -> bool | None:
+        pools, native = inputs.native.dex, inputs.native
         sent, received = _figures(native.send_tax), _figures(native.receive_tax)
         bought = _figures(*(pool.buy_tax for pool in pools))
         sold = _figures(*(pool.sell_tax for pool in pools))
@@ -130,11 +130,11 @@ def _tax_from(low_pct: float) -> Callable[[CheckInput], bool | None]:
     return read
 
 
-def _dominant_pool_unsellable(judged: CheckInput) -> bool | None:
+def _dominant_pool_unsellable(inputs: CheckInput) -> bool | None:
     """True if a sale into the deepest pool failed, even if it passes in shallower ones."""
-    if not judged.native.dex:
+    if not inputs.native.dex:
         return None
-    can_sell = settled(judged.native.dex[0].sell_success)
+    can_sell = settled(inputs.native.dex[0].sell_success)
     return None if can_sell is None else not can_sell
 
 
@@ -142,14 +142,14 @@ def _figures(*taxes: float | Pending | None) -> list[float]:
     return [tax for tax in map(figure, taxes) if tax is not None]
 
 
-def _privileged_spenders(judged: CheckInput) -> bool | None:
-    if judged.native.privileged_spenders:
+def _privileged_spenders(inputs: CheckInput) -> bool | None:
+    if inputs.native.privileged_spenders:
         return True
-    return None if judged.native.allowance_bypass is None else False
+    return None if inputs.native.allowance_bypass is None else False
 
 
-def _creator_holds_supply(judged: CheckInput) -> bool | None:
-    percent = judged.native.creator_percent
+def _creator_holds_supply(inputs: CheckInput) -> bool | None:
+    percent = inputs.native.creator_percent
     return None if percent is None else percent > CREATOR_HOLDS_PCT
 
 
@@ -168,17 +168,17 @@ def large_holders(report: Report, custodians: Collection[Address]) -> tuple[Hold
     return tuple(sorted(large, key=lambda row: -row.amount_raw))
 
 
-def _holder_concentration(judged: CheckInput) -> bool | None:
+def _holder_concentration(inputs: CheckInput) -> bool | None:
     """True if one holder has over a fifth of the supply.
 
     Burn addresses, pools and known lockers do not count. None if an unlisted holder may have as
     much: while over a fifth of the supply is covered neither by the listed holders nor by the sum
     of the others in a complete transfer history, in which each has less than the listed ones.
     """
-    report = judged.report
+    report = inputs.report
     if not holders_of(report.holders, "top"):
         return None
-    large = large_holders(report, judged.custodians)
+    large = large_holders(report, inputs.custodians)
     if report.pools is not None and large:
         return True
     listed = {row.owner: row.amount_raw for row in report.holders}
@@ -198,7 +198,7 @@ LIQUIDITY_CAN_LEAVE = SummaryCheck(
     key="liquidity_can_leave",
     label="Half of the liquidity can leave at one holder's will, or is young and not locked",
     severity="warning",
-    value=lambda judged: _LIQUIDITY_RISKS.get(judged.report.scan.liquidity_risk),
+    value=lambda inputs: _LIQUIDITY_RISKS.get(inputs.report.scan.liquidity_risk),
     is_reason=True,
 )
 
@@ -222,7 +222,7 @@ COMBINED: tuple[SummaryCheck, ...] = (
         key="transfer_restrictions",
         label="Transfers or holdings can be limited in size",
         severity="warning",
-        value=lambda judged: transfer_restrictions(judged.report.static),
+        value=lambda inputs: transfer_restrictions(inputs.report.static),
     ),
     SummaryCheck(
         key="elevated_tax",
@@ -246,7 +246,7 @@ COMBINED: tuple[SummaryCheck, ...] = (
         key="has_enough_liquidity",
         label="Has a pool with enough liquidity to trade",
         severity="warning",
-        value=lambda judged: judged.has_enough_liquidity,
+        value=lambda inputs: inputs.has_enough_liquidity,
         finding=False,
     ),
     LIQUIDITY_CAN_LEAVE,

@@ -142,14 +142,14 @@ def render_summary(
     `address`: the token's, checksummed; `has_owner_simulation`: the deployment simulates whether
     the owner can change balances; `custodians`: as in CheckInput.
     """
-    judged = CheckInput(
+    inputs = CheckInput(
         report=report,
         native=native,
         has_enough_liquidity=_has_enough_liquidity(report, liquid_above_usd),
         custodians=custodians,
     )
     checks = catalogue(report, has_owner_simulation=has_owner_simulation)
-    flags = _in_order(resolve(check, judged) for check in checks)
+    flags = _in_order(resolve(check, inputs) for check in checks)
     counts = Counter[Status](flag.status for flag in flags)
     can_buy = can_trade(pool.buy_success for pool in native.dex)
     can_sell = can_trade(pool.sell_success for pool in native.dex)
@@ -157,7 +157,7 @@ def render_summary(
         flags,
         can_buy=can_buy,
         can_sell=can_sell,
-        has_enough_liquidity=judged.has_enough_liquidity,
+        has_enough_liquidity=inputs.has_enough_liquidity,
         unanswered=_unanswered_dangers(
             checks, flags, is_traded=can_buy is not None or can_sell is not None
         ),
@@ -171,11 +171,11 @@ def render_summary(
         verdict_reasons=reasons,
         **_counts(counts),
         flags=flags,
-        highlights=tuple(resolve(check, judged) for check in HIGHLIGHTS),
+        highlights=tuple(resolve(check, inputs) for check in HIGHLIGHTS),
         access_restrictions=report.static.has_blacklist_or_whitelist,
         transfer_restrictions=transfer_restrictions(report.static),
         funds_can_be_drained=native.funds_can_be_drained,
-        has_enough_liquidity=judged.has_enough_liquidity,
+        has_enough_liquidity=inputs.has_enough_liquidity,
         total_liquidity_usd=_total_liquidity(native.dex),
         can_buy=can_buy,
         can_sell=can_sell,

@@ -39,8 +39,8 @@ class DateShown(msgspec.Struct, frozen=True, kw_only=True):
 def view_dates(rendered: RenderedReport) -> tuple[DateShown, ...]:
     """Return the dates in order. Empty: the code has none that is known."""
     now_s = rendered.report.token.block_time_s
-    told = {each.estimated_unix_time for each in rendered.native.timebomb_deadlines}
-    found = [(time_s, _words(time_s, now_s)) for time_s in {*told, *far_dates(rendered)}]
+    deadlines = {each.estimated_unix_time for each in rendered.native.timebomb_deadlines}
+    found = [(time_s, _words(time_s, now_s)) for time_s in {*deadlines, *far_dates(rendered)}]
     if not found:
         return ()
     found = sorted(found)[:_MOST_DATES]
@@ -269,7 +269,7 @@ def _counts(findings: FindingGroups) -> Iterator[CheckCount]:
 def _facts(rendered: RenderedReport, snapshot: TokenSnapshot) -> Iterator[TokenFact]:
     yield from _market_facts(rendered)
     if snapshot.price is not None:
-        yield from _told_prices(snapshot.price)
+        yield from _quoted_prices(snapshot.price)
     yield from _supply_facts(rendered)
     yield from _people(rendered)
     if rendered.native.is_launchpad_token:
@@ -292,7 +292,7 @@ def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
     yield TokenFact(label="Money in pools", text="not known" if total is None else usd(total))
 
 
-def _told_prices(price: TokenPrice) -> Iterator[TokenFact]:
+def _quoted_prices(price: TokenPrice) -> Iterator[TokenFact]:
     """Yield a price from another source than the report's pools, with its time."""
     if price.read_at_s is not None:
         text = f"{_price(price.usd)}, read at {iso_utc(price.read_at_s)}"
@@ -330,14 +330,14 @@ def _people(rendered: RenderedReport) -> Iterator[TokenFact]:
     if native.owner_address is not None and not native.ownership_renounced:
         yield TokenFact(label="Owner", text="", address=native.owner_address)
     else:
-        told = {True: "none, or renounced", False: "in the code, not by a getter"}
+        words = {True: "none, or renounced", False: "in the code, not by a getter"}
         renounced = native.ownership_renounced
-        yield TokenFact(label="Owner", text="not known" if renounced is None else told[renounced])
+        yield TokenFact(label="Owner", text="not known" if renounced is None else words[renounced])
     if native.creator_address is None:
         yield TokenFact(label="Creator", text="not known")
         return
-    held = native.creator_percent
-    text = "" if held is None else f"holds {percent(held)}"
+    balance = native.creator_percent
+    text = "" if balance is None else f"holds {percent(balance)}"
     yield TokenFact(label="Creator", text=text, address=native.creator_address)
 
 
@@ -348,10 +348,10 @@ def _platform(rendered: RenderedReport) -> str:
     curve = next((pool for pool in report.pools or () if pool.is_launchpad), None)
     if curve is None or not report.token.supply_raw:
         return name
-    held = _balance_of(rendered, curve.pool)
-    if held is None:
+    balance = _balance_of(rendered, curve.pool)
+    if balance is None:
         return f"{name}, still on its curve"
-    share = percent(100 * held / report.token.supply_raw)
+    share = percent(100 * balance / report.token.supply_raw)
     return f"{name}; {share} of the supply is still on its curve"
 
 

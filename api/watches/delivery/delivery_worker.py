@@ -152,10 +152,10 @@ class DeliveryWorker:
                 is_taken = message is not None and await self._send(target, message)
         except StoreError as error:
             # It stays due: the next look tries again, and may send a message twice.
-            _LOG.error("a delivery cannot be recorded", watch=target.watch_id, why=str(error))
+            _LOG.error("delivery cannot be recorded", watch=target.watch_id, why=str(error))
             await asyncio.sleep(_PAUSE_AFTER_FAULT_S)
         except Exception as error:  # noqa: BLE001 - logged whole; the other watches go on
-            _LOG.error("a delivery broke off", watch=target.watch_id, exc_info=error)
+            _LOG.error("delivery failed", watch=target.watch_id, exc_info=error)
             await asyncio.sleep(_PAUSE_AFTER_FAULT_S)
         finally:
             del self._busy[target.watch_id]
@@ -177,7 +177,7 @@ class DeliveryWorker:
         is_over = await asyncio.to_thread(self._put_off, message, attempt)
         if is_over:
             url = mask_url(target.url)
-            _LOG.warning("a watch is failing", watch=target.watch_id, url=url, why=attempt.error)
+            _LOG.warning("watch is failing", watch=target.watch_id, url=url, why=attempt.error)
         self._observe("given_up" if is_over else "failed")
         return False
 

@@ -73,9 +73,11 @@ def _attempt(response: aiohttp.ClientResponse) -> Attempt:
     response.close()
     if response.status in _OK:
         return Attempt()
-    asked = response.headers.get("Retry-After", "")
+    retry_after = response.headers.get("Retry-After", "")
     return Attempt(
         error=f"HTTP {response.status}",
         is_gone=response.status == _GONE,
-        retry_after_s=float(asked) if asked.isascii() and asked.isdigit() else None,
+        retry_after_s=float(retry_after)
+        if retry_after.isascii() and retry_after.isdigit()
+        else None,
     )
