@@ -281,18 +281,20 @@ def make_server(
     answers: Answers,
     limits: KeyLimits,
     keyring: Keyring,
-    book: WatchBook | None,
-    feed: EventFeed | None,
+    watch_book: WatchBook | None,
+    event_feed: EventFeed | None,
     *,
     version: str,
 ) -> McpServer:
-    """Build the server over the services of the API. `book` and `feed` None: there are no
-    watches."""
+    """Build the server over the services of the API.
+
+    `watch_book` and `event_feed` None: there are no watches.
+    """
 
     async def is_live(caller: Caller) -> bool:
         return await keyring.is_live(caller, deps.now_s())
 
-    watches = McpWatches(book, feed, limits, is_live)
+    watches = McpWatches(watch_book, event_feed, limits, is_live)
     resources = McpResources(deps, answers, limits)
     return McpServer(deps, answers, limits, resources, watches, version=version)
 

@@ -57,18 +57,18 @@ class _OneWatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class McpWatches:
-    """Watches of the calling key. `book` and `feed` None: this deployment keeps none."""
+    """Watches of the calling key. None in place of the two services: there are no watches."""
 
     def __init__(
         self,
-        book: WatchBook | None,
-        feed: EventFeed | None,
+        watch_book: WatchBook | None,
+        event_feed: EventFeed | None,
         limits: KeyLimits,
         is_live: Callable[[Caller], Awaitable[bool]],
     ) -> None:
         """`is_live`: True if a key is neither revoked nor expired."""
-        self._book = book
-        self._feed = feed
+        self._watch_book = watch_book
+        self._event_feed = event_feed
         self._limits = limits
         self._is_live = is_live
 
@@ -148,10 +148,10 @@ class McpWatches:
         """
         caller = _caller(context)
         own = {_uri_of(watch.id) for watch in await self._refusals_raised(self._views(caller))}
-        if self._feed is None:
+        if self._event_feed is None:
             raise MCPError(INVALID_PARAMS, "This deployment keeps no watches")
         try:
-            self._feed.admit(caller.key.key_id)
+            self._event_feed.admit(caller.key.key_id)
         except RefusalError as error:
             raise MCPError(INVALID_PARAMS, msgspec.json.encode(error.body).decode()) from error
         arguments = params.notifications
@@ -162,7 +162,7 @@ class McpWatches:
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus)
         listening = Listening(key_id=caller.key.key_id, watch_id=None, after=None)
-        messages = self._feed.follow(listening, is_live=lambda: self._is_live(caller))
+        messages = self._event_feed.follow(listening, is_live=lambda: self._is_live(caller))
         async with aclosing(messages):
             await anext(messages)  # from here on nothing is missed
             pump = asyncio.create_task(_pump(messages, bus, handler))
@@ -193,16 +193,16 @@ class McpWatches:
         return tool_result(msgspec.json.encode(RemovedTokens(removed=tokens)))
 
     async def _views(self, caller: Caller) -> list[WatchView]:
-        return await self._open().list_of((caller.key.key_id,))
+        return await self._open().list_views((caller.key.key_id,))
 
     async def _read(self, caller: Caller, watch_id: int) -> str:
         found = await self._open().deliveries((caller.key.key_id,), watch_id)
         return msgspec.json.encode(DeliveryList(deliveries=found[:_SHOWN])).decode()
 
     def _open(self) -> WatchBook:
-        if self._book is None:
+        if self._watch_book is None:
             raise StoreDownError
-        return self._book
+        return self._watch_book
 
     async def _refusals_raised(self, work: Awaitable[Any]) -> Any:
         """Return the result; raise a refusal as an error of the protocol."""

@@ -133,9 +133,11 @@ async def _watches(
     request: Request[Any, Any, Any], keys: list[AccountKey]
 ) -> list[WatchView] | None:
     """Return the watches of the keys. None: they cannot be read, which hides no key."""
-    book: WatchBook | None = request.app.state.watch_book
+    watch_book: WatchBook | None = request.app.state.watch_book
     try:
-        return None if book is None else await book.list_of(key.key_id for key in keys)
+        return (
+            None if watch_book is None else await watch_book.list_views(key.key_id for key in keys)
+        )
     except StoreDownError:
         return None
 

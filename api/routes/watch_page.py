@@ -29,14 +29,14 @@ async def change_watch(
     request: Request[Any, Any, Any], watch_id: FromPath[int], change: FromPath[str]
 ) -> Redirect:
     """Pause, resume, remove or test a watch of one of the account's own keys."""
-    book: WatchBook | None = request.app.state.watch_book
-    if book is None:
+    watch_book: WatchBook | None = request.app.state.watch_book
+    if watch_book is None:
         raise StoreDownError
     changes = {
-        "pause": book.pause,
-        "resume": book.resume,
-        "remove": book.remove,
-        "test": book.test,
+        "pause": watch_book.pause,
+        "resume": watch_book.resume,
+        "remove": watch_book.remove,
+        "test": watch_book.test,
     }
     if change not in changes:
         raise NoSuchWatchError

@@ -136,7 +136,7 @@ async def create_watch(
     secret, at least once and in order; and they can be read by event stream and MCP. A watch
     belongs to the key that makes it.
     """
-    return await book_of(request).create(caller_of(request.scope), data)
+    return await watch_book_of(request).create(caller_of(request.scope), data)
 
 
 @WATCHES.operation(
@@ -148,7 +148,7 @@ async def create_watch(
 )
 async def list_watches(request: Request[Any, Any, Any]) -> WatchList:
     """All watches of this key, including paused and failing ones."""
-    found = await book_of(request).list_of(keys_of(request))
+    found = await watch_book_of(request).list_views(keys_of(request))
     return WatchList(watches=tuple(found))
 
 
@@ -161,7 +161,7 @@ async def list_watches(request: Request[Any, Any, Any]) -> WatchList:
 )
 async def show_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
     """State of a watch, and the number of messages that wait for its webhook."""
-    return await book_of(request).find(keys_of(request), watch_id)
+    return await watch_book_of(request).find(keys_of(request), watch_id)
 
 
 @WATCHES.operation(
@@ -174,7 +174,7 @@ async def show_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -> 
 )
 async def delete_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -> None:
     """Ends the watch and deletes its messages, also those that its webhook has not taken."""
-    await book_of(request).remove(keys_of(request), watch_id)
+    await watch_book_of(request).remove(keys_of(request), watch_id)
 
 
 @WATCHES.operation(
@@ -186,7 +186,7 @@ async def delete_watch(request: Request[Any, Any, Any], watch_id: WatchNumber) -
 )
 async def pause(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
     """Stops new messages and the delivery of waiting ones until the watch is resumed."""
-    return await book_of(request).pause(keys_of(request), watch_id)
+    return await watch_book_of(request).pause(keys_of(request), watch_id)
 
 
 @WATCHES.operation(
@@ -198,7 +198,7 @@ async def pause(request: Request[Any, Any, Any], watch_id: WatchNumber) -> Watch
 )
 async def resume(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
     """Continues a watch that was paused or is failing, beginning with the waiting messages."""
-    return await book_of(request).resume(keys_of(request), watch_id)
+    return await watch_book_of(request).resume(keys_of(request), watch_id)
 
 
 @WATCHES.operation(
@@ -211,7 +211,7 @@ async def resume(request: Request[Any, Any, Any], watch_id: WatchNumber) -> Watc
 async def send_test(request: Request[Any, Any, Any], watch_id: WatchNumber) -> WatchView:
     """Queues a message of the type watch.test behind the waiting ones; its delivery is listed with
     the others."""
-    return await book_of(request).test(keys_of(request), watch_id)
+    return await watch_book_of(request).test(keys_of(request), watch_id)
 
 
 @WATCHES.operation(
@@ -237,7 +237,7 @@ async def show_tokens(
     ] = 0,
 ) -> WatchedTokenList:
     """At most 1,000 in one answer."""
-    return await book_of(request).tokens(keys_of(request), watch_id, after=after)
+    return await watch_book_of(request).tokens(keys_of(request), watch_id, after=after)
 
 
 @WATCHES.operation(
@@ -258,7 +258,7 @@ async def add_tokens(
 ) -> WatchView:
     """Adds all of them or, where the plan has no room for them, none. Tokens that it already has
     are unchanged."""
-    return await book_of(request).add(caller_of(request.scope), watch_id, data)
+    return await watch_book_of(request).add(caller_of(request.scope), watch_id, data)
 
 
 @WATCHES.operation(
@@ -277,7 +277,7 @@ async def remove_tokens(
     request: Request[Any, Any, Any], watch_id: WatchNumber, data: JSONBody[TokensOfChain]
 ) -> RemovedTokens:
     """Tokens that it does not have are ignored."""
-    removed = await book_of(request).remove_tokens(keys_of(request), watch_id, data)
+    removed = await watch_book_of(request).remove_tokens(keys_of(request), watch_id, data)
     return RemovedTokens(removed=removed)
 
 
@@ -290,7 +290,7 @@ async def remove_tokens(
 )
 async def show_deliveries(request: Request[Any, Any, Any], watch_id: WatchNumber) -> DeliveryList:
     """The last messages with their bodies, and the outcome of their deliveries."""
-    found = await book_of(request).deliveries(keys_of(request), watch_id)
+    found = await watch_book_of(request).deliveries(keys_of(request), watch_id)
     return DeliveryList(deliveries=found)
 
 
@@ -299,7 +299,7 @@ def keys_of(request: Request[Any, Any, Any]) -> tuple[int, ...]:
     return (caller_of(request.scope).key.key_id,)
 
 
-def book_of(request: Request[Any, Any, Any]) -> WatchBook:
+def watch_book_of(request: Request[Any, Any, Any]) -> WatchBook:
     """Return the watch book; `require_store` has checked that there is one."""
-    book: WatchBook = request.app.state.watch_book
-    return book
+    watch_book: WatchBook = request.app.state.watch_book
+    return watch_book

@@ -23,8 +23,8 @@ from api.routes.watch_routes import (
     ONE_WATCH,
     WATCHES,
     WatchNumber,
-    book_of,
     keys_of,
+    watch_book_of,
 )
 from api.serving.methods import is_head
 from api.watches.event_feed import EventFeed, Listening
@@ -103,16 +103,16 @@ async def stream_one(
     request: Request[Any, Any, Any], watch_id: WatchNumber, after: After = None
 ) -> ServerSentEvent:
     """Server-sent events of one watch; like those of all watches, and over once it is removed."""
-    await book_of(request).find(keys_of(request), watch_id)
+    await watch_book_of(request).find(keys_of(request), watch_id)
     return _stream(request, watch_id, after)
 
 
 def _stream(
     request: Request[Any, Any, Any], watch_id: int | None, after: int | None
 ) -> ServerSentEvent:
-    feed: EventFeed = request.app.state.event_feed
+    event_feed: EventFeed = request.app.state.event_feed
     caller = caller_of(request.scope)
-    feed.admit(caller.key.key_id)
+    event_feed.admit(caller.key.key_id)
     last = request.headers.get("Last-Event-ID", "").strip()
     listening = Listening(
         key_id=caller.key.key_id,
@@ -124,7 +124,7 @@ def _stream(
     if is_head(request.scope):
         return ServerSentEvent(_nothing())
     return ServerSentEvent(
-        feed.stream(listening, is_live=lambda: keyring.is_live(caller, deps.now_s()))
+        event_feed.stream(listening, is_live=lambda: keyring.is_live(caller, deps.now_s()))
     )
 
 

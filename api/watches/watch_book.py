@@ -99,7 +99,7 @@ class WatchBook:
         view = await self._write(partial(self._create, caller.plan, new, tokens))
         return CreatedWatch(watch=view, secret=None if secret is None else secret.value)
 
-    async def list_of(self, key_ids: Iterable[int]) -> list[WatchView]:
+    async def list_views(self, key_ids: Iterable[int]) -> list[WatchView]:
         """Return the watches of these keys."""
         return await self._read(partial(_views, list(key_ids)))
 
