@@ -19,7 +19,8 @@ from msgspec.structs import fields
 
 from api.formats.shape_building import Shape
 
-_NONE = re.compile(r"\bNone\b")
+_WORDS = {"None": "null", "True": "true", "False": "false"}
+_WORD = re.compile(r"\b(None|True|False)\b")
 _SPACE = re.compile(r"\s+")
 
 
@@ -37,8 +38,8 @@ def attribute_docs(described: type) -> dict[str, str]:
 
 
 def one_line(text: str) -> str:
-    """Return a text of the source in one line, with null for None."""
-    return _NONE.sub("null", _SPACE.sub(" ", text)).strip()
+    """Return a text of the source in one line, with the constants of JSON."""
+    return _WORD.sub(lambda found: _WORDS[found[0]], _SPACE.sub(" ", text)).strip()
 
 
 def _own_docs(described: type) -> dict[str, str]:
