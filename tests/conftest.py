@@ -66,7 +66,7 @@ def chromium() -> Iterator[Chromium]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """One server for all tests of a worker, each with a database of its own."""
+    """One server for all tests of a worker, with a database for each."""
     with running_postgres() as server:
         yield server
 
@@ -83,7 +83,7 @@ SAMPLE = "0.8-opt"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test by what it needs, and leave out what has a target of its own."""
+    """Mark each test by its needs, and leave out those with a separate target."""
     for item in items:
         if isinstance(item, pytest.Function):
             for mark in needs_of(item):
@@ -95,8 +95,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def turn_of(item: pytest.Item) -> int:
-    """What is dear to set up comes first: a worker begins with one part of the tests in order and
-    gives away the end of what it has left, so such a module stays with one worker."""
+    """Order of a test: expensive set-up first.
+
+    A worker begins with one part of the tests in order and gives away the end of the rest, so such
+    a module stays with one worker.
+    """
     if isinstance(item, pytest.Function) and not DEAR.isdisjoint(item.fixturenames):
         return -1
     if item.get_closest_marker("node") or item.get_closest_marker("compiler"):
@@ -119,10 +122,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-# CI judges a commit, so it must judge the same one the same way twice. A person's runs explore: a
-# few examples each time they change something, as many as CI with `make test-all`. A night has time
-# for ten times as many.
-# No deadlines: how long an example takes says more about the machine than about the code.
+# CI must judge the same commit the same way twice. Local runs explore: a few examples each, as many
+# as CI with `make test-all`. A nightly run has time for ten times as many. There are no deadlines,
+# as the time of an example depends on the machine.
 settings.register_profile("fast", max_examples=10, deadline=None)
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("explore", deadline=None)

@@ -1,4 +1,4 @@
-"""Protects the ledger of accuracy: what it says of predictions is what real trades then did."""
+"""Protects the ledger of accuracy: its verdicts on predictions follow from real trades."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -102,7 +102,7 @@ async def test_who_pays_less_than_others_is_no_error(
     assert chain.send(owner, at, "setTax(uint256)", 20).success
     await scene.level()
     await scene.analyser.refresh(SLUG, at)
-    assert chain.sell(token, owner, 10 * ETHER).success  # by the one whom tokens exempt
+    assert chain.sell(token, owner, 10 * ETHER).success  # by the account that tokens exempt
     await scene.level()
     assert counted(scene, "sell_tax") == Tally(uncounted=1)
     assert not newest(scene)
@@ -110,7 +110,7 @@ async def test_who_pays_less_than_others_is_no_error(
     assert chain.send(owner, at, "setTax(uint256)", 0).success
     assert chain.sell(token, seller, 10 * ETHER).success
     await scene.level()
-    assert counted(scene, "sell_tax") == Tally(uncounted=2)  # exempt, as far as one can tell
+    assert counted(scene, "sell_tax") == Tally(uncounted=2)  # exempt, as far as can be known
     await scene.analyse_due()
     assert [one.explanation for one in newest(scene)] == ["changed"]
     assert counted(scene, "sell_tax") == Tally(disagreed=1, explained=1, uncounted=1)
@@ -119,7 +119,7 @@ async def test_who_pays_less_than_others_is_no_error(
 async def test_a_honeypot_turned_on_after_launch_is_told_by_its_failed_sale(
     chain: Chain, token: ZooToken, facts: ChainFacts, anvil_node: AnvilNode, tmp_path: Path
 ) -> None:
-    """Receipts are read of watched tokens alone; the failure counts once a report says the same."""
+    """Receipts are read of watched tokens alone; the failure counts once a report agrees."""
     seller = token.holders[0]
     async with watching(chain, facts, anvil_node.url, tmp_path / "store") as scene:
         await scene.begin_watching([token.address])

@@ -1,4 +1,4 @@
-"""Protects /accuracy and its page: what is stored, grouped as asked, and no figure from too few."""
+"""Protects /accuracy and its page: stored figures, grouped as requested, and none from too few."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Protects what logs are taken to say of a trade's tax: the right one, or nothing."""
+"""Protects the tax that is derived from the logs of a trade: the right one, or none."""
 
 import msgspec
 import pytest
@@ -184,7 +184,7 @@ def test_in_a_vault_who_paid_and_got_tokens_is_the_buyer(
 
 @given(amount=amounts, percent=percents)
 def test_in_a_vault_a_sale_is_taxed_by_what_did_not_arrive(amount: int, percent: int) -> None:
-    """Whether the vault books what arrived or what was ordered."""
+    """The vault books either the received or the ordered amount."""
     fee = amount * percent // 100
     moves = [(TRADER, PURSE, fee), (TRADER, POOL, amount - fee)]
     expected_pct = 100 * fee / amount

@@ -1,4 +1,4 @@
-"""Protects what a real trade is taken to say of a prediction: right, wrong, or nothing."""
+"""Protects the comparison of a real trade with a prediction: right, wrong, or open."""
 
 import pytest
 

@@ -1,5 +1,8 @@
-"""Protects the ledger of accuracy on exchanges whose events do not name who receives, do not sort
-their tokens, tell a trade in parts, or tell what was ordered: what it counts is what happened."""
+"""Protects the ledger of accuracy on exchanges with unusual events: each count is a real outcome.
+
+Their events do not name the receiver, do not sort the tokens, report a trade in parts, or report
+the order.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -54,7 +57,7 @@ PLACES: dict[str, Place] = {
 }
 AGREED = Tally(agreed=1)
 SPEND_RAW = 3 * ETHER
-"""Of a pool of 30 coins: a trade through several bins, where there are any."""
+"""Amount for a pool of 30 coins: a trade through several bins, where there are any."""
 
 
 @asynccontextmanager
@@ -77,7 +80,7 @@ async def judged(
 async def test_trades_agree_with_their_report_on_either_side(
     chain: Chain, facts: ChainFacts, anvil_node: AnvilNode, tmp_path: Path, name: str
 ) -> None:
-    """Taxed by 3 % both ways, where the exchange takes such tokens: the real trades say."""
+    """A tax of 3 % both ways, where the exchange accepts such tokens, shows in the real trades."""
     place = PLACES[name]
     async with judged(chain, facts, anvil_node.url, tmp_path, place, "TransferTaxToken") as said:
         scene, market = said
@@ -151,8 +154,10 @@ async def test_a_hook_may_take_what_tokens_do_not_show(
 async def test_who_bought_for_coins_is_not_known_to_have_paid(
     chain: Chain, facts: ChainFacts, anvil_node: AnvilNode, tmp_path: Path
 ) -> None:
-    """Coins move without an event: that somebody got what was bought does not say that all of it
-    went to whoever paid."""
+    """Coins move without an event.
+
+    A received purchase does not prove that all of it went to the payer.
+    """
 
     def place(chain: Chain, contract: str) -> Market:
         return infinity.place(chain, contract, is_coin=True)

@@ -64,7 +64,7 @@ insert into final_trade values (1, 80, 0, 2, 1700000000, 3.0, -4.0);
 
 
 def fill(files: StoreFiles) -> None:
-    """Write 30 transfers into the lake, 20 beside it, 10 not yet final; 3 trades likewise."""
+    """Write 30 transfers into the lake, 20 outside it, 10 not yet final; 3 trades likewise."""
     with (
         closing(sqlite3.connect(files.serving, isolation_level=None)) as serving,
         closing(Lake.open(files)) as lake,

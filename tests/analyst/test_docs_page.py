@@ -27,7 +27,7 @@ READ = re.compile(r"^\.read (\S+)$", re.M)
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a store that somebody is writing, and `assay` on the path."""
+    """Folder with a store that a process is writing, and `assay` on the path."""
     folder = tmp_path_factory.mktemp("desk")
     files = new_serving(folder / "assay.duckdb")
     fill(files)

@@ -1,4 +1,4 @@
-"""Protects docs/notebooks: its answers about the demo's store are what the chain's own logs say."""
+"""Protects docs/notebooks: answers on the demo's store equal the chain's own logs."""
 
 import runpy
 from collections import Counter
@@ -54,12 +54,12 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     answers: dict[str, Rows]
     pictures: Path
     summaries: dict[Address, dict[str, object]]
-    """What the API says of each token."""
+    """API's answer on each token."""
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
-    """A chain of two days on which was traded and launched, followed, analysed and asked."""
+    """Chain of two days with trades and launches, followed, analysed and queried."""
     folder = tmp_path_factory.mktemp("study")
     with AnvilNode() as node:
         world = build_world(node, zoo=[one for one in ZOO if one.key in STUDIED])
@@ -80,7 +80,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
             "ASSAY_CONFIG": str(folder),
             "ASSAY_STORE": str(folder / "demo.duckdb"),
         }
-        # All of it is stored before anybody asks: a service fetches what is old in the background.
+        # All of it is stored before the first query: a service fetches old blocks in the
+        # background.
         filled = run(
             "index", "ethereum", "--from", "0", "--to", str(node.head_number() - 18), env=env
         )
@@ -181,7 +182,7 @@ def times_of(node: AnvilNode, logs: Sequence[dict[str, str]]) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def moved(study: Study) -> dict[Address, list[int]]:
-    """Times of the transfers of each token, as the node tells them."""
+    """Return the times of the transfers of each token, from the node."""
     logs = [log for log in logs_of(study.node, [TRANSFER]) if len(log["topics"]) == 3]
     times = times_of(study.node, logs)
     found: dict[Address, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Protects SQL for analysts: it answers in bounds, tells which one it met, and changes nothing."""
+"""Protects SQL for analysts: bounded statements that name a met bound and change nothing."""
 
 from pathlib import Path
 

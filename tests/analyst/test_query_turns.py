@@ -26,13 +26,13 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreFiles:
-    """Of a store whose analysts lose patience at once."""
+    """Files of a store whose analysts do not wait."""
     monkeypatch.setattr(query_runner, "_PATIENCE_S", 0.0)
     return StoreFiles(prefix=tmp_path / "store")
 
 
 def refuses(files: StoreFiles) -> bool:
-    """Whether a turn cannot be had."""
+    """True if the lock cannot be taken."""
     try:
         with query_slot(files):
             return False
@@ -52,7 +52,7 @@ def test_so_many_at_once_and_no_more(files: StoreFiles) -> None:
 
 
 def test_a_turn_lasts_as_long_as_the_process_that_works(files: StoreFiles) -> None:
-    """Who asked may be killed; its child goes on, and counts."""
+    """The caller may be killed; its child goes on, and counts."""
     wait = [sys.executable, "-c", "input()"]
     with ExitStack() as stack:
         for _ in range(AT_ONCE):
@@ -98,7 +98,7 @@ def test_a_statement_runs_at_the_priority_it_was_given(files: StoreFiles) -> Non
 
 
 def test_only_the_first_of_a_session_lowers_all_of_it() -> None:
-    """A command is one of many in the session of whoever typed it."""
+    """A command is one of many in the session of its terminal."""
     script = (
         "from pathlib import Path; from core.process.low_priority import lower_priority; "
         "lower_priority(7); print(Path('/proc/self/autogroup').read_text())"
@@ -143,7 +143,7 @@ def test_a_statement_ends_with_the_process_that_asked(tmp_path: Path) -> None:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds the turn."""
+    """True if no process has the lock."""
     with path.open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Protects `assay sql`: all that was asked comes, in every form; a file whole or not at all."""
+"""Protects `assay sql`: complete results in every form; a file is whole or absent."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ MANY = "select range as n, 'a,' || range as text from range(23456)"
 
 
 def run(store: StoreFiles, *arguments: str, stdin: str | None = None) -> Result:
-    """Run the command in this process; its statement has one of its own as always."""
+    """Run the command in this process; its statement has a separate one as always."""
     return CliRunner().invoke(
         cli.cli, ["sql", *arguments], env={"ASSAY_STORE": str(store.prefix)}, input=stdin
     )
@@ -155,7 +155,7 @@ def test_views_and_columns_are_described(store: StoreFiles) -> None:
 
 @pytest.mark.parametrize("output", ["json", "parquet"])
 def test_a_long_result_is_not_held(store: StoreFiles, tmp_path: Path, output: str) -> None:
-    """Of 200 MB of text less than half is ever in memory."""
+    """Less than half of 200 MB of text is ever in memory."""
     program = (
         "import re, sys; from pathlib import Path;"
         "from assay.commands.runs.run_sql import run_sql;"

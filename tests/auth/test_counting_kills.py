@@ -36,7 +36,7 @@ def test_nor_do_kills_of_nodes_on_one_database_and_one_valkey(
 
 
 def check(kills: int, url: str | None = None, redis_url: str | None = None) -> Outcome:
-    """Run the drill in a process of its own, as it forks."""
+    """Run the drill in a separate process, as it forks."""
     seed = random.randrange(2**32)  # noqa: S311 - chance, not secrecy
     spec = KillsSpec(calls=10 * kills, kills=kills, seed=seed, url=url, redis_url=redis_url)
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""Protects the key's deadline: every answer to the key tells it, whatever answers and how."""
+"""Protects the key's deadline: every answer to the key states it, whatever its source."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,7 +17,7 @@ DAY_S = 86_400
 AT = "2026-10-05T14:13:20Z"
 
 LEFT: list[tuple[int, dict[str, str]]] = [
-    # seconds to live, what is told
+    # seconds to live, stated headers
     (7 * DAY_S + 1, {"x-api-key-expires-at": AT}),
     (
         7 * DAY_S,
@@ -34,7 +34,7 @@ HEADERS = ("x-api-key-expires-at", "x-api-key-expires-in", "warning")
 
 
 def deadline_headers(response: httpx.Response) -> dict[str, str]:
-    """What the answer says of the deadline; each header once."""
+    """Return the deadline headers of a response, each present once."""
     names = [name for name, _ in response.headers.multi_items()]
     assert all(names.count(name) <= 1 for name in HEADERS)
     return {name: response.headers[name] for name in HEADERS if name in names}
@@ -89,7 +89,7 @@ def used(ask: Ask, calls: int) -> Ask:
 
 
 async def fault(world: World, _: httpx.AsyncClient, key: NewKey) -> httpx.Response:
-    """A mistake of ours, outside of the analysis."""
+    """Cause an internal error outside of the analysis."""
 
     async def read_states() -> Any:
         raise LookupError

@@ -1,4 +1,4 @@
-"""Protects the four tiers and the lifetime: what counts, what is refused, which headers tell."""
+"""Protects the four tiers and the lifetime: counted calls, refusals and headers."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Protects GET /usage: it tells what the limits themselves go by, and costs nothing."""
+"""Protects GET /usage: it states the counts that the limits use, and costs nothing."""
 
 from pathlib import Path
 from typing import Any

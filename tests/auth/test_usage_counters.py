@@ -189,7 +189,7 @@ async def test_calls_counted_during_a_slow_visit_are_no_error(
     clock: HandClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A ledger that takes long works: who is held is let through once all is written."""
+    """A slow ledger works: a waiting call is admitted once all is written."""
     began, go_on, write = threading.Event(), threading.Event(), Ledger.add_calls
 
     def slow(*args: Any) -> dict[int, Usage]:

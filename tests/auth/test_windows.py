@@ -78,7 +78,7 @@ class LocalMachine(RuleBasedStateMachine):
 
     @rule(key=st.sampled_from(KEYS))
     def wait_as_told(self, key: str) -> None:
-        """Who waits finds room in that window, and a second less would not have been enough."""
+        """A caller that waits as long as stated is admitted, and a second less is not enough."""
         full = self.ours.full_now(BOTH, key)
         if full is None:
             return
@@ -93,7 +93,7 @@ class LocalMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_span_holds_more_than_its_limit(self) -> None:
-        """Whatever span one looks at."""
+        """No span of time exceeds the limit."""
         for calls in self.let_through.values():
             for window in BOTH:
                 for start_s in calls:
@@ -202,7 +202,7 @@ async def test_without_the_server_each_process_goes_on_alone(
     first, second = (SharedWindows(Secret(server.url), LocalWindows()) for _ in range(2))
     assert [await call(first, "k") for _ in range(2)] == [None] * 2
     failures = REGISTRY.get_sample_value(FAILURES) or 0.0
-    server.stop()  # who asks hears so at once, and does not have to wait
+    server.stop()  # a caller gets this answer without waiting
     started = time.monotonic()
     # What this process let through before is not forgotten; the other knows of none.
     assert [await call(first, "k") for _ in range(3)] == [None, "burst", "burst"]

@@ -29,7 +29,7 @@ def bought(chain: Chain, token: ZooToken) -> list[Address]:
 
 
 def order(chain: Chain, token: ZooToken, signature: str, *given: object) -> None:
-    """What the owner does once others have bought."""
+    """Send the owner's transaction after others have bought."""
     assert chain.send(token.owner, token.address, signature, *given).success
 
 
@@ -47,7 +47,7 @@ def launch_all(chain: Chain, tokens: dict[str, ZooToken]) -> None:
 
 
 async def can_sell(scene: Scene, token: ZooToken) -> str | None:
-    """What the service says now."""
+    """Return the service's answer now."""
     await scene.level()
     report = await scene.analyser.refresh(SLUG, token.address)
     return report.pools[0].sell if report.pools else None

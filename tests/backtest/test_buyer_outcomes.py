@@ -92,11 +92,11 @@ def sale_read(at: int, trader: int, amount: float) -> ReadSale:
         ((buy(1, 1), sale(2, 1, arrived=0.51)), "sold"),
         ((buy(1, 1), sale(2, 1, arrived=0.49)), "short"),
         ((buy(1, 1), sale(2, 1, price=0.01)), "short"),
-        # The market fell before, by somebody else's sale.
+        # The market fell before, by another seller.
         ((buy(1, 1), sale(2, 9, price=0.3), sale(3, 1, price=0.29)), "sold"),
         # It had risen by the buys of others, and this sale is weighty.
         ((buy(1, 1), buy(2, 9, price=9), sale(3, 1, price=1.2)), "sold"),
-        # No event tells of what the token kept.
+        # No event reports the amount that the token kept.
         ((buy(1, 1), sale(2, 1), sale_read(2, 1, 3)), "short"),
         ((buy(1, 1), sale(2, 1), sale_read(2, 1, 1.9)), "sold"),
         ((buy(1, 1), sale(2, 1), sale_read(3, 1, 3)), "sold"),
@@ -124,7 +124,7 @@ def test_a_buyer_is_judged_by_what_came_out(
         (BUYS, DAY, ("untried", "untried", "open")),
         ((), WEEK, ("untried", "untried", "untried")),
         ((*BUYS, sale(HOUR + 1, 1)), WEEK, ("untried", "sold", "sold")),
-        ((*BUYS, sale(60, 9)), WEEK, ("untried", "untried", "untried")),  # who never bought
+        ((*BUYS, sale(60, 9)), WEEK, ("untried", "untried", "untried")),  # 9 never bought
         # One who sold does not clear the token for another.
         ((*BUYS, sale(60, 1), failed(70, 2)), WEEK, ("trapped", "trapped", "trapped")),
         ((*BUYS, sale(60, 1), failed(70, 2)), HOUR - 1, ("trapped", "trapped", "trapped")),

@@ -1,4 +1,4 @@
-"""Protects who mistypes or misconfigures: each error says what to do next, with an example."""
+"""Protects users from mistakes: each error states the next step, with an example."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ SPLIT = sorted({*MODULES} - {"keys_command"})
 
 
 def complete(words: str, env: dict[str, str] | None = None) -> list[str]:
-    """What a bash would be offered behind these words."""
+    """Return bash's suggestions behind these words."""
     completion_env = {
         **os.environ,
         "_ASSAY_COMPLETE": "bash_complete",

@@ -23,7 +23,7 @@ CAPPED = StaticFindings(has_trading_cap_functionality=True)
 def in_force(
     *steps: ComputationStep, stored_value: int | None = None, clock: ClockReading | None = None
 ) -> bool | None:
-    """Of a token that refuses when the last step is not zero."""
+    """True if a token refuses, as its last step is not zero."""
     refusing = TransferBranch(condition=len(steps) - 1, if_true=(REFUSED,), if_false=())
     rule = CapRule(steps=steps, choices=(refusing,), starts=(0,), constant=None)
     words = {} if stored_value is None else {SLOT: stored_value}

@@ -49,12 +49,12 @@ STATES = {
     "UntilBlock": (0, 10**9),
     "AllButAll": (SUPPLY // 100, SUPPLY),
 }
-"""What `set` is called with, one after another."""
+"""Arguments of successive calls of `set`."""
 
 
 @cache
 def runtimes() -> dict[tuple[str, str], bytes]:
-    """By contract and build."""
+    """Return runtime codes by contract and build."""
     found = {}
     for package in {build.package for build in BUILDS if build.name in NAMES}:
         wanted = [
@@ -88,7 +88,7 @@ def _request(contract: str, build: Build) -> dict[str, object]:
 
 
 class Actors(msgspec.Struct, frozen=True):
-    """Of one token."""
+    """Accounts of one token."""
 
     token: Address
     owner: Address

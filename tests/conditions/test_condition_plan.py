@@ -115,7 +115,7 @@ def test_a_lock_that_is_released_flips_nothing() -> None:
 
 
 def test_a_mark_of_the_time_is_played_by_waiting() -> None:
-    """The sale is an hour after the buy: who may sell for a minute has missed it already."""
+    """The sale is an hour after the buy, so a limit of a minute is missed."""
     trade_condition = condition(
         ("GT", "time", ("ADD", ("mark", 3, "from"), 10**6)), "mark", "time", written=(CLOCK,)
     )
@@ -190,7 +190,7 @@ def test_no_more_is_played_than_fits() -> None:
 
 
 def entry_of(account: Address, field: int = 0) -> Hash32:
-    """Where Solidity keeps the account's entry of the mapping declared at 3."""
+    """Return Solidity's slot of the account's entry in the mapping declared at 3."""
     slot = int.from_bytes(keccak(int(account, 16).to_bytes(32) + (3).to_bytes(32)))
     return word(slot + field)
 

@@ -67,7 +67,7 @@ EXPRESSIONS = st.recursive(
 
 @given(EXPRESSIONS, st.integers(0, 900))
 def test_what_is_called_exact_turns_nowhere_else(expression: Expression, around: int) -> None:
-    """Checked at each second of a span, beside the points of interest."""
+    """Checked at each second of a span, in addition to the points of interest."""
     trade_condition = condition(("ISZERO", expression), "time")
     evaluator, start = Evaluator(trade_condition, SETTING), NOW_S - around
 

@@ -1,4 +1,4 @@
-"""What the owner sets and no field tells, from conditions written down by hand."""
+"""Owner controls outside of all fields, from conditions written by hand."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def asked_conditions(*conditions: OwnedCondition, is_complete: bool = True) -> T
         (asked_conditions(owned()), {"tax_can_be_modified": True}, False, {}, True),
         (asked_conditions(owned()), {"has_pause_functionality": True}, False, {}, False),
         (asked_conditions(owned()), {"has_pause_functionality": True}, None, {}, False),
-        # Answers deny that a pause of a renounced token can be set, so nothing tells of it.
+        # Answers deny that a pause of a renounced token can be set, so no field shows it.
         (asked_conditions(owned()), {"has_pause_functionality": True}, True, {}, True),
         (
             asked_conditions(owned(selector=APPROVE)),

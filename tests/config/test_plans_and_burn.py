@@ -1,4 +1,4 @@
-"""Protects the numbers that callers are told: plans, and the burn set."""
+"""Protects published numbers: plans, and the burn set."""
 
 from pathlib import Path
 

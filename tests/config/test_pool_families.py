@@ -1,4 +1,4 @@
-"""A pool family's file says what its events mean, and a mistake in it is named."""
+"""Meaning of events in a pool family's file; a mistake in it is named."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Protects the layers of settings: who wins, and that every mistake names its file and its key."""
+"""Protects the layers of settings: precedence, and mistakes named by file and key."""
 
 from pathlib import Path
 

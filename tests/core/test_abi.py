@@ -1,4 +1,4 @@
-"""Protects the calls we build: selectors and words as the ABI says, against published values."""
+"""Protects built calls: selectors and words equal published values of the ABI."""
 
 import pytest
 from hypothesis import given

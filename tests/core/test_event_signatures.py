@@ -40,7 +40,7 @@ def test_places_are_those_of_the_encoding() -> None:
     assert words[form.places["first.a"].index][12:].hex() == inner[2:]
     assert words[form.places["first.d.b"].index][-1] == 7
     assert form.places["id"] == EventPlace("topic", 1)
-    # What stands behind an offset has no place of its own.
+    # Data behind an offset has no place in the head.
     assert not {"second", "second.f", "list"} & form.places.keys()
     assert (form.topics, form.words, form.is_open) == (2, 6, True)
 

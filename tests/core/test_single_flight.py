@@ -1,4 +1,4 @@
-"""Protects shared work: callers of one key at the same time share one run, whoever leaves."""
+"""Protects shared work: concurrent callers of one key share one run, whichever of them leaves."""
 
 import asyncio
 

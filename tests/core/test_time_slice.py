@@ -1,4 +1,4 @@
-"""Protects callers of the API from the time slices of whoever shares the processor with it."""
+"""Protects callers of the API from the time slices of other threads on the processor."""
 
 import threading
 from collections.abc import Callable

@@ -1,6 +1,8 @@
-"""The oracle for thefts that need the code to be read: each is really done, by real transactions,
-beside an honest double that cannot be robbed. What is really stolen is never called safe; what is
-honest is called honest."""
+"""Oracle for thefts that only the code reveals.
+
+Each is really done, by real transactions, next to an honest double that cannot be robbed. Real
+thefts are never called safe; honest code is called honest.
+"""
 
 from collections.abc import Callable
 
@@ -185,7 +187,7 @@ async def test_an_allowance_to_somebody_the_holder_did_not_name_is_found_by_a_bu
 async def test_what_a_hidden_key_may_sign_is_not_known(
     chain: Chain, context: ChainContext, contract: str, *, has_keeper: bool, expected: bool | None
 ) -> None:
-    """We cannot sign for somebody else, so only the code can tell the two apart."""
+    """The holder's signature cannot be simulated, so only the code can distinguish the two."""
     robbery = Robbery(chain, contract, has_keeper=has_keeper)
     report = await judge(context, robbery.token)
     assert report.token.allowance_bypass is False

@@ -1,5 +1,7 @@
-"""The oracle for consents that ask for less than is taken: each theft is really done, and is never
-answered with `false`; their honest double is proved sound."""
+"""Oracle for consents to less than is taken.
+
+Each theft is really done, and is never answered with `false`; their honest double is proved sound.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -68,7 +70,7 @@ def named(r: Robbery) -> None:
 
 
 def all_of_them(r: Robbery) -> None:
-    """What can be called of the honest double."""
+    """Call every function of the honest double."""
     negative_credit(r)
     r.call(r.attacker, "setOperator(address,bool)", KEEPER, True)
     r.call(KEEPER, "decreaseAllowance(address,uint256)", r.attacker, HUGE)
@@ -110,7 +112,7 @@ async def test_what_is_stolen_is_not_called_safe(
 
 
 def test_a_signature_covers_all_that_it_allows_and_once(chain: Chain) -> None:
-    """By the code alone: the holder's key signs, which only the holder has."""
+    """Shown by the code alone: only the holder's key can sign."""
     code = chain.node.rpc("eth_getCode", chain.deploy("Signed", "Signed", "SIG"), "latest")
     hints = analyse_code(bytes.fromhex(str(code).removeprefix("0x"))).hints
     found = {write.selector for write in hints.open_writes}

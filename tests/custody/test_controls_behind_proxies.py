@@ -1,4 +1,4 @@
-"""What somebody with powers decides is told of tokens and of hooks, wherever their code is."""
+"""Controls of tokens and of hooks are reported, wherever their code is."""
 
 import pytest
 

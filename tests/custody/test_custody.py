@@ -1,7 +1,7 @@
-"""The oracle for custody: whom the service says can take a holder's tokens, really takes them.
+"""Oracle for custody: each account reported to be able to take a holder's tokens really takes them.
 
-Real transactions against wallets that really received tokens; only balances count. What no
-simulation can find out must come out as unknown, never as safe.
+Real transactions against wallets that really received tokens; only balances count. Thefts that no
+simulation can find come out as unknown, never as safe.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ WALLETS: tuple[Wallets, ...] = ("funded", "holder", "both")
 
 
 class Theft(msgspec.Struct, frozen=True, kw_only=True):
-    """What a thief sends. Words among the arguments stand for people and amounts."""
+    """Call of a thief. Words among the arguments stand for people and amounts."""
 
     by: Who
     call: str
@@ -43,13 +43,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     has_keeper: bool = False
     theft: Theft | None = None
     recipients: tuple[str, ...] = ("thief",)
-    """To whom transferFrom is tried for real."""
+    """Recipients of real transferFrom calls."""
     hidden: tuple[Wallets, ...] = ()
-    """With these wallets at hand the service cannot find it, and must not say no."""
+    """Wallets with which the service cannot find it, and must not answer no."""
     lists_itself: bool = False
     """The owner can put itself on the list of those who may spend: it is named, not the listed."""
     owner_can_change: bool | None = None
-    """None: nothing tells who the owner is."""
+    """None: the owner is unknown."""
 
 
 ROWS = (
@@ -221,7 +221,7 @@ class Heist:
         return made
 
     def can_spend(self, who: str) -> bool:
-        """Whether this person's transferFrom, without approval, really makes a wallet poorer."""
+        """True if this person's transferFrom, without approval, really makes a wallet poorer."""
         attacker = self.people[who]
         return any(
             self._loses(share, attacker, part, to)
@@ -248,7 +248,7 @@ class Heist:
         return is_poorer
 
     def is_robbed(self) -> bool:
-        """Whether the row's own theft really makes a wallet poorer."""
+        """True if the row's theft really makes a wallet poorer."""
         theft = self.row.theft
         if theft is None:
             return False
@@ -339,7 +339,7 @@ async def test_a_loss_that_everybody_shares_is_no_theft(
 async def test_a_real_approval_of_a_holder_is_no_bypass(
     chain: Chain, context: ChainContext
 ) -> None:
-    """The router of a pool may spend for whoever approved it, and for nobody else."""
+    """The router of a pool may spend the tokens of accounts that approved it, and no others."""
     token = chain.world.token("honest")
     holder, friend, router = token.holders[0], chain.fresh_account(), chain.world.venues.v2.router
     assert router is not None

@@ -1,4 +1,4 @@
-"""Protects the truth tables of custody, who is suspected, and what is said to strange functions."""
+"""Protects the truth tables of custody, the suspects, and arguments of unknown functions."""
 
 from collections.abc import Sequence
 
@@ -163,7 +163,7 @@ def test_an_address_is_read_out_of_the_middle_of_a_word() -> None:
     }  # other things above it
 
 
-# --- what is said to strange functions ----------------------------------------------------------
+# --- arguments of unknown functions -------------------------------------------------------------
 
 
 def filled(types: str, *keys: KeyArgument) -> list[tuple[object, ...]]:

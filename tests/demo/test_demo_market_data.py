@@ -1,4 +1,4 @@
-"""Protects that the demo's own market data tells what its chain holds, also after trades."""
+"""Protects the demo's market data: it equals the chain's state, also after trades."""
 
 import pytest
 

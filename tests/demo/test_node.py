@@ -196,7 +196,7 @@ def test_blocks_come_by_the_clock_until_told_otherwise() -> None:
 
 
 def answers(port: int) -> bool:
-    """Whether a request gets a byte."""
+    """True if a request gets a byte."""
     with socket.create_connection(("127.0.0.1", port), timeout=0.2) as asking:
         asking.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         try:

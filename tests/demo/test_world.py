@@ -24,7 +24,7 @@ USDT_DIGITS = 10**6
 
 
 def pool_of_factory(chain: Chain, token: Address, pool: Pool) -> Address:
-    """What the venue's factory says, asked with the tokens in the other order than built."""
+    """Return the pool of the venue's factory, with the tokens in the other order."""
     dex = next(dex for dex in chain.world.venues.dexes if dex.name == pool.dex)
     signature, (first, second, *key) = lookup(pool, token)
     return read_address(chain.node, dex.factory, signature, second, first, *key)

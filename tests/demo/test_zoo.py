@@ -1,4 +1,4 @@
-"""Protects the zoo's claims: each token does to ordinary accounts what its trait says."""
+"""Protects the zoo's claims: each token treats ordinary accounts as its trait states."""
 
 import pytest
 from eth_abi.exceptions import DecodingError
@@ -78,7 +78,7 @@ CLAIMS: dict[str, dict[str, object]] = {
 
 
 def taken(chain: Chain, key: str, attacker: Address, signature: str, *values: object) -> int:
-    """What a thief gets out of a holder's wallet with one call."""
+    """Return the amount that a thief gets from a holder's wallet with one call."""
     token = chain.world.token(key)
     before = chain.balance(token.address, attacker)
     chain.send(attacker, token.address, signature, *values)

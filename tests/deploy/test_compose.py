@@ -89,7 +89,7 @@ def test_containers_may_do_no_more_than_they_have_to(fleet: dict[str, Any]) -> N
         assert service["cap_drop"] == ["ALL"], name
         assert set(service.get("cap_add", ())) == ROOTLESS.get(name, set()), name
         assert service["security_opt"] == ["no-new-privileges:true"], name
-        # Grafana unpacks plugins beside itself.
+        # Grafana unpacks plugins next to its program.
         assert service.get("read_only", False) is (name != "grafana"), name
 
 

@@ -1,4 +1,4 @@
-"""Protects the manifests: Kubernetes knows their fields, and Assay what they say."""
+"""Protects the manifests: Kubernetes knows their fields, and Assay their settings."""
 
 import re
 import subprocess
@@ -174,7 +174,7 @@ def test_services_lead_to_pods(tryout: list[Manifest]) -> None:
 
 
 def test_pods_may_do_no_more_than_they_have_to(tryout: list[Manifest]) -> None:
-    """What the namespace asks for by its label, and a root file system that nobody writes."""
+    """Restrictions of the namespace's label, and a read-only root file system."""
     labels = named(tryout, "Namespace", "assay")["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
     found = dict(pods(tryout))

@@ -50,7 +50,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(wheel: Path, folder: Path, extra: str = "") -> Path:
-    """Install a wheel into an environment of its own; return its `assay`."""
+    """Install a wheel into a new environment; return its `assay`."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / "bin" / "python"
     uv = Path(sys.executable).parent / "uv"
@@ -131,7 +131,7 @@ def free_port() -> str:
 def test_it_is_small_without_extras(plain: Path) -> None:
     files = [path for path in plain.parents[1].rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files if not path.is_symlink())
-    print(f"{size / 2**20:.0f} MiB")  # noqa: T201 - for whoever publishes the number
+    print(f"{size / 2**20:.0f} MiB")  # noqa: T201 - published in the documentation
     assert size < MOST_MIB * 2**20
 
 

@@ -132,7 +132,7 @@ def test_the_cost_is_what_a_scan_and_a_block_ask(facts: ChainFacts, node: AnvilN
         methods.clear()
         cost = examine(facts, node, url, is_costed=True).cost
     assert cost is not None
-    # each client asks for the chain id once, and the step of following is prepared by others
+    # each client requests the chain id once, and others prepare the step of following
     measured = sum(cost.scan.values()) + sum(cost.next_scan.values()) + sum(cost.block.values())
     prepared = {"eth_chainId", "eth_getBlockByNumber", "eth_getLogs"}
     assert measured <= len(methods) - before <= measured + 8
@@ -197,7 +197,7 @@ WRONG_FACTS: Mapping[str, tuple[Callable[[ChainFacts], ChainFacts], str, str]] =
         *("start blocks Uniswap V4", "above the head"),
     ),
 }
-"""What is wrong in a chain file, the check and subject that name it, and what they say."""
+"""Mistake in a chain file, and the check, subject and message that name it."""
 
 
 def with_dex(facts: ChainFacts, name: str, **change: object) -> ChainFacts:

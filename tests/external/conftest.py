@@ -1,4 +1,4 @@
-"""An outside service on this machine, and a session to ask it with."""
+"""An outside service on this machine, and a session for it."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Protects services that are down: they are left alone, and asked again after a while."""
+"""Protects services that are down: no requests for a while, then new ones."""
 
 import pytest
 
@@ -23,7 +23,7 @@ class Clock:
         ("fffff", True),
         ("ffsff", False),
         ("ffsfff", True),
-        ("fff.", False),  # the time is over: it is asked again
+        ("fff.", False),  # the pause is over: a new request
         ("fff.f", True),  # and left alone again at the first failure
         ("fff.s", False),
         ("fff.sff", False),

@@ -1,4 +1,4 @@
-"""One outside service: what comes back well is believed, everything else is a fault in time."""
+"""One outside service: a good answer is accepted, everything else is a timely fault."""
 
 import asyncio
 import time

@@ -88,7 +88,7 @@ async def test_nobody_asked_is_not_known(service: Service, session: aiohttp.Clie
 async def test_asked_anew_whatever_was_said_before(
     service: Service, session: aiohttp.ClientSession
 ) -> None:
-    """What is said then is used again, too."""
+    """The new answer is then cached, too."""
     settings = SourceSettings(
         sourcify_url=f"{service.url}/sourcify", etherscan_url=f"{service.url}/etherscan"
     )

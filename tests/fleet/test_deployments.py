@@ -46,11 +46,11 @@ NOTICED_S = 3.0
 """Within which the balancer leaves a process, and which is shorter than its drain."""
 
 STARTED = ("follow-1", "analyse-1", "api-1", "api-2")
-"""The others are told the same."""
+"""Processes started; the others have the same settings."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What processes find on this machine: a live chain, and a folder."""
+    """Environment of processes on this machine: a live chain, and a folder."""
 
     world: World
     node_url: str
@@ -78,7 +78,7 @@ def valkey_program() -> Path:
 
 
 def start_valkey(stack: ExitStack, command: list[str], place: Place, env: dict[str, str]) -> int:
-    """Valkey as a deployment starts it, on a port of its own."""
+    """Start Valkey as a deployment does, on a free port."""
     port = free_port()
     shell, option, script = command
     script = script.replace("/run/secrets/", f"{place.folder}/").replace("$$", "$")
@@ -143,7 +143,7 @@ def test_compose_starts_a_fleet_that_answers_and_drains_behind_its_balancer(
 
 
 def paced(seconds: float) -> Iterator[None]:
-    """So often that whoever looks each second is seen to change its mind."""
+    """Yield often enough that a check each second sees a change."""
     until_s = time.monotonic() + seconds
     while time.monotonic() < until_s:
         yield
@@ -151,7 +151,7 @@ def paced(seconds: float) -> Iterator[None]:
 
 
 def check_dashboards(members: dict[str, RunningMember]) -> None:
-    """Every metric that a panel asks for is there, and where a panel names a role, in that role."""
+    """Every metric of a panel exists, in the role that the panel names."""
     found: dict[str, set[str]] = {role: set() for role in ROLES}
     for member in members.values():
         found[member.planned.role] |= member.metrics().keys()
@@ -227,7 +227,7 @@ def test_the_tryout_of_kubernetes_is_a_fleet_with_its_lake_in_s3(
 
 
 def start_s3(stack: ExitStack, manifests: list[Manifest], place: Place) -> int:
-    """The S3 server as the try-out starts it, on a port of its own."""
+    """Start the S3 server as the try-out does, on a free port."""
     deployment = named(manifests, "Deployment", "s3")
     env = environment_of(container_of(deployment), manifests)
     port = free_port()

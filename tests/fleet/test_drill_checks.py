@@ -1,4 +1,4 @@
-"""Protects what the drills of a fleet compare: what would be wrong is told as wrong."""
+"""Protects the comparisons of fleet drills: wrong states are reported as wrong."""
 
 import random
 

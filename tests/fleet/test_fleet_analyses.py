@@ -35,7 +35,7 @@ SETTINGS = """
 wait_s = 20.0
 rounds_every_s = 3600.0
 """
-"""Callers wait for a take-over, and nobody judges tokens that the test did not ask for."""
+"""Callers wait for a take-over, and there are no background analyses."""
 
 
 class ServedFleet(msgspec.Struct):
@@ -60,7 +60,7 @@ class ServedFleet(msgspec.Struct):
         return answer
 
     def analyses(self) -> int:
-        """How many analyses have ended, in all processes."""
+        """Return the number of ended analyses, in all processes."""
         found = 0.0
         for url in self.urls:
             lines = httpx.get(f"{url}/metrics").text.splitlines()
@@ -151,7 +151,7 @@ async def test_a_new_report_is_served_by_the_other_process_within_a_second(
         fleet.valkey.kill()
     old = await fleet.ask(0, "sell_tax")
     assert await fleet.ask(1, "sell_tax") == old
-    await asyncio.sleep(1.1)  # its time is told in whole seconds
+    await asyncio.sleep(1.1)  # its time is in whole seconds
     new = await fleet.ask(0, "sell_tax", "?refresh=true")
     assert scanned_at(new) > scanned_at(old)
     await asyncio.sleep(1.0)

@@ -1,4 +1,4 @@
-"""Protects what callers meet where a quote is simulated in another process than they asked."""
+"""Protects callers where a quote is simulated in another process than the requested one."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -21,7 +21,7 @@ SKEW_S = 300.0
 
 
 IN_CI: tuple[Fault, ...] = ("kill", "pause")
-"""Of faults. The others differ in how long it takes to see them."""
+"""Faults tried in CI. The others differ in the time until they show."""
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_another_follower_takes_over(fault: Fault, empty_databases: EmptyDatabas
 
 
 def test_clocks_that_differ_by_minutes_do_not_matter(empty_databases: EmptyDatabases) -> None:
-    """Whose lease has expired is for the clock of the database to say."""
+    """The clock of the database decides which lease has expired."""
     with (
         empty_databases.lent() as url,
         two_followers(url, seed=7, skew_s=SKEW_S) as drill,

@@ -35,7 +35,7 @@ SETTINGS = """
 rounds_every_s = 3600.0
 wait_s = 30.0
 """
-"""Nobody judges tokens that the test did not ask for, and a busy machine has time."""
+"""No background analyses, and enough time for a busy machine."""
 
 _BODY = "select body from report_body join token using (token_id) where address = ?"
 _REPLACE = """
@@ -44,7 +44,7 @@ _REPLACE = """
 """
 
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-"""What two analyses of one block differ in."""
+"""Times, in which two analyses of one block differ."""
 
 GAS = re.compile(r'"(gas_used|gas_coin|gas_usd|net_usd)":"?[0-9.e-]+"?')
 """Gas depends on the addresses of made-up accounts."""
@@ -77,7 +77,7 @@ class Places(msgspec.Struct):
     def both(
         self, path: str, *, process: int = 0, body: dict[str, Any] | None = None
     ) -> tuple[str, str]:
-        """What both answer, but for times and gas."""
+        """Return both answers, without times and gas."""
         answers = (
             self.fleet.ask(path, process=process, body=body),
             self.single.ask(path, body=body),

@@ -23,7 +23,7 @@ NO_TOKEN = f"/token/ethereum/0x{7:040x}"
 
 
 class Fleet(msgspec.Struct):
-    """What processes on one node and database are told."""
+    """Settings of processes on one node and database."""
 
     env: dict[str, str]
     headers: dict[str, str]

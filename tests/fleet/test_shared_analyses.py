@@ -1,4 +1,4 @@
-"""Protects what callers meet where a token is judged in another process than the one they asked."""
+"""Protects callers where a token is analysed in another process than the requested one."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -144,7 +144,7 @@ async def test_a_report_begun_for_nobody_is_shown_to_who_comes_later(fleet: Flee
 
 
 async def frozen_with(judge: AnalysingProcess) -> TokenRun:
-    """What a process has, once it does nothing any more."""
+    """Return the run of a process that has stopped working."""
     await until_begun(judge)
     judge.freeze()
     leased_run = judge.leased_runs.find(CHAIN_ID, token(1))

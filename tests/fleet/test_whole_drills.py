@@ -27,7 +27,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """A fault that has once shown something wrong in the product."""
 
     what: str
-    """What it was."""
+    """Kind of request."""
     fault: Fault
 
 

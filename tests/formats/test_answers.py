@@ -195,7 +195,7 @@ async def test_the_newest_known_clock_places_a_block(world: World) -> None:
 
 
 def test_without_a_newer_clock_that_of_the_report_moves_on() -> None:
-    """A chain whose time runs ahead of ours keeps its lead."""
+    """A chain whose clock runs ahead keeps its lead."""
     report = make_report(scanned_at_s=MINED_AT_S - 1000, block_number=400_000_000)
     own = make_chain(1, "ethereum")
     clock = clock_after(report, own, now_s=MINED_AT_S - 900)

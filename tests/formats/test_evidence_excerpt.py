@@ -1,4 +1,4 @@
-"""Protects the size of what a model is given to read, and that it is told of all the rest."""
+"""Protects the size of a model's excerpt, and its list of everything left out."""
 
 import msgspec
 from hypothesis import given

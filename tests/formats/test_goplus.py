@@ -129,7 +129,7 @@ def test_a_token_whose_holders_can_be_robbed_never_looks_clean(report: Report, k
 
 @given(reports())
 def test_every_danger_has_a_key_or_words(report: Report) -> None:
-    """What the summary calls a danger shows here too, unless it is of the original's own keys."""
+    """A danger of the summary shows here too, unless it has an original key."""
     native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
     summary = render_summary(
         report, native, chain="ethereum", address=TOKEN, liquid_above_usd=LIQUID_USD

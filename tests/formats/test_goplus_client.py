@@ -187,7 +187,7 @@ async def test_a_key_that_is_no_good(world: World, point_at: PointAt) -> None:
         point_at(base)
         assert (await ask("tsk_live_made_up", [TOKEN])).code == Code.INVALID_TOKEN
         answer = await ask(spent.plaintext, [TOKEN])
-        assert answer.code == Code.INVALID_TOKEN  # not the code that says wait
+        assert answer.code == Code.INVALID_TOKEN  # not the code for waiting
         world.clock.now_s += 14 * 86_400
         assert (await ask(spent.plaintext, [TOKEN])).code == Code.INVALID_TOKEN
 

@@ -89,7 +89,7 @@ async def test_addresses_come_with_commas_or_repeated(world: World, query: str) 
 
 
 def signed(key: str, secret: str, time: object) -> dict[str, Any]:
-    """What the SDKs send. Source: goplus.auth of the one in Python."""
+    """Return the SDKs' request. Source: goplus.auth of the one in Python."""
     text = f"{key}{time}{secret}"
     sign = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
     return {"app_key": key, "sign": sign, "time": time}

@@ -1,7 +1,7 @@
-"""Protects the headline against the truth: what the demo's tokens do to people is what it says.
+"""Protects the headline against the truth: it describes the real effect of the demo's tokens.
 
-`test_zoo.py` measures by real transactions what each token does; the headline is made from the
-report alone, which never reads what the zoo says about itself. `*` stands for an address or a date.
+`test_zoo.py` measures by real transactions the effect of each token; the headline is made from the
+report alone, which never reads the zoo's description. `*` stands for an address or a date.
 """
 
 import re

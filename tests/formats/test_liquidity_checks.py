@@ -1,4 +1,4 @@
-"""Protects the checks of who holds the liquidity: what is not known is never a pass."""
+"""Protects the checks of liquidity holders: an unknown is never a pass."""
 
 import msgspec
 import pytest
@@ -110,7 +110,7 @@ def test_whoever_can_withdraw_may_be_a_creator_who_is_not_known() -> None:
 def test_more_that_is_not_known_never_turns_a_check_to_a_pass(
     pools: list[tuple[float, float, float]],
 ) -> None:
-    """Of each pool a part is free, and a part of the rest is burnt, or else not known."""
+    """A part of each pool is free, and a part of the rest is burnt, or else unknown."""
     sure = [(usd, owned(maker=free, burnt=1 - free)) for usd, free, _ in pools]
     vague = [
         (usd, owned(maker=free, burnt=(1 - free) * part, unknown=(1 - free) * (1 - part)))

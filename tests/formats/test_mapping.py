@@ -1,7 +1,7 @@
-"""Protects what a client of compat believes: each row of the mapping, judged on the JSON alone.
+"""Protects clients of compat: each row of the mapping, checked on the JSON alone.
 
-The rules are written here a second time, from the specification, over what was sent in both
-formats; nothing of the code that maps is used.
+The rules are written here a second time, from the specification, over the answers in both formats;
+nothing of the mapping code is used.
 """
 
 from collections.abc import Callable

@@ -191,7 +191,7 @@ def test_cannot_buy_reads_settled_pools_alone(buys: tuple[Any, ...], expected: A
         ((make_pool(quote_side_usd=100.0),), False, True),
         ((make_pool(quote_side_usd=100.01),), True, True),
         ((make_pool(kind="curve_a", quote_side_usd=5000.0),), True, False),
-        # A trade under way may still prove that it takes more; what is not known is no 0.
+        # A pending trade may still prove that it takes more; an unknown is no 0.
         ((make_pool(quote_side_usd=0.0, buy="pending"),), None, True),
         ((make_pool(quote_side_usd=0.0, error_code=LIQUIDITY_UNKNOWN),), None, True),
         (

@@ -1,5 +1,4 @@
-"""Protects one moment behind all formats: what any of them says is what the others say, as long as
-the answer is cached."""
+"""Protects one moment behind all formats: they agree with each other while the answer is cached."""
 
 import asyncio
 import tempfile
@@ -80,7 +79,7 @@ class Step(msgspec.Struct, frozen=True):
     pause_s: float
     refresh: bool
     is_settled: bool
-    """Of the report that an analysis gives from now on."""
+    """True if the next report of an analysis is settled."""
 
 
 steps = st.builds(
@@ -94,7 +93,7 @@ steps = st.builds(
 
 
 class Model:
-    """What the specification has the cache do: one report for 120 seconds, or for one second."""
+    """Cache as specified: one report for 120 seconds, or for one second."""
 
     def __init__(self, world: World, analysis: NewEachTime) -> None:
         self._world = world
@@ -114,7 +113,7 @@ class Model:
         self._life_s = 120.0 if report.token.is_settled else 1.0
 
     def body(self, form: str) -> bytes:
-        """What a format of it says."""
+        """Return the body in a format."""
         assert self.snapshot is not None
         _, shape, is_priced = FORMS[form]
         version = int(self.snapshot.report.token.symbol[1:])

@@ -42,7 +42,7 @@ def write(store: Store, report: Report) -> None:
 
 
 async def answer(world: World, report: Report) -> Summary:
-    """What a fresh deployment answers to a caller in the second of the report."""
+    """Return the answer of a fresh deployment in the second of the report."""
     world.analysis.outcome = report
     world.clock.now_s = float(report.token.scanned_at_s)
     headers = {"X-API-Key": world.new_key()}
@@ -133,7 +133,7 @@ def test_a_creator_found_later_is_judged(world_store: Store) -> None:
 
 
 def fleet(count: int) -> list[Report]:
-    """Reports of tokens of their own, every other with a pool that refuses sales."""
+    """Make reports of different tokens, every other with a pool that refuses sales."""
     return [
         make_report(
             address=f"0x{number + 1:040x}",

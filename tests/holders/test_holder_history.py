@@ -1,4 +1,4 @@
-"""Protects what a history of transfers says of those who are not listed."""
+"""Protects conclusions of a history of transfers on unlisted holders."""
 
 import pytest
 
@@ -17,14 +17,14 @@ BURNT = max(BURN_ADDRESSES)
     [
         (None, {A: 60}, {A: 60}, {A}, None),
         (100, {A: 60, B: 30}, {A: 60, B: 30}, {A, B}, 10),
-        # Asked and not listed: what the token says of them counts, not what transfers left.
+        # Queried and not listed: the token's own answer counts, not the balance left by transfers.
         (100, {A: 60, B: 30}, {A: 60, B: 30}, {A}, 40),
         (100, {A: 60, B: 30}, {A: 60, B: 5}, {A}, 15),
         (100, {A: 60, B: 30}, {A: 60}, {A}, 10),
         # A burn address is listed elsewhere.
         (100, {A: 60, BURNT: 30}, {A: 60, BURNT: 30}, {A}, 10),
         (100, {A: 60, ZERO_ADDRESS: 30}, {A: 60}, {A}, 40),
-        # A pool that was asked beside, and is not among the largest by transfers, is no other.
+        # A pool queried in addition, and not among the largest by transfers, is no other.
         (100, {A: 60}, {A: 60, C: 7}, {A, C}, 40),
         # More than there is: so much of it is not true.
         (130, {A: 60, B: 30}, {A: 60, B: 30}, {A, B}, 10),

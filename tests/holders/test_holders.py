@@ -1,4 +1,4 @@
-"""Protects who is said to hold a token: a replay of its transfers, told by its balances."""
+"""Protects the holders of a token: a replay of its transfers, checked against its balances."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ async def test_without_an_index_pools_and_owner_are_found(
 async def test_stale_and_false_candidates_do_not_get_in(
     chain: Chain, context: ChainContext
 ) -> None:
-    """The index names somebody who sold everything, and the wrong order."""
+    """The index names an account that sold everything, and the wrong order."""
     token = chain.world.token("honest")
     gone, small, large = (chain.fresh_account() for _ in range(3))
     for account, amount in ((small, 10**19), (large, 10**20)):

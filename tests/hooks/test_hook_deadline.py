@@ -88,7 +88,7 @@ async def test_the_service_answers_while_its_node_simulates_nothing(
 
 
 async def test_pools_that_answered_in_time_are_told(chain: Chain, context: ChainContext) -> None:
-    """Of one pool no trade is answered, of another no sale."""
+    """One pool has no answer on any trade, another none on a sale."""
     token, venues = chain.world.token("honest"), chain.world.venues
     manager = seed_hooked(chain, token, holders=1)
     dexes = (

@@ -1,4 +1,4 @@
-"""What is told of hooks, against hooks and managers that run: permissions, code, and control."""
+"""Hook dossiers compared with running hooks and managers: permissions, code, and control."""
 
 import pytest
 
@@ -97,11 +97,11 @@ async def test_infinitys_permissions_are_the_keys(
     pool = await only(with_dexes(context, (market.dex,)), market.token)
     assert pool.grants.granted == ("before_swap",)
     assert pool.grants.is_as_declared is True
-    # Trades of the real exchange's pools run, too; who holds their liquidity is not known here.
+    # Trades of the real exchange's pools run, too; their liquidity holders are not known here.
     outcomes = [each.outcome for each in pool.measured.trades if each.size_usd <= 1_000]
     assert outcomes == [Passed(tax=0.0)] * 12
     assert pool.leaving.is_refused is None
-    # The key stands, whatever the hook says later.
+    # The key is fixed, whatever the hook changes later.
     chain.node.rpc("anvil_setCode", pool.hook, "0x60ff5f5260205ff3")
     chain.mine(1)
     changed = await only(with_dexes(context, (market.dex,)), market.token)

@@ -1,4 +1,4 @@
-"""What trades through hooks are said to cost is what real ones of that size, side and time do."""
+"""Reported costs of trades through hooks equal real ones of the same size, side and time."""
 
 import pytest
 from eth_abi.abi import decode
@@ -28,7 +28,7 @@ _SWAP = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint2
 async def measured(
     context: ChainContext, token: Address, *, traces: bool = False
 ) -> MeasuredTrades:
-    """`traces`: as the node says; else as one that has none."""
+    """Measure trades. `traces`: as the node has them; else as a node without."""
     if not traces:
         context.capabilities.traces.note_refusal()
     (pool,) = (await find_hooks(context, token)).pools
@@ -37,7 +37,7 @@ async def measured(
 
 
 def taxes(found: MeasuredTrades, side: str, wait_s: int = 0) -> list[float | None]:
-    """By size, ascending."""
+    """Return the taxes by size, ascending."""
     return [
         trade.outcome.tax if isinstance(trade.outcome, Passed) else None
         for trade in found.trades
@@ -53,8 +53,10 @@ def really(
     *,
     hook: str = "",
 ) -> Moved:
-    """What a transaction of that size moves, in the block that was simulated. `hook`: its contract;
-    empty: one that counts no blocks."""
+    """Send a trade of that size in the simulated block; return the amounts moved.
+
+    `hook`: its contract; empty: one that counts no blocks.
+    """
     assert trade.block is not None
     snapshot = chain.node.snapshot()
     trader, start = chain.fresh_account(), chain.node.head_time()
@@ -85,8 +87,10 @@ def lost_share(moved: Moved, *, is_buy: bool) -> float:
 
 
 def kept_share(moved: Moved) -> float:
-    """Percent of what was paid in that did not move the price, by the amounts of the pool's event:
-    its fee, whatever it says of that. In one range of liquidity."""
+    """Percentage of the input that did not move the price, by the pool's event.
+
+    The fee, whatever the event states of it. In one range of liquidity.
+    """
     (swap,) = (log for log in moved.sent.logs if log.topics[0] == _SWAP)
     types = ("int128", "int128", "uint160", "uint128", "int24", "uint24")
     decoded = decode(types, bytes.fromhex(swap.data[2:]))
@@ -110,7 +114,7 @@ MORE_TAKEN = [
     ("SellHook", [0, 0, 0], [25] * 3, ([0] * 3, [25] * 3), (False, None, True)),
     ("BlocksHook", [0, 0, 0], [0, 0, 0], ([35] * 3, [35] * 3), (False, True, False)),
     ("NewcomerHook", [20] * 3, [0, 0, 0], ([20] * 3, [0] * 3), (False, None, True)),
-    # A day later is some 240 blocks later here: that it does not vary is not said.
+    # A day later is some 240 blocks later here: nothing is claimed about variation.
     ("FarBlocksHook", [0, 0, 0], [0, 0, 0], ([0] * 3, [0] * 3), (False, None, False)),
 ]
 

@@ -1,5 +1,8 @@
-"""Whether liquidity is said to leave through a hook is what real withdrawals then do, through the
-position manager that Uniswap ships, and one with the interface of PancakeSwap's."""
+"""Withdrawals through hooks, as predicted, equal real ones.
+
+They go through the position manager that Uniswap ships, and one with the interface of
+PancakeSwap's.
+"""
 
 import msgspec
 import pytest
@@ -21,7 +24,7 @@ from tests.harness.venues.taxing_hooks import AFTER_REMOVE_TAKES, BEFORE_REMOVE,
 
 
 def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
-    """`holder` None: somebody who has nothing to do with the hook."""
+    """Add a position. `holder` None: an account unrelated to the hook."""
     token = place(chain, "v4", "HonestToken", (Position(lower=-100, upper=100),), hooks=hook)
     manager = deploy_position_manager(chain)
     someone = holder or chain.fresh_account(native_wei=100 * 10**18)
@@ -38,8 +41,10 @@ def hold(chain: Chain, hook: Address, *, holder: Address | None = None) -> Held:
 async def withdrawals_of(
     context: ChainContext, position: Held, *others: Dex, traces: bool = False
 ) -> LiquidityExit:
-    """`others`: exchanges that the demo has not got. `traces`: as the node says; else as one that
-    has none."""
+    """Return the predicted withdrawals of a position.
+
+    `others`: exchanges beyond the demo's. `traces`: as the node has them; else as a node without.
+    """
     if not traces:
         context.capabilities.traces.note_refusal()
     dexes = tuple(
@@ -57,7 +62,7 @@ async def withdrawals_of(
 def really(
     chain: Chain, position: Held, one: TriedWithdrawal, *, hook: str
 ) -> tuple[bool, int, int]:
-    """Whether the transaction passed, and the tokens and coins that it brought."""
+    """Return the success of the transaction, and the tokens and coins that it brought."""
     snapshot, start = chain.node.snapshot(), chain.node.head_time()
     actor = position.holder
     if one.by_stranger:
@@ -94,7 +99,8 @@ def assert_as_real(chain: Chain, position: Held, found: LiquidityExit, *, hook: 
     [
         ("OwnerExitHook", True, [False] * 4),
         ("ClosingExitHook", True, [True, False, True, False]),
-        # The honest double: the hook is asked, and lets everybody go, as far as blocks were played.
+        # The honest double: the hook is called, and lets every holder go, as far as blocks were
+        # simulated.
         ("OpenExitHook", None, [True] * 4),
     ],
 )
@@ -184,7 +190,7 @@ async def test_liquidity_leaves_infinity_as_its_hook_lets_it(
 
 
 class HeldBins(Held, frozen=True, kw_only=True):
-    """A token in a hooked pool of bins, some of whose shares are somebody's."""
+    """Token in a hooked pool of bins, with shares of an account."""
 
     bins: BinPool
 

@@ -1,4 +1,4 @@
-"""What the house rules look at: our own files, parsed once."""
+"""Files of the project for the house rules, parsed once."""
 
 import ast
 from collections.abc import Iterator

@@ -11,7 +11,7 @@ pairs = st.lists(st.tuples(names, names), unique=True)
 
 
 def usual(combinations: list[tuple[str, str]], one_in: int) -> list[tuple[object, object]]:
-    """What CI tries."""
+    """Return the combinations that CI tries."""
     found = [param for param in spread(combinations, one_in=one_in) if not param.marks]
     return [(param.values[0], param.values[1]) for param in found]
 

@@ -28,7 +28,7 @@ def test_every_finding_is_declared_and_once() -> None:
 @pytest.mark.parametrize("key", FIELDS)
 def test_a_field_says_why_it_is_null_if_it_may_be(key: str) -> None:
     may_be_unknown = NoneType in get_args(kind_of(key)) or kind_of(key) is NoneType
-    # Lists of findings are never null; the reason says why one may be empty.
+    # Lists of findings are never null; the reason explains an empty one.
     is_list = key in StaticFindings.__struct_fields__ and not may_be_unknown
     assert bool(FIELDS[key].null) is (may_be_unknown or is_list)
 

@@ -73,7 +73,7 @@ def test_every_locked_python_package_has_its_hashes_and_no_source() -> None:
 def test_the_locks_agree_on_every_version() -> None:
     def pins(name: str) -> set[str]:
         text = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ")
-        # For which platform a package is wanted may differ: more packages want it in one.
+        # The platforms of a package may differ, as one lock has more packages that need it.
         return {line.split(" ")[0] for line in text.splitlines()}
 
     developer = pins("requirements/dev.txt")

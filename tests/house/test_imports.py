@@ -154,7 +154,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         *("sql/fleet/", "sql/move/"),
     ),
 }
-"""By extra: the modules that import its packages, folders or a file."""
+"""Folders or a file that import the packages of an extra, by extra."""
 
 LAZY = {"assay/commands/runs/run_demo.py": "demo", "api/pages/share_card.py": "cards"}
 """Modules that must not be imported when their importer is, as an extra may be missing."""

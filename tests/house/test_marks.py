@@ -1,4 +1,4 @@
-"""Protects `make test` from nodes and servers: who uses a fixture that starts one is marked."""
+"""Protects `make test` from nodes and servers: users of a fixture that starts one are marked."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from tests.conftest import FIXTURES
 from tests.house.sources import ROOT, parsed
 
 STARTERS = {"AnvilNode", "Chromium", "NodeProgram", "Provider", "running_postgres"}
-"""What starts a process where it is called or entered."""
+"""Names that start a process where they are called or entered."""
 
 
 def fixtures_that_start() -> Iterator[str]:

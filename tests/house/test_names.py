@@ -1,4 +1,4 @@
-"""A public class or a module has a name of its own: who searches for it finds one."""
+"""Public classes and modules have unique names, so that a search finds one."""
 
 import ast
 from collections import defaultdict

@@ -5,7 +5,7 @@ import ast
 from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
 BY_ADDRESS = {"repr", "id", "hash"}
-"""What tells two objects apart by their address, unless their class says otherwise."""
+"""Functions that distinguish objects by their address, unless the class overrides them."""
 
 
 def test_nothing_is_sorted_by_address() -> None:

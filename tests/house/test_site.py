@@ -1,4 +1,5 @@
-"""Protects the documentation site: it builds without a dead link, and asks no other host."""
+"""Protects the documentation site: it builds without a dead link, and loads nothing from other
+hosts."""
 
 import asyncio
 import os
@@ -45,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Loaded(HTMLParser):
-    """What a browser loads by itself for a page: everything but the targets of links."""
+    """Addresses that a browser loads for a page: everything except the targets of links."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -226,7 +226,7 @@ SMALL = {"block", "checkpoint", "coverage"}
 """Tables whose rows of one chain are few, however long it is followed."""
 
 PARTIAL = {"token_incomplete", "batch_open", "task_by_worth", "task_by_time"}
-"""Indexes of the few rows that somebody waits for."""
+"""Indexes of the few rows with a waiting reader."""
 
 READS_A_CHAIN = {
     "jobs/list_jobs": "the jobs of an operator, of which there are at most a thousand",
@@ -254,7 +254,7 @@ LISTS = ("bands", "others", "pool_ids", "pool_keys", "pools", "tokens")
 
 SCANNED = re.compile(r"SCAN (?!json_each|ranked|known|(un)?marked|due|\(subquery|CONSTANT)(\w+)")
 SEARCHED = re.compile(r"SEARCH (\w+) USING (?:COVERING )?(?:INDEX (\w+)|[A-Z ]+) \((\w+)=\?\)")
-"""By one column alone. A chain, or a kind of tasks, may have any number of rows."""
+"""Searches by one column alone. A chain, or a kind of tasks, may have any number of rows."""
 
 
 def plan_of(name: str, store: sqlite3.Connection) -> list[str]:

@@ -1,4 +1,4 @@
-"""Protects `assay jobs`: what an operator types is what the store has, and mistakes are told."""
+"""Protects `assay jobs`: the store has the operator's definition, and mistakes are reported."""
 
 from contextlib import closing
 from pathlib import Path

@@ -39,7 +39,7 @@ background_cpu_s_per_hour = 100000.0
 
 
 class _Outside(BaseHTTPRequestHandler):
-    """A service that knows nothing, and notes what it was asked."""
+    """Service without data that records its requests."""
 
     requests: ClassVar[list[str]] = []
 
@@ -50,7 +50,7 @@ class _Outside(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Place(msgspec.Struct):
@@ -86,7 +86,7 @@ class Place(msgspec.Struct):
 
     @contextmanager
     def service(self) -> Iterator[subprocess.Popen[str]]:
-        """A running service, ready; on a port of its own."""
+        """Run a ready service on a free port."""
         self.port = free_port()
         with running("serve", "--port", str(self.port), env=self.env) as process:
 
@@ -116,7 +116,7 @@ class Place(msgspec.Struct):
 
 @pytest.fixture(scope="module")
 def outside() -> Iterator[str]:
-    """Address of the services beside the chain."""
+    """Address of the services outside the chain."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Outside)
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -149,7 +149,7 @@ def place(
 
 
 def _asked_of(token: str) -> int:
-    """How often the source service was asked about a token."""
+    """Return the number of the source service's requests for a token."""
     return sum("sourcify" in path and token in path for path in _Outside.requests)
 
 
@@ -194,7 +194,7 @@ def test_the_page_can_be_followed(place: Place) -> None:
         (ended,) = place.ended_runs("treasury")
         assert (ended["outcome"], ended["done"], ended["cause"]) == ("succeeded", 2, "request")
         began = ended["started_at"].rstrip("Z")
-        # Though what the source service said is not an hour old.
+        # Though the source service's answer is not an hour old.
         assert _asked_of(token) > callers_required_before
         fresh = f"select 1 as one from v_tokens where address = '{token}'"  # noqa: S608 - ours
         assert place.rows(f"{fresh} and scanned_at >= timestamp '{began}'")
@@ -211,7 +211,7 @@ def test_the_page_can_be_followed(place: Place) -> None:
 
 
 def test_a_killed_run_goes_on_and_analyses_nothing_twice(place: Place) -> None:
-    """After the page, so that nothing is due but what the job asks for."""
+    """After the page, so that only the job's tokens are due."""
     with place.service() as process:
         until(lambda: place.has_nothing_due() or None)
         tokens = [f"1/{token.address}" for token in place.world.tokens]

@@ -1,4 +1,4 @@
-"""Protects /jobs: operators' keys only, and every change told as it is."""
+"""Protects /jobs: operators' keys only, and every change is reported as it is."""
 
 import msgspec
 import pytest

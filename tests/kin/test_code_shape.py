@@ -1,4 +1,4 @@
-"""Protects the shape of a code: what it leaves out, what it survives, what it tells apart."""
+"""Protects the shape of a code: ignored parts, invariances, and distinctions."""
 
 import re
 import tempfile

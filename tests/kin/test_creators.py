@@ -1,4 +1,4 @@
-"""Protects who is said to have made a token: an account, found in a final block, or nobody."""
+"""Protects the creator of a token: an account, found in a final block, or none."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -94,7 +94,7 @@ def launch(chain: Chain, creator: Address) -> Address:
 
 
 def clone(chain: Chain, creator: Address) -> Address:
-    """By a factory; the token says nothing before another transaction wakes it."""
+    """Clone by a factory; the token emits nothing before another transaction wakes it."""
     implementation = chain.world.token("clone_1167").address
     factory = chain.world.venues.clones
     token = next_made_by(chain, factory)
@@ -138,7 +138,7 @@ async def test_a_node_that_has_forgotten_is_not_believed(
 async def test_a_node_that_lies_about_old_code_names_nobody(
     chain: Chain, context: ChainContext
 ) -> None:
-    """It has no old state and says there was no code: the first block it shows is a trade's."""
+    """It has no old state and reports no code: the first block it shows is a trade's."""
     token = chain.world.token("honest")
     trader = chain.fresh_account()
     bought = chain.buy(token, trader)
@@ -222,7 +222,7 @@ def last_transaction(chain: Chain) -> Hash32:
 
 
 def launch_bundled(chain: Chain, creator: Address) -> Address:
-    """Somebody else sends the transaction for the creator."""
+    """Another account sends the transaction for the creator."""
     (pad,) = {one.pad for one in chain.world.launched if one.launchpad == DIRECT_PAD}
     bundler, token = chain.deploy("Bundler"), next_made_by(chain, pad)
     data = bytes.fromhex(call_data("launch(string,string)", "Pad", "PAD")[2:])
@@ -246,7 +246,7 @@ async def creator_by_launch(
     refused: str = "eth_getCode",
     why: str = "missing trie node",
 ) -> CreatorRow | None:
-    """What is found on a node that refuses a method; at first one that has forgotten old states."""
+    """Find the creator on a node that refuses a method, at first one without old states."""
     with store.transaction() as tx:
         insert_launches(tx, [row])
     chain.mine(context.chain.finality_blocks)
@@ -297,7 +297,7 @@ async def test_a_bundler_is_nobodys_creator(
 async def test_a_launch_that_does_not_show_the_making_names_nobody(
     chain: Chain, context: ChainContext, store: Store, named_account: str
 ) -> None:
-    """The node without old states then cannot tell either."""
+    """The node without old states then cannot show it either."""
     token = launch(chain, chain.fresh_account())
     maker = chain.fresh_account()
     deploy(chain, maker)

@@ -1,4 +1,4 @@
-"""Protects who is said to have funded a creator: the sender of a real transaction, or nobody."""
+"""Protects the funder of a creator: the sender of a real transaction, or none."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -126,7 +126,7 @@ async def test_coins_of_the_genesis_name_nobody(chain: Chain, context: ChainCont
 async def test_coins_of_two_ways_in_one_block_name_nobody(
     chain: Chain, context: ChainContext
 ) -> None:
-    """Which came first is not to be seen."""
+    """Their order is not visible."""
     contract, account = new_account(), new_account()
     chain.node.rpc("anvil_setCode", contract, FORWARDER)
     senders = [chain.fresh_account(), chain.fresh_account()]
@@ -159,7 +159,7 @@ async def test_a_node_that_has_forgotten_is_not_believed(
 async def test_a_node_that_lies_about_old_balances_names_nobody(
     chain: Chain, context: ChainContext
 ) -> None:
-    """It has no old state and says that there was nothing: a later payment looks like the first."""
+    """It has no old state and reports a balance of zero: a later payment looks like the first."""
     first, second, account = chain.fresh_account(), chain.fresh_account(), new_account()
     pay(chain, first, account)
     chain.mine(20)

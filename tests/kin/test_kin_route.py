@@ -27,7 +27,8 @@ SHAPES = (
 
 @pytest.fixture
 def filled(world_store: Store) -> Store:
-    """The asked token, without a judgement, and 24 dangerous ones of its creator and symbol."""
+    """Store the requested token, without an analysis, and 24 dangerous ones of its creator and
+    symbol."""
     for number in range(1, 26):
         plain = bare_report(address(number), scanned_at_s=number)
         head = msgspec.structs.replace(plain.token, chain_id=1, creator_address=address(90))

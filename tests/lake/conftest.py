@@ -1,4 +1,4 @@
-"""One store for all examples of a test module: each example writes a batch of its own."""
+"""One store for all examples of a test module, each of which writes a separate batch."""
 
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
@@ -59,7 +59,7 @@ def batches(owner: Owner) -> Iterator[FinalBatches]:
 
 @pytest.fixture(scope="module")
 def onlooker(owner: Owner, lake: Lake) -> Iterator[Onlooker]:
-    """Of the module's store; the lake has been made before."""
+    """Reader of the module's store; the lake exists already."""
     assert lake.files.prefix == owner.prefix
     with closing(Onlooker(owner)) as reader:
         yield reader

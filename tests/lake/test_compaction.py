@@ -42,7 +42,7 @@ CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 
 
 def closed_batches(files: StoreFiles, count: int, rows: int) -> int:
-    """Write so many closed batches and some hot rows; return the number of rows of all."""
+    """Write some closed batches and some hot rows; return the number of all rows."""
     with closing(sqlite3.connect(files.serving, isolation_level=None)) as serving:
         for at in range(count):
             write_batch(serving, many_events(rows, from_block=at * rows))
@@ -163,7 +163,7 @@ def test_a_reader_beside_it_sees_every_row_once_at_any_time(fresh: StoreFiles) -
         while not ended.is_set():
             assert onlooker.look() == before
             looks += 1
-            ended.wait(0.02)  # who compacts has a lower priority
+            ended.wait(0.02)  # compaction has a lower priority
         worker.join()
         assert onlooker.look() == before
     assert looks > 2
@@ -233,7 +233,7 @@ GREEDY = (
 def test_ten_greedy_analysts_at_once_break_nothing(
     fresh: StoreFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each meets a bound or is refused; who writes meanwhile does not wait; the next one works."""
+    """Each meets a bound or is refused; a concurrent writer does not wait; the next one works."""
     total = closed_batches(fresh, 1, 500)
     compact(fresh, CHAIN, now_s=time.time())
     bounds = Bounds(

@@ -33,7 +33,7 @@ def _masked(umask: int) -> Iterator[None]:
 
 
 def _compacted(folder: Path) -> dict[Path, int]:
-    """What others than the owner may do with each file of a store with rows in the lake."""
+    """Return the permissions of others on each file of a store with rows in the lake."""
     files = StoreFiles(prefix=folder / "assay")
     with (
         closing(Store.open(files.prefix)) as store,

@@ -1,4 +1,4 @@
-"""Protects the lake's file: made once, whoever comes first; a newer release's is refused."""
+"""Protects the lake's file: created once by any process; a newer release's is refused."""
 
 import multiprocessing
 import re
@@ -116,7 +116,7 @@ def test_who_writes_the_serving_state_keeps_its_locks_beside_a_lake(fresh: Store
 
 
 def subjects_in(files: StoreFiles) -> list[str]:
-    """What another process sees, which opens and closes the file."""
+    """Return the subjects seen by another process, which opens and closes the file."""
     code = "import sqlite3, sys; file = sqlite3.connect(sys.argv[1]);"
     code += "print(*[row[0] for row in file.execute('select subject from coverage order by 1')]);"
     code += "file.close()"

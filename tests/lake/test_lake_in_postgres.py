@@ -1,5 +1,8 @@
-"""Protects the lake of a store in PostgreSQL: who was overtaken commits nothing, analysts reach the
-views alone, and a server that goes away takes nothing with it."""
+"""Protects the lake of a store in PostgreSQL.
+
+An overtaken writer commits nothing, analysts reach the views alone, and a lost server takes nothing
+with it.
+"""
 
 import random
 import shutil
@@ -85,7 +88,7 @@ def in_bucket(address: PostgresAddress, s3_server: S3Server, tmp_path: Path) -> 
 
 
 def closed_batches(address: PostgresAddress, count: int, rows: int) -> int:
-    """Write so many closed batches and some hot rows; return the number of rows of all."""
+    """Write some closed batches and some hot rows; return the number of all rows."""
     with closing(PostgresServing(address)) as serving:
         for at in range(count):
             write_batch(serving, many_events(rows, from_block=at * rows))

@@ -25,7 +25,7 @@ from tests.house.statements import CODE, READS, calls, named_in, names_in
 LAKE_NAMES = list_statements(LAKE_QUERIES)
 SERVING_NAMES = list_statements(SERVING_QUERIES)
 OF_DUCKLAKE = re.compile(r"\bducklake_|\bfilename\b|\$scan\b|__ducklake")
-"""What only a real lake has, or what needs a text to run: these run in other tests."""
+"""Statements that need a real lake or a text, which run in other tests."""
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ def test_rows_that_do_not_add_up_stay_where_they_are(
     batches: FinalBatches,
     data: list[Event],
 ) -> None:
-    """A negative amount is no transfer's; the words of the lake cannot say it."""
+    """A negative amount is no transfer's; the words of the lake cannot represent it."""
     forget(serving, lake)
     batch = write_batch(serving, data)
     serving.execute(

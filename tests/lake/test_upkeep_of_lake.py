@@ -77,7 +77,7 @@ def test_small_files_become_one_with_the_same_rows_in_order(filled: Lake) -> Non
         (merged,) = list_files(filled, "transfer", 1)
         assert (merged.rows, merged.first_block, merged.last_block) == (1_000, 0, 909)
         assert merge_small_files(filled) == 0
-        # Who began to read before still finds the files of then; later they go.
+        # A reader that began before still finds the files of then; later they go.
         clean(filled, now_s=time.time())
         assert len(parquet_files(filled)) > 2
         clean(filled, now_s=time.time() + 2 * DAY_S)

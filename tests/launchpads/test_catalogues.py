@@ -1,4 +1,4 @@
-"""Lists that can only be asked by number are walked on the node; what is not seen is not denied."""
+"""Lists that can only be read by number are walked on the node; unseen entries are not denied."""
 
 from collections.abc import AsyncIterator, Iterator
 

@@ -1,4 +1,4 @@
-"""No researched platform is forgotten: each is recognised, or it is said why it cannot be."""
+"""No researched platform is forgotten: each is recognised, or has a reason why not."""
 
 import tomllib
 from pathlib import Path
@@ -30,7 +30,7 @@ TESTED = {
     *((registry.platform, registry.chain) for registry in REGISTRIES),
     *((catalogue.platform, catalogue.chain) for catalogue in CATALOGUES),
 }
-"""By events and answers in tests of their own."""
+"""Platforms with separate tests, by events and answers."""
 
 
 def test_the_research_has_eighty_platforms() -> None:
@@ -58,7 +58,7 @@ CURVES = {
     "virtuals": "curve_d",
     "printr": "curve_e",
 }
-"""Platforms whose curves are read; forks have slugs of their own and the same curve."""
+"""Platforms whose curves are read; forks have separate slugs and the same curve."""
 
 
 def test_the_curves_of_these_platforms_are_read_on_every_chain() -> None:

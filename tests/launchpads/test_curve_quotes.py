@@ -1,5 +1,4 @@
-"""A curve is worth what its quote coin is worth, whichever it is, and stands where its depth puts
-it among a token's pools."""
+"""A curve is worth its quote coin, and is sorted by depth among the token's pools."""
 
 import msgspec
 import pytest
@@ -17,7 +16,7 @@ from tests.harness.external.market_data import dexscreener_pair, running_market_
 from tests.harness.launchpads.curve_pads import pad_of
 
 TOKEN_USD = 2.5
-"""Of a quote token that is no anchor, as others see it."""
+"""Price of a quote token that is no anchor, from other sources."""
 
 
 def context_of(context: ChainContext, curve: str, platform: Address) -> ChainContext:

@@ -1,5 +1,7 @@
-"""Each kind of curve, read from a contract of ours with the platform's own interface: unknown
-tokens, on the curve, graduated, and between the two."""
+"""Each kind of curve, read from a test contract with the platform's interface.
+
+Unknown tokens, on the curve, graduated, and between the two.
+"""
 
 from typing import Literal
 

@@ -145,7 +145,7 @@ async def test_an_event_that_is_indexed(here: Here, client: RpcClient) -> None:
 
 
 async def test_an_event_that_is_not_indexed_is_searched_for(here: Here, client: RpcClient) -> None:
-    """Where the token is a topic, and there is no registry to ask instead."""
+    """The token is a topic, and no registry exists."""
     silent = {one.platform for one in here.registries}
     searched = [
         (event, emitter)

@@ -1,4 +1,4 @@
-"""Protects what is said of launched tokens: who issued them, and the curve they are sold on."""
+"""Protects launched tokens: their issuer, and the curve they are sold on."""
 
 import time
 
@@ -139,7 +139,7 @@ async def test_a_refused_search_is_no_no(chain: Chain, context: ChainContext) ->
     assert report.token.is_launchpad_token is None
     evidence_body = next(row.body for row in report.evidence if row.key == "is_launchpad_token")
     assert DIRECT_PAD in evidence_body
-    # What a registry says needs no logs.
+    # A registry needs no logs.
     issued = await judge(lacking, chain.world.issued("graduated").address)
     assert issued.token.launchpad_name == CURVE_PAD
 
@@ -208,7 +208,7 @@ async def test_a_token_may_name_whom_it_likes(chain: Chain, context: ChainContex
     assert named_accounts == {
         factory: "launchpad" if factory == fork else None for factory in named_accounts
     }
-    # The fork's curve is not known here, so nobody can say that there is no pool.
+    # The fork's curve is not known here, so the absence of a pool is unknown.
     assert resolved == {factory: factory != fork for factory in named_accounts}
 
 

@@ -30,7 +30,7 @@ SUFFIXES = sorted(
 )
 EMPTY_LOGS = msgspec.Raw(b"[]")
 WALK = selector_of("find(address,bytes4,bytes4,uint256,address)")
-"""Asks whether a list names the token; what it really says is tested on a node."""
+"""Call that checks a list for the token; real lists are tested on a node."""
 
 
 def ordinary_tokens(chain_id: int, count: int) -> list[Address]:
@@ -44,8 +44,10 @@ def ordinary_tokens(chain_id: int, count: int) -> list[Address]:
 
 
 def denial(registry: Recorded, lot: random.Random) -> RpcAnswer:
-    """What a registry says of a token it does not know. Where its record names the token, it may
-    also be another token's record that comes."""
+    """Answer of a registry on an unknown token.
+
+    Where its record names the token, it may also be another token's record.
+    """
     unknown = registry.unknown_answer
     if unknown is None:
         return REVERT
@@ -89,8 +91,11 @@ def look_alike(address: Address) -> Address:
 def misleading_logs(
     pads: tuple[Launchpad, ...], chain_id: int, token: Address, lot: random.Random
 ) -> list[dict[str, object]]:
-    """A launch event that names the token, of an ordinary contract, of the token, of one that looks
-    like the platform's, and of another platform's contract that does not send it."""
+    """Launch events that name the token, from wrong emitters.
+
+    An ordinary contract, the token, one that looks like the platform's, and another platform's
+    contract that does not send it.
+    """
     event = lot.choice([one for one in EVENTS if one.chain == chain_id])
     topics, data = event.log(token)
     entitled = {
@@ -108,8 +113,8 @@ def misleading_logs(
 
 
 def misleading_code(pads: tuple[Launchpad, ...], lot: random.Random) -> bytes:
-    """Of an ordinary contract, of somebody's clone of a platform's implementation, or of one that
-    looks like it."""
+    """Code of an ordinary contract, of a clone of a platform's implementation, or of one that looks
+    like it."""
     known = sorted({implementation for pad in pads for implementation in pad.clones_of})
     target = lot.choice(known) if known else other_address("implementation")
     return lot.choice([PLAIN_CODE, clone_of(target), clone_of(look_alike(target))])

@@ -1,4 +1,4 @@
-"""Which signal counts when: each alone, against the others, and when the node fails."""
+"""Precedence of signals: each alone, against the others, and when the node fails."""
 
 from collections.abc import Callable, Mapping
 
@@ -43,7 +43,7 @@ def pad(slug: str = "pad", **changes: object) -> Launchpad:
 def node(
     calls: Mapping[Address, RpcAnswer], *, logs: RpcAnswer = NO_LOGS
 ) -> Callable[[RpcRequest], RpcAnswer]:
-    """Answers by who is called; whoever is not named is no contract."""
+    """Build a node that answers by callee; any other address is no contract."""
 
     def answer(request: RpcRequest) -> RpcAnswer:
         if request.method == "eth_getLogs":
@@ -157,7 +157,7 @@ def test_the_very_code_of_a_platform_names_it() -> None:
     assert conclude([one], TOKEN, node({}), code=code + b"\x00").is_launchpad is False
 
 
-# --- what the token itself says ------------------------------------------------------------------
+# --- answers of the token itself -----------------------------------------------------------------
 
 
 def claiming(issuer: Address) -> RpcAnswer:
@@ -231,11 +231,11 @@ def test_only_chain_56_knows_platforms_by_their_addresses() -> None:
 # --- memory and failures -------------------------------------------------------------------------
 
 VAGUE = Registry(read="made(address)")
-"""Any word that is not zero says yes."""
+"""Registry for which any non-zero word means yes."""
 
 
 def test_a_registry_that_knows_everything_is_not_believed() -> None:
-    """From memory, or without a known record: it is asked about itself as well."""
+    """Without a known record the registry is also queried about itself."""
     remembered = msgspec.structs.replace(REGISTRY, confidence="recalled")
     for one in (pad(registry=(VAGUE,)), pad(registry=(remembered,))):
         assert conclude([one], TOKEN, node({FACTORY: KNOWN})).is_launchpad is False

@@ -1,5 +1,4 @@
-"""Who holds the bins of a pool, and what leaves when they are redeemed, as transactions then show:
-PancakeSwap Infinity and Liquidity Book."""
+"""Holders of the bins of a pool, and real redemptions: PancakeSwap Infinity and Liquidity Book."""
 
 from typing import Literal
 
@@ -23,7 +22,7 @@ FAMILIES: tuple[Family, ...] = ("infinity", "book")
 
 
 def place(chain: Chain, family: Family) -> tuple[BinPool, Address]:
-    """A pool of bins, and somebody who added to it what can be redeemed with what is there."""
+    """Create a pool of bins, and an account with redeemable shares."""
     if family == "infinity":
         pool: BinPool = bin_pools.open_infinity(chain, infinity_bin.place(chain))
     else:
@@ -64,7 +63,7 @@ def really_redeem(chain: Chain, pool: BinPool, holder: Address) -> tuple[int, in
 
 
 def part_of_pool(chain: Chain, pool: BinPool, amounts: tuple[int, int]) -> float:
-    """What amounts are worth beside what the pool holds, at the price it was opened with."""
+    """Return the worth of amounts as a share of the pool, at its opening price."""
     price = QUOTE_RAW / TOKEN_RAW
     market = pool.market
     balance = [chain.balance(token, market.holder) for token in (market.token, market.quote)]
@@ -147,7 +146,7 @@ async def test_where_the_node_gives_no_logs_nothing_is_said_to_stay(
 async def test_shares_of_a_contract_of_its_own_are_not_known_to_stay(
     chain: Chain, context: ChainContext
 ) -> None:
-    """What Infinity's manager keeps for a contract that is not the position manager."""
+    """Shares that Infinity's manager keeps for a contract other than the position manager."""
     pool, someone = place(chain, "infinity")
     holders_found = (await found(context, pool)).ownership
     (other,) = (one for one in holders_found.holders if one.holder != someone)

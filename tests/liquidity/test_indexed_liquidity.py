@@ -1,5 +1,7 @@
-"""Who holds the liquidity of a followed pool is what a node that searches all blocks would tell,
-where the node at hand searches next to none."""
+"""Liquidity holders of a followed pool equal those of a full search.
+
+Here the node searches next to no blocks.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -81,7 +83,7 @@ def place_algebra(chain: Chain, context: ChainContext, venue: VenueKey) -> Scene
 
 
 def passing_on(chain: Chain, owner: Address) -> Iterator[tuple[Address, Address]]:
-    """Pairs of who gives to whom."""
+    """Yield pairs of giver and receiver."""
     while True:
         receiver = chain.fresh_account()
         yield owner, receiver
@@ -172,7 +174,7 @@ async def ask(context: ChainContext, token: Address) -> tuple[PoolLiquidity, str
 
 
 async def is_whole(context: ChainContext, token: Address) -> bool:
-    """Whether the pool is found, and who holds all of it."""
+    """True if the pool and the holder of all of it are found."""
     found = (await find_liquidity(context, token, await judge(context, token))).pools
     return any(pool.ownership.gap == "" for pool in found)
 
@@ -194,8 +196,10 @@ async def test_with_the_index_a_limited_node_is_as_good_as_any(
     *,
     is_level: bool,
 ) -> None:
-    """Level with the index it is asked for single blocks alone. Behind, what happened since is
-    searched, and four blocks that are stored are searched again."""
+    """A level index needs single blocks alone.
+
+    Behind, later blocks are searched, and four stored blocks are searched again.
+    """
     scene = placed(chain, context, venue)
     chain.mine(QUIET)
     scene.later()
@@ -244,7 +248,7 @@ async def test_what_was_reorganised_away_is_not_told(
 
 
 class BrokenIndex(NoFactsIndex):
-    """An index that has lost its disk, just when an analysis asks for events."""
+    """Index that fails during an analysis."""
 
     async def pool_events(
         self, chain: ChainFacts, pools: object, pin: BlockRef

@@ -1,5 +1,7 @@
-"""Protects what pools of concentrated liquidity are said to be worth: what their ticks say, with
-positions in, above and below the price, after trades and after liquidity has left."""
+"""Protects the worth of pools of concentrated liquidity, read from their ticks.
+
+With positions in, above and below the price, after trades and after liquidity has left.
+"""
 
 from decimal import Decimal
 from typing import cast

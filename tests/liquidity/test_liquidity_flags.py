@@ -1,4 +1,4 @@
-"""Protects the checks of who holds the liquidity against what transactions did with it."""
+"""Protects the checks of liquidity holders against real transactions."""
 
 from typing import Literal
 

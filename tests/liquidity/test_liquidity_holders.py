@@ -1,4 +1,4 @@
-"""Who holds the liquidity, and what leaves when they withdraw it, as transactions then show."""
+"""Holders of liquidity, and real withdrawals by them."""
 
 import msgspec
 import pytest
@@ -135,7 +135,7 @@ async def test_a_lock_ends_when_the_locker_says(
 
 
 async def test_what_was_withdrawn_is_in_no_lock(chain: Chain, context: ChainContext) -> None:
-    """Of three locks one has ended and is withdrawn, and one has given back a part."""
+    """One of three locks has ended and is withdrawn, and one has given back a part."""
     token = place(chain)
     part, start_s = lp_balance(chain, token) // 10, now_s(chain)
     locker = lock(chain, token, "TeamLocker", part, start_s + _SOON_S)

@@ -1,4 +1,4 @@
-"""Shares of liquidity add up, whatever is held by whom, and nothing is locked without a record."""
+"""Shares of liquidity add up, whatever their holders, and nothing is locked without a record."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,7 +62,7 @@ def test_shares_add_up_and_only_records_lock(
     recorded = sum(lock.weight for lock in records if lock.until_s > NOW_S)
     assert shares.locked_share <= min(recorded, balances.get(LOCKER, 0)) / total + 1e-9
     assert abs(sum(lock.share for lock in shares.locks) - shares.locked_share) < 1e-9
-    # What a contract without records holds is never said to be withdrawable, nor locked.
+    # Liquidity of a contract without records is never reported as withdrawable, nor locked.
     assert shares.unknown_share >= balances.get(COPY, 0) / total - 1e-6
     direct = (balances.get(CREATOR, 0) + balances.get(PERSON, 0) + balances.get(POOL, 0)) / total
     assert shares.withdrawable_share >= direct - 1e-9

@@ -1,5 +1,8 @@
-"""Protects what a verdict says of withdrawable liquidity: nothing young is `safe` whose liquidity
-its maker can take out, in one account or spread over many; burnt and locked is."""
+"""Protects the verdict on withdrawable liquidity.
+
+A young pool whose maker can withdraw, from one account or many, is never `safe`; burnt and locked
+liquidity is.
+"""
 
 from typing import Literal
 
@@ -40,7 +43,7 @@ WEEK_S = 7 * 86_400
 
 @pytest.fixture
 def asking(context: ChainContext) -> ChainContext:
-    """A deployment that asks of every pool."""
+    """Deployment that searches the holders of every pool."""
     return asking_for(context, "always")
 
 

@@ -1,4 +1,4 @@
-"""Protects the joint of what is indexed of a pool's events and what the node is asked for."""
+"""Protects the joint of indexed events of a pool and those requested of the node."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ MINT, BURN, ID = ("0x" + f"{number:064x}" for number in (1, 2, 3))
 
 
 class LogNode:
-    """A node that has one event of each kind in each block, or refuses to tell."""
+    """Node with one event of each kind in each block, or without answers."""
 
     def __init__(self, *, refuses: bool = False) -> None:
         self.refuses = refuses

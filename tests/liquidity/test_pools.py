@@ -1,5 +1,7 @@
-"""Protects what pools are said to be worth: it is what the node's own contracts hold, others' word
-is believed only as far as it can be, and a crowd of empty pools hides no deep one."""
+"""Protects the worth of pools: it equals the balances of the node's contracts.
+
+Outside data is limited, and a crowd of empty pools hides no deep one.
+"""
 
 from decimal import Decimal, getcontext
 from math import isqrt
@@ -163,7 +165,7 @@ async def test_a_crowd_that_only_its_creation_events_tell_of_hides_no_deep_pool(
     assert [one.error_code for one in others] == ["liquidity_too_low"] * 129
 
 
-# --- what others say ----------------------------------------------------------------------------
+# --- outside data -------------------------------------------------------------------------------
 
 
 async def test_a_v4_pool_counts_for_twice_the_anchors_that_others_see(

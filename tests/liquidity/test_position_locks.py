@@ -1,5 +1,4 @@
-"""Positions in lockers: locked until the records say so, or for ever where nothing lets them go, as
-withdrawals that are then sent show."""
+"""Positions in lockers: locked until the records' end, or for ever, as real withdrawals show."""
 
 import msgspec
 import pytest
@@ -115,7 +114,7 @@ async def test_a_position_that_comes_back_has_its_last_lock(
 async def test_a_position_without_a_record_is_not_locked(
     chain: Chain, context: ChainContext, records: LockRecords | None
 ) -> None:
-    """It was sent to the locker by itself, beside another's lock that has a record."""
+    """It was sent to the locker alone, next to another's lock that has a record."""
     other, kept = hold(chain), hold(chain)
     kept = msgspec.structs.replace(kept, locker=other.locker)
     lock(chain, other, now_s(chain) + YEAR_S)

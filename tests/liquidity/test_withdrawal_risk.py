@@ -79,7 +79,7 @@ def exempt(usd: float) -> WeighedPool:
         ([pool(free(), usd=900), pool(free(1.0), usd=100)], "held"),
         ([pool(free(), usd=100), pool(free(1.0), usd=900)], "withdrawable"),
         ([pool(free(), usd=100), pool(None, usd=900)], "unknown"),
-        # What a deployment does not ask about is neither held nor unknown.
+        # Pools outside a deployment's setting are neither held nor unknown.
         ([exempt(1_000)], None),
         ([exempt(600), pool(free(1.0), usd=400)], None),
         (

@@ -1,4 +1,4 @@
-"""Protects the guide for AI agents: it says what the service is, and cannot fall behind it."""
+"""Protects the guide for AI agents: it describes the service, and cannot fall behind it."""
 
 import re
 

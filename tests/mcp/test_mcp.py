@@ -235,7 +235,7 @@ async def test_a_report_shows_as_many_pools_as_can_be_read(world: World) -> None
 
 
 async def test_long_evidence_is_read_in_parts(world: World) -> None:
-    """A simulation of 300 KB: its outcome at once, the rest where it is asked for."""
+    """A simulation of 300 KB: its outcome in the first part, the rest on request."""
     calls = [{"to": TOKEN, "data": f"0x{at:01000x}", "ok": at > 0} for at in range(250)]
     body = json.dumps({"request": calls, "calls": calls[:3], "outcome": {"reason": "no"}})
     rows = (
@@ -277,7 +277,7 @@ async def test_long_evidence_is_read_in_parts(world: World) -> None:
         ("http://127.0.0.1", 200),
         ("http://[::1]:8000", 200),
         ("https://evil.test", 403),
-        ("http://assay.test", 403),  # what Host says too, which a site can have it say
+        ("http://assay.test", 403),  # as in Host, which a site can set
         ("http://localhost.evil.test", 403),
         ("http://[::1", 403),
         ("null", 403),

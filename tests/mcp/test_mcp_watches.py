@@ -24,7 +24,7 @@ ASKED = {"name": "mine", "tokens": [{"chain": "eth", "addresses": [TOKEN]}]}
 async def two_agents(
     world: World, store: Store, mode: str = "auto", **changes: Any
 ) -> AsyncIterator[tuple[Client, Client]]:
-    """Of two keys."""
+    """Clients of two keys."""
     async with (
         on_network(world, store=store, **changes) as base,
         agent(base, {"X-API-Key": world.new_key("pro")}, mode) as one,

@@ -25,18 +25,18 @@ from tests.harness.nodes.chain_copy import ChainCopy, copy_chain, send_copy
 from tests.harness.nodes.programs import NodeProgram, Program
 
 PATIENT = RpcSettings(attempts=2, timeout_s=60)
-"""What a slow machine takes long for is no answer of the node."""
+"""Patience beyond a slow machine's delays, which are no answer of the node."""
 
 Judged = Report | TokenRefusedError | UpstreamError
-"""What an analysis came to."""
+"""Outcome of an analysis."""
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """The chain as anvil has it, and what the service says of it there."""
+    """Chain on anvil, and the service's answers there."""
 
     chain: Chain
     tokens: dict[str, Address]
-    """By key: those of the zoo, the launched ones, and the chain's own coins."""
+    """Tokens by key: those of the zoo, the launched ones, and the chain's own coins."""
     copy: ChainCopy
     now_s: int
     judged: dict[str, Judged]

@@ -1,5 +1,8 @@
-"""Protects the service on nodes other than anvil: what it says there is what it says on anvil of
-the same chain, or null as the table of docs/operate/nodes.md states; never another answer."""
+"""Protects the service on nodes other than anvil.
+
+Its answers equal those on anvil for the same chain, or are null as the table of
+docs/operate/nodes.md states; never another answer.
+"""
 
 import asyncio
 from collections import Counter
@@ -33,7 +36,7 @@ def programs(*, has_headers: bool) -> list[Any]:
 
 
 async def follow_to_head(url: str, reference: Reference, path: Path) -> Tables:
-    """What the tables hold once the whole chain is followed. Raises UpstreamError."""
+    """Return the tables once the whole chain is followed. Raises UpstreamError."""
     client = await RpcClient.connect((url,), reference.chain.id, PATIENT)
     store = Store.open(path)
     try:
@@ -57,7 +60,7 @@ def describe(nulls: Counter[str]) -> str:
 def contradictions(
     known: Mapping[str, Judged], found: Mapping[str, Judged], *, is_same_chain: bool
 ) -> tuple[list[str], Counter[str]]:
-    """What differs, a line each; and what is null beyond what is known, by field."""
+    """Return the differences, a line each, and the nulls beyond known ones, by field."""
     wrong: list[str] = []
     nulls: Counter[str] = Counter()
     for key, other in found.items():
@@ -80,7 +83,7 @@ def is_same_refusal(one: Judged, other: Judged) -> bool:
 
 
 def without_hashes(tables: Tables) -> Tables:
-    """Transactions are signed anew for each node, so those of launches have other hashes."""
+    """Drop launch transactions' hashes, as each node's transactions are signed separately."""
     launches = [(*row[:-3], *row[-2:]) for row in tables.launches]
     return msgspec.structs.replace(tables, launches=launches)
 

@@ -1,5 +1,8 @@
-"""Protects following and analysing through the limits of providers: the same tables and reports
-as without, or null as docs/operate/nodes.md says, and no more calls than it says."""
+"""Protects following and analysing through the limits of providers.
+
+The same tables and reports as without, or null as docs/operate/nodes.md states, and no more calls
+than stated.
+"""
 
 import re
 from collections import Counter
@@ -33,13 +36,13 @@ TOKENS = ("both_tax", "v3_honest")
 BLOCKS = 120
 STEPS = 10
 MORE_CALLS = 1.25
-"""How many more than the page says are too many."""
+"""Ratio to the page's number of calls that is too high."""
 MORE_CALLS_AT_A_RATE = 2.0
-"""What a rate limit refuses, and is sent again, depends on the machine's pace."""
+"""Same for a rate limit, whose refusals and retries depend on the machine's pace."""
 
 
 def row_of(name: str) -> tuple[str, str, int]:
-    """What the page says was followed, is null, and took how many calls."""
+    """Return the page's followed range, nulls and number of calls."""
     found = re.search(
         rf"^\| {re.escape(name)} \|[^|]*\| ([^|]*) \| ([^|]*) \| (\d+) \|$", PAGE, re.M
     )
@@ -67,7 +70,7 @@ async def follow(
 
 
 def with_index(context: ChainContext, store: Store, head: BlockRef) -> ChainContext:
-    """As the service has it: what was followed up to the head is not asked for again."""
+    """Build a context as in the service: followed blocks are not requested again."""
     index = ReportStore(store, context.settings)
     return msgspec.structs.replace(context, index=index, newest=lambda: head)
 

@@ -1,5 +1,7 @@
-"""Protects the examples of the OpenAPI document from getting old: they have the shape of what an
-analysis finds today. `make examples` takes them anew."""
+"""Protects the examples of the OpenAPI document from ageing: they have the form of today's reports.
+
+`make examples` takes them from a demo.
+"""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Protects the OpenAPI document: no call that it allows or forbids gets what it does not say."""
+"""Protects the OpenAPI document: every response to an allowed or forbidden call is documented."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Protects evidence packs: what was recorded on a real node is what replaying it there tells."""
+"""Protects evidence packs: a replay equals the recording on a real node."""
 
 import asyncio
 from contextlib import aclosing

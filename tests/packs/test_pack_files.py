@@ -1,4 +1,4 @@
-"""Protects who opens a pack of somebody else: a hostile file is an error, and nothing more."""
+"""Protects readers of a foreign pack: a hostile file is an error, and nothing more."""
 
 import msgspec
 import pytest

@@ -24,7 +24,7 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 def typed_data(pack: EvidencePack) -> dict[str, object]:
-    """What a pack's signer signs, as EIP-712 has it in JSON."""
+    """Return the signed data of a pack as EIP-712 JSON."""
     return {
         "primaryType": "EvidencePack",
         "types": {

@@ -1,4 +1,4 @@
-"""Protects the pages beside a token's in a real browser: narrow and wide, light and dark."""
+"""Protects pages other than a token's in a real browser: narrow and wide, light and dark."""
 
 import asyncio
 from typing import Final, Literal
@@ -92,7 +92,7 @@ async def test_a_search_needs_neither_mouse_nor_script(
 
 
 TRIED = ("#operations-tokens-getToken .opblock-summary-control", ".try-out__btn", ".execute")
-"""What a reader clicks to call an operation."""
+"""Selectors that a reader clicks to call an operation."""
 ANSWERED = ".live-responses-table .response-col_status"
 
 

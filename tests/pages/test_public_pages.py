@@ -104,7 +104,7 @@ async def test_a_crowd_of_networks_has_the_budget_of_the_chain(world: World) -> 
         return (await client.get(address(0x100 + number), headers=headers)).status_code
 
     async def crowd(first: int, size: int) -> int:
-        """How many of them get an analysis."""
+        """Return the number of visitors that get an analysis."""
         found = await asyncio.gather(*map(status, range(first, first + size)))
         assert set(found) <= {200, 429}
         return found.count(200)

@@ -1,5 +1,7 @@
-"""Protects the page of a token: every check is told once, in the sense it has, whatever the report
-holds; nothing on it comes from another report, another host or the token itself unescaped."""
+"""Protects the page of a token: every check appears once, with its meaning, for any report.
+
+Nothing on it comes from another report, another host or the token itself unescaped.
+"""
 
 import asyncio
 import io

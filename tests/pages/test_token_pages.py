@@ -57,7 +57,7 @@ class Wire:
 
 
 class Site(msgspec.Struct):
-    """The service on a port of its own, and the gate before its simulations."""
+    """The service on a free port, and the gate before its simulations."""
 
     url: str
     node: Wire
@@ -91,7 +91,7 @@ async def site(
     tmp_path: Path,
     chromium: Chromium,
 ) -> AsyncIterator[Site]:
-    """The service; the parameter is the age in seconds at which a report is made anew."""
+    """Run the service; the parameter is the age in seconds after which a report is renewed."""
     refresh_after_s = getattr(request, "param", 300.0)
     store = Store.open(tmp_path / "store.duckdb")
     node, settings = (

@@ -18,13 +18,13 @@ NOW_S = 1_800_000_000
 
 
 def round_data(answer: int, updated_at_s: int, *, words: int = 5) -> msgspec.Raw:
-    """What latestRoundData() returns."""
+    """Encode the result of latestRoundData()."""
     words_returned = (1, answer % 2**256, updated_at_s, updated_at_s, 1)[:words]
     return msgspec.Raw(f'"0x{"".join(f"{word:064x}" for word in words_returned)}"'.encode())
 
 
 def price_by(oracle: Oracle, answer: RpcAnswer) -> float | None:
-    """What the feed's answer makes of the price, now."""
+    """Return the price by the feed's answer, now."""
     batch = ReadBatch(BLOCK)
     read = OracleRead(batch, oracle)
     answer_in_turn(batch, [answer])

@@ -1,4 +1,4 @@
-"""What a quote says leaving brings is what sales of the same amounts then bring, sent for real."""
+"""Quoted proceeds equal those of real sales of the same amounts."""
 
 import msgspec
 import pytest

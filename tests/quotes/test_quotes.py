@@ -1,4 +1,4 @@
-"""Protects the routes of quotes and checks: what they take, count, and say of what is not there."""
+"""Protects the routes of quotes and checks: their input, their counts, and missing data."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""A check before signing says what the same transaction, sent for real, then does to its sender."""
+"""A check before signing equals the real effect of the same transaction on its sender."""
 
 import msgspec
 import pytest
@@ -57,7 +57,8 @@ def changes(check: TradeCheck) -> dict[Address, int]:
 def really(
     chain: Chain, sender: Address, call: Call, *contracts: Address, approves: tuple[Address, int]
 ) -> tuple[bool, dict[Address, int]]:
-    """What approval and call, sent for real, changed of the sender's balances, gas put back."""
+    """Send approval and call; return success and the changes of the sender's balances, gas put
+    back."""
 
     def balances() -> dict[Address, int]:
         balances_before = {contract: chain.balance(contract, sender) for contract in contracts}
@@ -91,7 +92,7 @@ async def test_a_sale_does_what_was_said(
     success, changed = really(traps, sender, call, token.address, approves=(token.address, 10**20))
     assert success
     assert set(changed) == {token.address, ZERO_ADDRESS}
-    if back_end == "traces":  # which tell no gas
+    if back_end == "traces":  # which report no gas
         del changed[ZERO_ADDRESS]
     assert changes(check) == changed
     assert check.tax_pct == pytest.approx(2.0 if kind == "RisingTaxToken" else 0.0, abs=0.01)

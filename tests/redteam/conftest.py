@@ -18,7 +18,7 @@ __all__ = ["anvil_node", "artifacts", "facts", "node_client"]
 
 @pytest.fixture(scope="session")
 def demo_world(anvil_node: AnvilNode) -> World:
-    """Where traps are placed. Fewer contracts than the demo's world make blocks cheap."""
+    """Place for traps. Fewer contracts than the demo's world make blocks cheap."""
     return build_market(anvil_node)
 
 
@@ -29,8 +29,10 @@ def people(anvil_node: AnvilNode) -> People:
 
 @pytest.fixture
 def context(node_client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> ChainContext:
-    """Its clock is the chain's. Who can withdraw the liquidity is not asked: that its maker can
-    would keep every verdict from `safe`, and nothing would be seen of what the code does."""
+    """Context on the chain's clock, without liquidity holders.
+
+    A withdrawing maker would keep every verdict from `safe`, and hide the effect of the code.
+    """
     now_s = anvil_node.head_time()
     return ChainContext(
         chain=facts,

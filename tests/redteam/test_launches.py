@@ -16,8 +16,10 @@ SEED = 5
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> list[list[LaunchResult]]:
-    """Each plain kind once, whose owner does what can be done, and some of a seed: judged without
-    the question who can withdraw the liquidity, and as the service does unless told otherwise."""
+    """Each plain kind once, with its owner's possible acts, and some of a seed.
+
+    Analysed without liquidity holders, and as the service does by default.
+    """
     every_kind = [launch_of(f"Every{at}", kind) for at, kind in enumerate(KINDS)]
     folder: Path = tmp_path_factory.mktemp("launches")
     launches = [*every_kind, *compose_launches(SEED, COMPOSED)]
@@ -26,7 +28,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> list[list[LaunchResult]]
 
 @pytest.fixture
 def results(judged: list[list[LaunchResult]]) -> list[LaunchResult]:
-    """By the code alone."""
+    """Results by the code alone."""
     return judged[0]
 
 
@@ -51,7 +53,7 @@ def test_the_code_alone_keeps_traps_from_safe(results: list[LaunchResult]) -> No
 
 
 def test_each_kind_does_what_it_is_for(results: list[LaunchResult]) -> None:
-    """The instrument itself: by receipts and balances, whatever the service says."""
+    """Test of the instrument itself: by receipts and balances, without the service."""
     trapped = {one.truth.label: one.trapped["hour"] for one in results[: len(KINDS)]}
     assert trapped == {one.truth.label: not one.truth.is_honest for one in results[: len(KINDS)]}
 

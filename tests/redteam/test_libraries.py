@@ -33,7 +33,7 @@ WARNED: Final[dict[str, frozenset[str]]] = {
     "Snapshot4": frozenset({"mint_or_burn_function"}),
     "Payable5": frozenset({"mint_or_burn_function"}),
 }
-"""By contract: the flags above `info`."""
+"""Flags above `info`, by contract."""
 
 
 def with_imports(name: str, text: str) -> Iterator[tuple[str, str]]:

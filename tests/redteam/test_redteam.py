@@ -30,7 +30,7 @@ SAMPLE_SEED = 11
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
-    """What the service still gets wrong is expected to fail."""
+    """Mark the traps that the service still gets wrong as expected failures."""
     if name not in NOT_YET:
         return []
     return [pytest.mark.xfail(reason="not yet", strict=name not in LUCKY)]
@@ -60,7 +60,7 @@ def placed_on(
 
 
 def names() -> Iterator[ParameterSet]:
-    """Of each sort of traps every fourth in CI, and one at least."""
+    """Yield every fourth trap of each sort in CI, and one at least."""
     sorts = ((f"{trap.axis}, honest: {trap.is_honest}", trap.name) for trap in VARIANTS)
     for found in spread(sorts, one_in=4):
         name = str(found.values[-1])

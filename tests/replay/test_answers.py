@@ -37,7 +37,7 @@ class PlainLogs:
         self.logs = [log for block in BLOCKS for log in self._logs_of(block)]
 
     def find(self, query: dict[str, Any]) -> list[dict[str, Any]]:
-        """What a filter asks for, by the words of the JSON-RPC specification."""
+        """Return the logs of a filter, by the words of the JSON-RPC specification."""
         return [log for log in self.logs if self._is_wanted(log, query)]
 
     def _is_wanted(self, log: dict[str, Any], query: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""A back-fill of a replayed chain stores exactly what happened on it, whoever's logs they are."""
+"""A back-fill of a replayed chain stores exactly its events, in every client's form of logs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ from tests.harness.store.store_contents import Cells
 async def filled(
     spec: ReplaySpec, folder: Path, *, faults: FaultPlan = no_faults, last: int | None = None
 ) -> tuple[Tables, list[Cells]]:
-    """What a back-fill of the chain, or of its beginning, leaves in a new store."""
+    """Back-fill the chain, or its beginning, into a new store; return its rows."""
     with BlockSpool() as spool:
         wire = MemoryWire(prepare_node(BlockMaker(spec), spool), faults=faults)
         store = new_store(folder / "store.duckdb")

@@ -85,7 +85,7 @@ async def test_every_transfer_is_in_the_lake_once(tmp_path: Path) -> None:
     await fill(store, last=LAST - 7)  # a range that overlaps
     found = read(store)
     assert not found.transfers
-    with store.transaction() as tx:  # of the second range: the chain says nothing of it
+    with store.transaction() as tx:  # of the second range: the chain has none of it
         tx.execute("coverage/trim_from", chain_id=SPEC.chain.id, number=LAST + 1)
     assert_complete(store)
     store.close()

@@ -1,4 +1,4 @@
-"""A live chain is whatever its plan says, however the clock ticks; and it can be followed."""
+"""A live chain follows its plan, however the clock ticks; and it can be followed."""
 
 import asyncio
 import itertools
@@ -91,7 +91,7 @@ def test_a_burst_has_so_many_times_more() -> None:
 
 
 class Tips:
-    """What a follower publishes of its position."""
+    """Positions published by a follower."""
 
     def __init__(self) -> None:
         self._tip = ""

@@ -1,4 +1,4 @@
-"""What a benchmark compares with is what the ledger of a replayed chain says."""
+"""Figures that benchmarks compare with equal the ledger of a replayed chain."""
 
 from tests.harness.replay.block_maker import BlockMaker
 from tests.harness.replay.expected_replay import expect

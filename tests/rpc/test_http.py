@@ -268,7 +268,7 @@ async def test_a_server_that_only_hangs_up_is_an_error() -> None:
     ids=lambda sent: repr(sent[:60]),
 )
 async def test_what_is_not_to_be_kept_is_not_kept(ending: bytes) -> None:
-    """A connection with bytes that nothing asked for neither: whose answer they are is unknown."""
+    """Nor a connection with unrequested bytes: their request is unknown."""
     async with serving(ending, ok(b"2")) as server, transport_to(server) as transport:
         assert [await ask(transport), await ask(transport)] == [b"1", b"2"]
     assert server.connections == 2

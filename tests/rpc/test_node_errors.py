@@ -118,7 +118,7 @@ def as_text(answers: Sequence[RpcAnswer]) -> list[str]:
 
 
 def test_the_table_is_wide() -> None:
-    """The issue asks for sixty wordings over these."""
+    """The issue requires sixty wordings over these."""
     table = tomllib.loads(Path(__file__).with_name("node_errors.toml").read_text())
     found = [
         {**row, "method": method}

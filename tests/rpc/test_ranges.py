@@ -13,7 +13,8 @@ from core.rpc.ranges import (
 )
 from core.rpc.wire import is_passing
 
-# Error texts of nodes and gateways, as their users report them; (first, last) asked from block 100.
+# Error texts of nodes and gateways, as their users report them; (first, last) requested from block
+# 100.
 REFUSALS = [
     ("query returned more than 10000 results", None),
     (

@@ -1,4 +1,4 @@
-"""Whatever an endpoint does wrong, the client gets the answer elsewhere or says clearly why not."""
+"""After any fault of an endpoint the client gets the answer elsewhere or a clear error."""
 
 import asyncio
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from tests.harness.rpc.clients import client_of, echo, texts
 
 
 def head(number: int) -> dict[str, Any]:
-    """What a node announces."""
+    """Write a node's announcement."""
     block = make_block(None, (), str(number))
     return {
         "number": hex(number),
@@ -56,7 +56,7 @@ async def test_heads_are_announced_between_answers() -> None:
 
 
 async def test_an_announced_head_is_not_asked_for_and_silence_is_not_waited_for() -> None:
-    node = Node()  # knows no blocks: whoever asks it for the head gets an error
+    node = Node()  # knows no blocks: a request for the head gets an error
     never = asyncio.Event()
     async with running(node), client_of(node, scheme="ws") as client:
         async with HeadFeed(client, poll_s=60) as feed:

@@ -1,4 +1,4 @@
-"""Protects what callers meet while an analysis is under way, fails, or is repeated."""
+"""Protects callers while an analysis is running, fails, or is repeated."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -116,7 +116,7 @@ async def test_who_is_too_early_gets_pending_and_the_next_the_answer(
     scene.node.open.set()
     settled = await until_settled(scene, token)
     assert await scene.analyser.report(SLUG, token) == settled
-    assert scene.node.heads_asked == 1  # and for the next, who finds it
+    assert scene.node.heads_asked == 1  # and for the next, which finds it
 
 
 async def test_what_is_known_is_recalled_without_an_analysis(chain: Chain, scene: Scene) -> None:
@@ -204,7 +204,7 @@ async def test_a_report_that_did_not_settle_is_kept_only_when_nothing_better_com
     token = chain.world.token("sell_tax").address
     early = await scene.analyser.report(SLUG, token)
     assert not early.token.is_settled
-    assert scene.stored(token) is None  # the run goes on, and who asks has it from there
+    assert scene.stored(token) is None  # the run goes on, and the caller has it from there
     scene.node.is_cut = True
     scene.node.open.set()
     with pytest.raises(UpstreamError):

@@ -1,4 +1,4 @@
-"""Protects what analyses of a chain share: it is believed for as long as it may be, no longer."""
+"""Protects the shared memory of a chain's analyses: it is used as long as allowed, no longer."""
 
 import pytest
 

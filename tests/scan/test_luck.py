@@ -1,4 +1,4 @@
-"""No answer depends on our dice: accounts, purses, sizes and blocks are drawn anew each time."""
+"""No answer depends on random draws: accounts, purses, sizes and blocks differ each time."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ async def test_the_answer_is_the_same_whatever_is_drawn(
 
 
 async def answered(context: ChainContext, token: Any) -> dict[str, Any]:
-    """In a context with a secret of its own: verdict, flags, and what was found of each pool."""
+    """Return verdict, flags, and findings by pool, from a context with a separate secret."""
     fresh = ChainContext(
         chain=context.chain,
         node=context.node,

@@ -1,4 +1,4 @@
-"""What an analysis does when something it relies on is missing, broken or hostile."""
+"""Analyses whose dependencies are missing, broken or hostile."""
 
 import asyncio
 
@@ -72,7 +72,7 @@ def set_feed(chain: Chain, *, usd: int, updated_at_s: int) -> None:
 async def test_a_stale_oracle_gives_way_to_the_deepest_pool(
     chain: Chain, context: ChainContext, key: str, kind: str
 ) -> None:
-    """The feed says half of what the pools trade at, then nothing new for longer than it may."""
+    """The feed reports half of the pools' price, then nothing new for longer than allowed."""
     token = chain.world.token(key).address
     only = tuple(dex for dex in context.chain.dexes if dex.kind == kind)
     context = with_chain(context, msgspec.structs.replace(context.chain, dexes=only))

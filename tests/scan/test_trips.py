@@ -1,8 +1,8 @@
-"""Protects how often an analysis has to wait for its node, and how much it asks: three round
-trips that depend on each other, and 60 calls, for a token with ten pools and a cold context.
+"""Protects the waits of an analysis for its node, and its number of calls.
 
-Who holds the liquidity is asked beside them; how far that goes is measured on a slower node, where
-what is sent side by side comes back side by side.
+Three round trips that depend on each other, and 60 calls, for a token with ten pools and a cold
+context. Liquidity holders are searched in parallel; those calls are measured on a slower node,
+where concurrent requests have concurrent answers.
 """
 
 from collections.abc import Sequence
@@ -106,7 +106,7 @@ async def test_a_token_that_takes_all_gas_costs_only_itself(
     assert report.token.symbol == "\ufffd"
     assert report.pools is not None
     assert len(report.pools) == 10
-    assert node.trips == MOST_TRIPS + 1  # its symbol is asked for alone, with all the gas it wants
+    assert node.trips == MOST_TRIPS + 1  # its symbol is requested alone, with unlimited gas
     assert node.calls <= MOST_CALLS
 
 

@@ -90,7 +90,7 @@ def test_a_proxy_may_delegate_to_what_was_looked_into_and_nowhere_else() -> None
     assert cannot_tell([clone, plain])
     assert not cannot_tell([clone, telling])
     assert not cannot_tell([clone])
-    # delegates to whatever is in a slot of its own, and shows an innocent elsewhere
+    # delegates to the address in a private slot, and shows an innocent elsewhere
     decoy = bytes.fromhex("365f5f375f5f365f60075460018060a01b03165af43d5f5f3e3d5ff3")
     assert not cannot_tell([decoy, plain])
     assert not cannot_tell([bytes([NUMBER["STATICCALL"]]), plain])

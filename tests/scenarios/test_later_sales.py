@@ -149,7 +149,7 @@ async def test_early_buyers_cannot_sell_and_others_can(chain: Chain, context: Ch
     token = place(chain, "SniperToken")
     buyers = [chain.fresh_account() for _ in range(2)]
     assert all(chain.buy(token, buyer).success for buyer in buyers)
-    # Nor are the owner, the pool and contracts asked.
+    # Nor are the owner, the pool and contracts used.
     special = [token.owner, token.pool.address, chain.deploy("HonestToken", "Odd", "ODD")]
     assert chain.transfer(token.address, token.owner, special[2], 10**20).success
     holders = [*special, *buyers, *given(chain, token, 2)]

@@ -1,5 +1,8 @@
-"""A token that sells only through Permit2 and a universal router is sold so on stage, as it is then
-sold by real transactions; one that does not sell there either is not. Permit2 is the real one."""
+"""Simulated sales through Permit2 and a universal router equal real ones.
+
+A token that sells only there is sold so; one that does not sell there either is not. Permit2 is the
+real one.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +35,7 @@ FREE = Address("0x" + "f4" * 20)
 ONLY_SO = ("Permit2SaleToken", "Permit2AllowedToken")
 
 _SENDER, _ROUTER = Address("0x" + "00" * 19 + "01"), Address("0x" + "00" * 19 + "02")
-"""What the universal router takes for its caller and for itself."""
+"""Placeholders of the universal router for its caller and for itself."""
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""The oracle: what the service says of a token is what then really happens to fresh accounts.
+"""The oracle: predictions for a token equal the real outcomes of fresh accounts.
 
-No expected number is written here. The service judges at one block; then transactions are sent for
-real, and their outcome is compared. Each way a node can play it has to come to the same.
+No expected number is written here. The service analyses at one block; then transactions are sent
+for real, and their outcome is compared. Each way of simulation has to agree.
 """
 
 from itertools import product
@@ -22,7 +22,7 @@ from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread
 
 SPENT_USD = {"tiny_transaction": 1}
-"""Where thirty dollars are more than the token lets anybody spend."""
+"""Spending limits of tokens that accept less than thirty dollars."""
 
 REFUSED = {"symbol_burns_gas": "not_a_token", "symbol_reverts": "not_a_token"}
 JUDGED = [animal.key for animal in ZOO if animal.key not in REFUSED]
@@ -33,15 +33,14 @@ UNTOLD = {
     "calls": {
         # they look at the clock, or at the block's number
         *("cooldown", "timebomb_constant", "timebomb_stored", "evades_clock", "melting"),
-        # they call others, who might
+        # they call others, which might
         *("dumping", "evades_rich", "evades_round", "proxy_beacon"),
     }
 }
-"""Tokens of which a back end learns nothing, and says so: within one block it cannot play what
-depends on another."""
+"""Tokens unknown to a back end, as stated: one block cannot show dependence on another."""
 
 UNTRADED = {"calls": {"Uniswap V4", "Algebra"}}
-"""Exchanges whose swaps a back end cannot watch, and says so."""
+"""Exchanges whose swaps a back end cannot observe, as stated."""
 
 
 @pytest.fixture(params=LACKING)

@@ -163,7 +163,7 @@ def test_a_named_writer_changes_labels_and_the_gas_of_transactions_only() -> Non
 
 
 def test_only_the_evidence_reads_a_label() -> None:
-    """Whatever else did would decide by a text that is written for people."""
+    """Any other reader would decide by a text that is written for people."""
     writers = {"simulation_builder", "trade_steps"}
     readers = {
         path.stem

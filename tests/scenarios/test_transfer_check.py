@@ -27,7 +27,7 @@ A_DAY_S = 86_400.0
 
 
 class HolderShelf(ReportStore):
-    """Real tables, and an index of holders that fills up when the test says so."""
+    """Real tables, and an index of holders that a test fills."""
 
     holders: tuple[tuple[Address, RawAmount], ...] = ()
 
@@ -103,7 +103,7 @@ async def test_who_the_code_knows_is_no_holder(
 async def test_what_only_its_size_makes_too_dear_is_no_refusal(
     chain: Chain, context: ChainContext, contract: str, *, passes: bool
 ) -> None:
-    """Where each piece costs gas, half of a large purchase does not fit into a block."""
+    """With gas per unit, half of a large purchase does not fit into a block."""
     token = place(with_traps(chain), contract)
     report = await judge(context, token.address)
     assert report.token.transfer_success is passes

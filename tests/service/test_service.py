@@ -45,7 +45,7 @@ attempts = 2
 wait_s = 3.0
 rounds_every_s = 3600.0
 """
-"""Impatient, so that failures show soon; and nobody judges tokens that the test did not ask for."""
+"""Short limits, so that failures show soon, and no background analyses."""
 
 
 class Deployment(msgspec.Struct):
@@ -131,7 +131,7 @@ def test_the_demo_prints_a_line_that_works_and_leaves_nothing_behind() -> None:
 
 
 def _try_another_terminal(lines: list[str]) -> None:
-    """What the demo says to export makes other commands work, and its page is there."""
+    """The demo's exports make other commands work, and its page is there."""
     printed = [line.strip() for line in lines if line.startswith(("export ASSAY_", "assay "))]
     program = f'assay() {{ {shlex.quote(sys.executable)} -m assay "$@"; }}'
     script = [program, *printed, 'assay sql "select count(*) > 0 from v_pools"']
@@ -173,7 +173,7 @@ def test_prices_say_who_gave_them(served: Served, key: str, source: str) -> None
 
 
 def test_a_stable_that_nobody_prices_is_pinned(served: Served) -> None:
-    """USDT has no pool with a price of its own here: one in a stable curve alone."""
+    """USDT has no pool with a separate price here: one in a stable curve alone."""
     stable = served.deployment.world.venues.stables[1].address
     answer = served.client.get(f"/token/ethereum/{stable}?include_token_price=true").json()
     assert (answer["price_source"], answer["token_usd_price"]) == ("stablecoin_pin", 1.0)

@@ -1,4 +1,4 @@
-"""Protects a process whose store is silent from those who ask whether it is ready."""
+"""Protects a process with a silent store from readiness checks."""
 
 import threading
 

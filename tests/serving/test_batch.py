@@ -1,4 +1,4 @@
-"""Protects POST /tokens/{chain}: who is answered, what it costs, and that nobody waits for all."""
+"""Protects POST /tokens/{chain}: results, costs, and that no token waits for all."""
 
 import asyncio
 from typing import Any
@@ -149,7 +149,7 @@ async def test_a_slow_token_is_pending_and_holds_nobody_up(world: World) -> None
     assert body["pending"] == [OTHERS[1]]
     assert addresses_of(body) == [OTHERS[0], *OTHERS[2:20]]
     assert body["errors"] == []
-    assert analysis.running == 1  # it goes on for whoever asks next
+    assert analysis.running == 1  # it goes on for the next caller
 
 
 async def test_so_many_are_worked_out_at_once(world: World) -> None:

@@ -109,7 +109,7 @@ def test_what_was_read_before_a_report_changed_is_not_kept_after_it() -> None:
     cache.forget(changed, before=5)
     assert cache.get(changed) is None
     assert cache.get(other) is not None
-    cache.put(changed, small(started_as=4))  # it was under way while the report changed
+    cache.put(changed, small(started_as=4))  # it was running while the report changed
     assert cache.get(changed) is None
     cache.put(changed, small(started_as=6))
     assert cache.get(changed) is not None

@@ -45,7 +45,7 @@ async def ask(
 
 
 def shut_router(app: CachedAnswerApp) -> None:
-    """From now on whoever needs the router fails."""
+    """Make every use of the router fail from now on."""
 
     async def nobody(*_: object) -> None:
         raise LookupError

@@ -7,7 +7,7 @@ from tests.harness.api.sample_reports import MINED_AT_S, TOKEN
 from tests.harness.api.world import PLANS, World
 
 NAMES = ("ethereum", "eth", "ETH", "Eth", "1")
-"""Of the one chain that is served."""
+"""Names of the one served chain."""
 
 GOPLUS = f"/goplus/api/v1/token_security/{{}}?contract_addresses={TOKEN}"
 SINGLE = ("", "?response_format=compat", "/summary", "/evidence")

@@ -20,7 +20,7 @@ def client_of(world: World, *origins: str) -> httpx.AsyncClient:
 
 
 def opened(response: httpx.Response) -> dict[str, str]:
-    """What a browser reads of who may."""
+    """Return the headers by which a browser decides on access."""
     return {
         name.removeprefix("access-control-"): value
         for name, value in response.headers.items()
@@ -42,7 +42,7 @@ async def test_no_site_may_call_unless_it_is_named(world: World, path: str) -> N
 async def test_a_named_site_may_send_its_key(
     world: World, origins: tuple[str, ...], allowed: str
 ) -> None:
-    """Asked before the call, without the key; on each answer, from memory and refusals too."""
+    """Checked before the call, without the key; on each answer, from memory and refusals too."""
     client = client_of(world, *origins)
     preflight = await client.options(PATH, headers={"Origin": WALLET, **PREFLIGHT})
     assert (preflight.status_code, preflight.content) == (204, b"")

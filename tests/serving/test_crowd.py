@@ -1,4 +1,4 @@
-"""Protects the node from a crowd: however many ask at once, leave or insist, one run serves all."""
+"""Protects the node from a crowd: one run serves all callers, however many leave or insist."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -32,17 +32,17 @@ def ask(world: World) -> Get:
 
 
 def found_nothing() -> float:
-    """How many callers have looked for a token in vain, and then share an analysis or begin one."""
+    """Return the number of callers without a report, which share or begin an analysis."""
     found = REGISTRY.get_sample_value("assay_api_token_lookups_total", {"result": "missed"})
     return found or 0.0
 
 
 async def are_waiting(world: World, callers: list[asyncio.Task[httpx.Response]]) -> None:
-    """The analysis runs, and every one of these callers, who have not begun yet, waits for it."""
+    """Wait until the analysis runs and every new caller waits for it."""
     before = found_nothing()
     async with asyncio.timeout(PATIENCE_S):
         await world.analysis.was_asked.wait()
-        while found_nothing() - before < len(callers):  # noqa: ASYNC110 - a metric tells nobody
+        while found_nothing() - before < len(callers):  # noqa: ASYNC110 - a metric has no event
             await asyncio.sleep(0.002)
     assert not any(caller.done() for caller in callers)
 
@@ -82,7 +82,7 @@ async def test_a_storm_of_refreshes_is_one_refresh(world: World, ask: Get) -> No
     world.analysis.outcome = make_report(symbol="NEW")
     callers = [asyncio.create_task(ask("?refresh=true")) for _ in range(CROWD)]
     await are_waiting(world, callers)
-    assert (await ask()).json()["features"]["symbol"] == "SMP"  # from memory, meanwhile
+    assert (await ask()).json()["features"]["symbol"] == "SMP"  # from memory, during the run
     world.analysis.gate.set()
     answers = await asyncio.gather(*callers)
     assert {answer.json()["features"]["symbol"] for answer in answers} == {"NEW"}

@@ -45,7 +45,7 @@ async def test_a_tag_that_is_known_is_known_to_head(
 
 @pytest.mark.parametrize("plan", ["trial", "developer"])
 async def test_head_counts_as_get_does(world: World, plan: str) -> None:
-    """By the router and from memory; and the call that is one too many is told so."""
+    """Counted in the router and from memory; a call beyond the limit is refused."""
     new = world.ledger.create_key(PLANS[plan], "test", MINED_AT_S)
     client = world.client()
     burst = {"trial": 5, "developer": 20}[plan]

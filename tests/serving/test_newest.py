@@ -1,4 +1,4 @@
-"""Protects which block the service analyses tokens at without asking a node for its head."""
+"""Protects the block at which the service analyses tokens without requesting the head."""
 
 import time
 

@@ -170,7 +170,7 @@ async def test_the_schema_says_what_every_key_of_the_features_means(
 async def test_every_example_of_a_status_is_documented(
     world: World, client: httpx.AsyncClient
 ) -> None:
-    """What the API answers is in its schema."""
+    """Each answer of the API is in its schema."""
     paths = (await schema_of(client))["paths"]
     documented = set(paths["/token/{chain}/{address}"]["get"]["responses"])
     key = {"X-API-Key": world.new_key("trial")}

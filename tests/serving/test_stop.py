@@ -1,4 +1,4 @@
-"""Protects the end: who was let in is answered and counted, and the process ends without a word."""
+"""Protects the end: admitted calls are answered and counted, and the process ends silently."""
 
 import signal
 import socket
@@ -36,7 +36,7 @@ def start(path: Path) -> tuple["subprocess.Popen[str]", int]:
 
 
 def call_until_it_ends(base: str, key: str, answered: list[int]) -> None:
-    """Over one connection; a call that is cut off was not told, so it is none."""
+    """Call over one connection; a call that is cut off does not count."""
     with httpx.Client(base_url=base, headers={"X-API-Key": key}, timeout=MOST_S) as client:
         while True:
             try:

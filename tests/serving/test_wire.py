@@ -21,7 +21,7 @@ Send = Callable[[bytes], Awaitable[bytes]]
 
 @pytest.fixture
 async def port(world: World) -> AsyncIterator[int]:
-    """Where a real server listens."""
+    """Port of a real server."""
     stop = asyncio.Event()
     listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     server = asyncio.create_task(
@@ -210,7 +210,7 @@ NOT_HTTP = [
 
 @pytest.mark.parametrize(("sent", "status"), NOT_HTTP)
 async def test_what_is_no_http_is_ended_by_the_server(send: Send, sent: bytes, status: int) -> None:
-    """The one place without a body: the bytes never become a call, so no application is asked."""
+    """The one place without a body: the bytes never become a call, so no application sees them."""
     got, _, body = answer_of(await send(sent))
     assert (got, body) == (status, b"")
 

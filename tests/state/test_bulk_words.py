@@ -21,7 +21,7 @@ def slots_of(*numbers: int) -> bytes:
 
 
 def stored(chain: Chain, contract: Address, slots: bytes) -> bytes:
-    """By the node's own method, one by one."""
+    """Read slots by the node's own method, one by one."""
     words = [
         chain.node.rpc("eth_getStorageAt", contract, "0x" + slots[at : at + 32].hex(), "latest")
         for at in range(0, len(slots), 32)

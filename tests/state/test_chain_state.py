@@ -1,4 +1,4 @@
-"""What is read of a token's state equals what a real node holds, also for hostile tokens."""
+"""Token state, as read, equals a real node's, also for hostile tokens."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ FRONTS = ("proxy_1967", "proxy_beacon", "clone_1167")
 
 
 class Reader:
-    """Asks the fixture's node at its head, faults as values."""
+    """Calls the fixture's node at its head, faults as values."""
 
     def __init__(self, node: AnvilNode) -> None:
         self._node = node

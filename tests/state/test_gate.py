@@ -1,4 +1,4 @@
-"""The gate lets tokens in, and tells everybody else the one right code."""
+"""The gate admits tokens, and gives every other address the one right code."""
 
 import msgspec
 import pytest

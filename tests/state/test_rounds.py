@@ -1,4 +1,4 @@
-"""Protects that reads packed into one call tell what the same reads tell one by one."""
+"""Protects packed reads: they return the same as single ones."""
 
 from collections.abc import Sequence
 
@@ -183,7 +183,7 @@ async def test_a_node_that_packs_nothing_gives_the_same_report(
     assert tried > 0
     again = await judge(context, token)
     assert again.pools == packed.pools
-    assert node.refusals == tried  # it is not asked again so soon
+    assert node.refusals == tried  # it is not requested again so soon
 
 
 async def test_a_power_is_tried_again_after_a_while() -> None:
@@ -199,7 +199,7 @@ async def test_a_power_is_tried_again_after_a_while() -> None:
 async def test_an_account_that_borrows_code_is_seen_as_one(
     chain: Chain, context: ChainContext
 ) -> None:
-    """EIP-7702: a contract that asks for its code may be told otherwise than we are."""
+    """EIP-7702: a contract that reads its own code may get another answer than we do."""
     account = named_account("borrows")
     code = "ef0100" + chain.world.token("honest").address[2:]
     chain.node.rpc("anvil_setCode", account, "0x" + code)

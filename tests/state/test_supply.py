@@ -1,4 +1,4 @@
-"""What the five burn addresses hold is counted, whatever a token answers for some of them."""
+"""Balances of the five burn addresses are counted, whatever a token returns for some of them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

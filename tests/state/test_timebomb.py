@@ -51,7 +51,7 @@ OUT_OF_REACH = ClockLimitRow(source="storage", slot=None, value=None, compared_w
         # rule 2: the Unix-time range
         (1_000_000_000, "timestamp"),
         (1_600_000_000, "timestamp"),
-        (1_600_000_020, "timestamp"),  # a multiple of 60, which only tells durations from blocks
+        (1_600_000_020, "timestamp"),  # a multiple of 60, as durations of blocks are
         (NOW_S, "timestamp"),
         (NOW_S + 10 * YEAR_S, "timestamp"),
         # rule 3: about two years back to ten years ahead, no multiple of 60

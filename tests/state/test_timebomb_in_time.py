@@ -61,7 +61,7 @@ def stored_limit(chain: Chain, token: ZooToken) -> ClockLimit:
 
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> list[ClockLimit]:
-    """What the static analysis shall have found in every code."""
+    """Set the clock limits found by static analysis in every code."""
     found: list[ClockLimit] = []
 
     async def judge(*given: Any, **named: Any) -> DeployedCode:
@@ -79,7 +79,7 @@ async def judge(context: ChainContext, token: ZooToken) -> Report:
 
 
 def answer(report: Report, facts: ChainFacts, *, later_s: int = 0) -> NativeFeatures:
-    """What a caller gets so long after the analysis, when nobody follows the chain."""
+    """Return a caller's answer some time after the analysis, on a chain without a follower."""
     moved = clock_after(report, facts, now_s=report.token.scanned_at_s + later_s)
     return render_native(report, clock=moved, liquid_above_usd=LIQUID_USD)
 
@@ -200,7 +200,7 @@ async def test_the_year_2100_is_out_of_reach(
 async def test_blocks_on_ethereums_clock_go_by_ethereums_block_time(
     chain: Chain, context: ChainContext, facts: ChainFacts, limits: list[ClockLimit]
 ) -> None:
-    """As on 42161 and 4663: the chain's own blocks come every quarter second and say nothing."""
+    """As on 42161 and 4663: the chain's own blocks, four a second, have no bearing."""
     shared = structs.replace(facts, clock="ethereum", block_time_s=0.25)
     context = structs.replace(context, chain=shared)
     head = chain.node.head_number()

@@ -1,4 +1,4 @@
-"""A real node of its own for the runs; a missing node is an error, never a skip."""
+"""A separate real node for the runs; a missing node is an error, never a skip."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Compilers leave zeros where deployment puts immutables: what is asked of them is still asked."""
+"""Compilers leave zeros in place of immutables: conditions on them remain conditions."""
 
 import pytest
 

@@ -42,7 +42,7 @@ def answers_of(runtime: bytes) -> dict[str, object]:
 
 
 def is_right(field: str, answer: object, label: Label) -> bool:
-    """Whether an answer can stand."""
+    """True if an answer is acceptable."""
     if answer in _UNANSWERED and field in NOW_IN_FORCE:
         return True
     return (None if answer == "pending" else answer) == label

@@ -9,8 +9,11 @@ from tests.harness.examples import is_night
 pytestmark = pytest.mark.compiler
 
 SAMPLED = 1 if is_night() else 32
-"""One in so many is compiled anew. A digest has source, settings and compiler, so what changes
-without it is how we ask a compiler, which every case shows."""
+"""Interval of cases that are compiled again.
+
+A digest has source, settings and compiler, so the only other change is in the compiler's
+invocation, which every case shows.
+"""
 
 
 @pytest.mark.parametrize("package", PACKAGES)

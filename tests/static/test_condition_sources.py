@@ -1,5 +1,7 @@
-"""Protects what a condition of a transfer is said to depend on, by whatever way the code takes it
-there; and that what compilers and honest authors write is no condition."""
+"""Protects the dependencies of a transfer's condition, by whatever way the code reads them.
+
+Code of compilers and honest authors has no condition.
+"""
 
 import pytest
 
@@ -19,8 +21,10 @@ GETTER = f"4 CALLDATALOAD {ENTRY} SLOAD 0 MSTORE 0x20 0 RETURN"
 
 
 def sources(transfer: str, *, balance_of: str = GETTER, **others: str) -> set[str]:
-    """What the conditions of a token with this transfer depend on. `others`: more functions, by
-    selector after an underscore."""
+    """Return the dependencies of a token with this transfer.
+
+    `others`: more functions, by selector after an underscore.
+    """
     more = {int(selector[1:], 16): body for selector, body in others.items()}
     code = functions({TRANSFER: transfer, BALANCE_OF: balance_of, **more})
     found = analyse_code(code).conditions

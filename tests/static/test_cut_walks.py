@@ -1,4 +1,4 @@
-"""Whatever the budget, what is said of a code is what a whole walk says, or nothing."""
+"""A cut walk gives the result of a whole one, or none, whatever the budget."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_a_cut_walk_never_contradicts_a_whole_one(case: Case, name: str, steps: 
 
 
 def test_some_of_these_walks_are_cut_and_say_so() -> None:
-    """Of the property above."""
+    """Covers the property above."""
     case = next(case for case in load_cases() if case.name == "ReflectionTemplate")
     build = next(build for build in builds_of(case) if build.name == "0.8-opt")
     cut = analyse_code(runtime_of(case, build), budget=Budget(steps=12_000)).findings

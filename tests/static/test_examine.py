@@ -1,4 +1,4 @@
-"""What the code says is found with its proof, and what it does not say is never made up."""
+"""Findings of the code have proofs, and nothing else is found."""
 
 import json
 
@@ -101,7 +101,7 @@ def test_what_follows_a_loop_is_reached() -> None:
 
 
 def test_two_looks_at_one_success_flag_agree() -> None:
-    """A try statement decodes on success and then asks again: mixing the two would jump astray."""
+    """A try statement decodes on success and then tests again: mixing the two would jump astray."""
     call = "0 0 0 0 0 CALLER GAS CALL"
     attempt = (
         f"@end {call} DUP1 ISZERO @after JUMPI CALLVALUE SWAP1 after: @good JUMPI JUMP "

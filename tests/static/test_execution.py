@@ -1,4 +1,4 @@
-"""What code does on a real EVM, the walk foresaw: each jump, each store, each read, each call."""
+"""Walks foresee the code's run on a real EVM: each jump, each store, each read, each call."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -86,7 +86,7 @@ class Subject:
         assert not [slot for slot in read if not self.has_read(slot, run)]
 
     def has_read(self, slot: int, run: Run) -> bool:
-        """Whether some read of the walk may have been of this slot."""
+        """True if some read of the walk may have been of this slot."""
         return any(fits(word, slot, run) for word in self.reads)
 
 
@@ -113,7 +113,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
     arguments: list[int]
     seed: int
-    """Of the made-up storage."""
+    """Seed of the made-up storage."""
     value_wei: int
 
     def runs(self, node: AnvilNode, subject: Subject) -> Iterator[Run]:
@@ -188,7 +188,7 @@ def nodes_of(graph: Cfg) -> list[CfgNode]:
 
 @pytest.fixture
 def plain(bare_node: AnvilNode) -> tuple[Subject, Run]:
-    """A walk of its own for a test that spoils it, and a run that it foresaw."""
+    """A private walk for a test that spoils it, and a run that it foresaw."""
     [case] = [case for case in load_cases() if case.name == "Plain"]
     subject = Subject(runtime_of(case, builds_of(case)[-1]))
     run = transfer_that_works(bare_node, subject)

@@ -1,4 +1,4 @@
-"""What leads to a branch, on any graph, is what the words say: told by looking at every way."""
+"""Conditions of a branch, on any graph, match their definition: checked over every path."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ CONDITIONS: Final = tuple(POOL.intern("CALLDATALOAD", place) for place in range(
 MOST_NODES: Final = 9
 
 Shape = tuple[str, int, int, int]
-"""How a node ends, two numbers of nodes behind it, and the number of its condition."""
+"""End of a node, the numbers of two nodes behind it, and the number of its condition."""
 
 SHAPES: Final = st.lists(
     st.tuples(

@@ -1,4 +1,4 @@
-"""Whatever bytes a chain holds, the walk ends within its bounds and says something or nothing."""
+"""The walk ends within its bounds on any bytes, with or without a result."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ print(json.dumps([max(took_s), most_kb]))
 
 
 def measured(codes: list[bytes]) -> tuple[float, float]:
-    """Seconds of the slowest and MB of the largest, in a process of their own."""
+    """Return seconds of the slowest and MB of the largest, in a separate process."""
     lines = "\n".join(code.hex() for code in codes)
     done = subprocess.run(
         [sys.executable, "-c", _CHILD], input=lines, capture_output=True, text=True, check=True

@@ -1,4 +1,5 @@
-"""Protects the proof of custody: honest code, whoever compiled it, is proved to ask the holder."""
+"""Protects the proof of custody: honest code of any compiler is proved to need the holder's
+consent."""
 
 from typing import Final
 
@@ -16,8 +17,11 @@ _HONEST: Final = [
 
 
 _NOT_COVERED: Final = frozenset({"BurnTax", "DebitMore", "ReflectedPosition", "TwoBooks"})
-"""They take more from the holder than the allowance is lowered by, or keep two books of which the
-allowance is in one: nothing proves that the holder agreed to all of it."""
+"""Cases without proof of consent.
+
+They take more from the holder than the allowance is lowered by, or keep two ledgers with the
+allowance in one.
+"""
 
 
 _NOT_PROVED: Final = frozenset(

@@ -1,4 +1,4 @@
-"""Memory answers what the EVM's would: beside it stands a plain row of bytes."""
+"""Memory equals the EVM's, modelled as a plain row of bytes."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,11 +13,11 @@ from core.evm.keccak import keccak
 
 _SIZE: Final = 512
 _INPUT: Final = bytes(range(1, 129))
-"""What CALLDATALOAD reads in the plain memory."""
+"""Input read by CALLDATALOAD in the plain memory."""
 
 
 class Both:
-    """One memory of words and one of bytes, which are told the same. Places count from a base."""
+    """One memory of words and one of bytes, with the same writes. Places count from a base."""
 
     def __init__(self, pool: ExprPool, base: Value) -> None:
         self.pool = pool
@@ -55,8 +55,7 @@ class Both:
             row[offset : offset + length] = bytes(length)
 
     def check(self, offset: int) -> None:
-        """A load is of the bytes, or says that it does not know; that only where some byte was
-        never stored."""
+        """A load equals the bytes, or is unknown where some byte was never stored."""
         word = self.memory.load(self.place(offset))
         if _is_unknown(word):
             assert not all(self.is_stored[offset : offset + 32])

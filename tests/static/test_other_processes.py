@@ -22,7 +22,7 @@ pytestmark = pytest.mark.process
 
 _BALANCE_OF: Final = 0x70A08231
 _EVERY: Final = 75
-"""One in so many of the compiled cases."""
+"""Interval of the compiled cases."""
 _SEEDS: Final = ("1", "2", "3")
 
 _SLOT: Final = "0 MSTORE 0 32 MSTORE 64 0 SHA3"
@@ -43,8 +43,10 @@ def two_debtors() -> bytes:
 
 
 def many_setters() -> bytes:
-    """A store to the balance of an account that the fallback and four functions choose, each for
-    a caller of its own."""
+    """Build a store to the balance of an account that the fallback and four functions choose.
+
+    Each function is for a different caller.
+    """
 
     def choosing(number: int) -> str:
         body = f"{32 + number} SLOAD CALLER EQ @set{number} JUMPI 0 0 REVERT"

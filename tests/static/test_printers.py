@@ -1,6 +1,6 @@
-"""Printers show what the engine saw; snapshots of small codes show a change of it in a diff.
+"""Printers show the engine's view; snapshots of small codes show its changes in a diff.
 
-`python -m tests.static.test_printers` writes the snapshots anew.
+`python -m tests.static.test_printers` writes the snapshots.
 """
 
 import json

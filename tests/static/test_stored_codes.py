@@ -28,7 +28,7 @@ def put(node: AnvilNode, code: str) -> Address:
     """A clone of the zoo's honest token: nothing in its storage, and all of its code."""
     address = named_account(f"clone {code}")
     node.rpc("anvil_setCode", address, "0x" + code)
-    # what the gate asks for is constant in that token
+    # constant in that token, as read by the gate
     node.mine()
     return address
 
@@ -36,7 +36,7 @@ def put(node: AnvilNode, code: str) -> Address:
 async def static_of(
     context: ChainContext, store: Store, token: Address, *, redecompile: bool = False
 ) -> StaticFindings:
-    """By a service that has just been started."""
+    """Return the findings of a service that has just been started."""
     restarted = ChainContext(
         chain=context.chain,
         node=context.node,
@@ -72,7 +72,7 @@ async def test_clones_share_one_row_and_redecompile_replaces_it(
         assert msgspec.structs.replace(found, is_proxy=False) == true
     assert done.count(strip_metadata(code)) == 1
 
-    # what is stored is what is served, until somebody asks for the code to be looked at again
+    # stored results are served until a caller requests another analysis of the code
     wrong = analyse_code(code)
     wrong = msgspec.structs.replace(wrong, findings=StaticFindings(timebomb=None))
     planted = msgspec.json.encode(wrong).decode()

@@ -1,4 +1,4 @@
-"""Protects `assay static` as a process: answers are there at once, and it ends when told to."""
+"""Protects `assay static` as a process: immediate answers, and an end on request."""
 
 import json
 import os
@@ -37,7 +37,7 @@ main()
 
 @pytest.fixture
 def run() -> Iterator[subprocess.Popen[bytes]]:
-    """In a group of its own, as a terminal has it."""
+    """Run it in a separate group, as a terminal does."""
     with subprocess.Popen(
         [sys.executable, "-c", RUN, "static"],
         stdin=subprocess.PIPE,
@@ -142,7 +142,7 @@ def test_workers_end_when_their_parent_is_killed(run: subprocess.Popen[bytes]) -
 
 
 def still_running(pids: list[int]) -> list[int]:
-    """Those that have not ended after a while: who has been told to end needs a moment."""
+    """Return the processes that have not ended after a while, as ending needs a moment."""
     until = time.monotonic() + WAIT_S
     while any(map(is_running, pids)) and time.monotonic() < until:
         time.sleep(0.01)
@@ -150,7 +150,7 @@ def still_running(pids: list[int]) -> list[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether it is there, and not only waits to be buried."""
+    """True if it runs, and is no zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"

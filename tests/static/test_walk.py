@@ -74,7 +74,10 @@ def test_a_table_too_large_to_read_is_entered_by_selector() -> None:
 
 
 def merging(name: int) -> str:
-    """Paths meet in more states than are told apart; from everywhere a call can succeed."""
+    """Build code in which paths meet in more states than are distinguished.
+
+    From everywhere a call can succeed.
+    """
     diamonds_in_a_row = " ".join(
         f"{n} CALLDATALOAD @one{name}x{n} JUMPI {n + 5} @both{name}x{n} JUMP "
         f"one{name}x{n}: {n + 50} both{name}x{n}: MUL"
@@ -98,7 +101,7 @@ def test_whatever_the_budget_a_call_that_can_succeed_is_not_said_to_fail(steps: 
 
 
 def test_budgets_that_end_inside_the_merging_are_tried() -> None:
-    """Of the property above."""
+    """Covers the property above."""
     assert not explore(MERGES, budget=Budget(steps=1500)).notes.unfinished
     assert explore(MERGES, budget=Budget(steps=400)).notes.unfinished
 

@@ -45,7 +45,7 @@ def store(request: pytest.FixtureRequest) -> Store:
 
 @pytest.fixture(params=ENGINES)
 def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an empty ledger is: the path of its file, or the URL of its database."""
+    """Place of an empty ledger: the path of its file, or the URL of its database."""
     if request.param == "file":
         path = tmp_path / "ledger.sqlite"
         new_ledger(path).close()

@@ -97,7 +97,7 @@ def settle(
     pool_id: Hash32 | None = None,
     by_size: bool = False,
 ) -> None:
-    """As a report of that block does. `by_size`: it says that sales depend on their size."""
+    """Settle as a report of that block does. `by_size`: its sales depend on their size."""
     bare = bare_report(TOKEN, scanned_at_s=1)
     pool = PoolResultRow(
         ordinal=0,
@@ -192,7 +192,7 @@ def test_a_report_that_says_that_sales_depend_on_size_explains_one_that_paid_mor
     settle(store, token, 8, 0.0, by_size=True)
     assert explanations(store) == [explanation]
     assert tally(store, flag) == (10, 1, explained, 0)
-    # It will say the same of the next one: no reason to ask at once.
+    # The next one will have the same result: no reason for an immediate analysis.
     with store.transaction() as tx:
         tx.execute("tasks/delete_task", kind="changed", token_id=token.token_id)
     write(store, differing(token, 9, flag=flag, report_block=8))

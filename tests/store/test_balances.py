@@ -40,11 +40,11 @@ class Move(msgspec.Struct, frozen=True):
     amount: int | None
     divisor: int = 1
     is_old: bool = False
-    """Of a block that was finalized already, as the back-fill of a history brings it."""
+    """True if its block was finalized already, as the back-fill of a history brings it."""
 
 
 class Finalize(msgspec.Struct, frozen=True):
-    """Up to so many blocks below the newest, in so many steps of so many rows."""
+    """Finalization up to a distance below the newest block, in steps of some rows."""
 
     lag: int
     at_most: int
@@ -95,7 +95,7 @@ class Played:
             self.finalize(step)
 
     def move(self, step: Move) -> None:
-        """In a block of its own; an old one has a log index of its own in block 0."""
+        """Move in a new block; an old move has a new log index in block 0."""
         self.height += 1
         sums = self.sums[step.token]
         balance = max(sums[address(step.sender)], 0) % 2**256 // step.divisor
@@ -130,7 +130,7 @@ class Played:
             assert found == expected(sums, at_most)
 
     def assert_tables(self) -> None:
-        """The balances are those of the final transfers, and the list is what it is said to be."""
+        """Balances are those of the final transfers, and the list matches them."""
         for number, sums in zip(self.ids, self.final, strict=True):
             kept = {owner: value for owner, value in sums.items() if value}
             assert stored_balances(self.store, number) == kept

@@ -18,7 +18,7 @@ from tests.harness.store.store_contents import read_rows
 
 
 def shape(name: int, *, changed: int = 0, seed: int = 0) -> CodeShape:
-    """A shape of its own digest, that shares all but `changed` parts with others of its seed."""
+    """Make a shape with a new digest, and all but `changed` parts of its seed's shape."""
     kept = [seed % 1000 + part for part in range(PARTS - changed)]
     parts = [*kept, *(2000 + name * 7 + part for part in range(changed))]
     return CodeShape(

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.process
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file holds."""
+    """Contents of a file."""
 
     checkpoint: int
     blocks: dict[int, int]

@@ -46,7 +46,7 @@ TABLES = ("transfer", "trade", "undecoded")
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """What one block brings."""
+    """Rows of one block."""
 
     transfers: int
     trades: tuple[int, ...]
@@ -317,7 +317,7 @@ def test_the_final_block_never_moves_back(store: Store) -> None:
 
 
 def test_a_range_that_is_filled_twice_does_not_stop_finalization(store: Store) -> None:
-    """Of trades and undecoded logs nothing is summed, so one that comes again is left out."""
+    """Nothing is summed of trades and undecoded logs, so a repeated one is left out."""
     again = Rows(0, (0, 1, 1), 2)
     grown(store, [again])
     before = everything(store)

@@ -1,5 +1,8 @@
-"""Protects the events that name who may hold liquidity: stored of young pools alone, taken back by
-a reorg, kept as long as they are read, and told only where none can be missing."""
+"""Protects the events that show liquidity holders.
+
+They are stored of young pools alone, removed by a reorg, kept as long as they are read, and
+returned only where none can be missing.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -104,7 +107,7 @@ def places(store: Store) -> list[Cells]:
 
 
 def ask(store: Store, pin: BlockRef | int, *, chain: Chain = CHAIN) -> StoredEvents | None:
-    """What is told of the pool at a block of the followed branch."""
+    """Return the stored events of the pool at a block of the followed branch."""
     at = block(pin).ref if isinstance(pin, int) else pin
     with store.snapshot() as reader:
         return read_pool_events(reader, chain=chain, pool_keys=[KEY], pin=at).get(KEY)
@@ -272,7 +275,7 @@ def test_what_is_read_still_is_not_deleted(
 
 
 def test_a_subject_of_the_past_tells_nothing_that_may_be_deleted(store: Store) -> None:
-    """Where other exchanges were configured since, and others are again asked for."""
+    """Other exchanges were configured since, and are requested again."""
     take_in(store, range(5, 12), pools_at=[6], logs=[log(7)])
     wider = msgspec.structs.replace(CHAIN, dexes=())
     take_in(store, range(12, 50), chain=wider)
@@ -285,7 +288,7 @@ def test_a_subject_of_the_past_tells_nothing_that_may_be_deleted(store: Store) -
 def test_what_would_be_too_long_an_answer_is_left_out(
     store: Store, monkeypatch: pytest.MonkeyPatch, most_events: int, most_bytes: int
 ) -> None:
-    """The node is asked then, with whatever it says to so many."""
+    """The node is queried then, whatever it returns for that many."""
     monkeypatch.setattr(liquidity_events, "_MOST_EVENTS", most_events)
     monkeypatch.setattr(liquidity_events, "_MOST_BYTES", most_bytes)
     take_in(store, range(5, 9), pools_at=[5], logs=[log(6), log(7), log(8)])

@@ -115,7 +115,7 @@ def test_an_analysis_is_due_until_a_settled_report_of_that_block_or_a_later_one(
         assert taken(store) == [ids[TOKEN]]  # many observations, one analysis
         assert not has_due(store, "changed", chain_id=1, now_s=NOW_S + 1)
         assert taken(store) == []
-        assert taken(store, NOW_S + 2) == [ids[TOKEN]]  # nobody has said that it was done
+        assert taken(store, NOW_S + 2) == [ids[TOKEN]]  # not reported as done
         record_report(store, report_at(100), LATER)
         assert due_at(store)  # of an older block
         record_report(store, report_at(101, is_settled=False), LATER)
@@ -256,7 +256,7 @@ def test_the_revision_moves_with_watches_and_with_reports_of_watched_tokens_alon
 
 
 def execute(store: Store, statement: str) -> None:
-    """A statement that watches are changed by, of whoever owns their tables."""
+    """Execute a statement that changes watches, as the owner of their tables."""
     write_rows(store, statement)
 
 

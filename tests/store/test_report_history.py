@@ -1,4 +1,4 @@
-"""Protects the history of reports: what it says changed is what changed, also after a reorg."""
+"""Protects the history of reports: recorded changes are real, also after a reorg."""
 
 import json
 from contextlib import closing
@@ -30,7 +30,7 @@ TOKEN = address(7)
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What one report says, of what is written down."""
+    """Recorded parts of one report."""
 
     token: int = 7
     verdict: str = "safe"

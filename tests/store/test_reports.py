@@ -80,7 +80,7 @@ def test_the_tables_say_what_the_body_says(store: Store, report: Report) -> None
 
 
 def without_nul(report: Report) -> Report:
-    """The report as the texts of PostgreSQL's tables can tell it."""
+    """Return the report as texts of PostgreSQL can hold it."""
     text = msgspec.json.encode(report).replace(rb"\u0000", b"")
     return msgspec.json.decode(text, type=Report)
 
@@ -125,7 +125,7 @@ def test_the_same_address_on_another_chain_is_another_token(store: Store) -> Non
 
 
 def test_a_reader_never_sees_half_a_report(store: Store) -> None:
-    """Each version has as many pieces of evidence as its time says."""
+    """The number of pieces of evidence follows from the version's time."""
     versions = [
         msgspec.structs.replace(
             bare_report(address(7), scanned_at_s=count), evidence=evidence_of(count)
@@ -181,7 +181,7 @@ def test_a_report_plans_what_is_to_be_done_next(store: Store) -> None:
     assert tasks_of(store, pooled) == {"refresh": (7, 900), "creator": creator, "history": history}
     assert tasks_of(store, unsettled) == {"refresh": (7, 900), "history": history}
     assert tasks_of(store, requested).keys() == {"creator", "history"}
-    assert tasks_of(store, requested)["history"] > history  # somebody waits for it
+    assert tasks_of(store, requested)["history"] > history  # a caller waits for it
 
 
 def test_a_token_whose_creator_is_known_is_not_looked_up_again(store: Store) -> None:

@@ -42,7 +42,7 @@ TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
     "report_pool": (report.PoolResultRow, ("token_id",)),
     "report_holder": (report.HolderRow, ("token_id",)),
 }
-"""Tables that hold structs, with the columns beside the struct's fields."""
+"""Tables of structs, with their columns in addition to the struct's fields."""
 
 IN_NO_TABLE = {
     "KeyRow",  # in the ledger

@@ -139,7 +139,7 @@ def test_the_queue_is_a_list_by_worth(
 
 
 def test_a_task_that_was_taken_comes_again_unless_it_is_done(store: Store) -> None:
-    """Whoever took it may have ended without a word: nothing but the table remembers."""
+    """The process that took it may have died: only the table remembers."""
     (token,) = tracked_rows(store, 1)
     put(store, token, worth=5, due_s=10)
     assert take(store, now_s=9) == []

@@ -108,7 +108,7 @@ def test_a_number_that_no_column_holds_is_an_error_and_nothing_is_kept(store: St
 
 
 def test_made_up_amounts_hide_nobody(store: Store) -> None:
-    """What a float holds of a sum with 2**255 in it is nothing of what is left."""
+    """A float's part of a sum with 2**255 in it has nothing of the remainder."""
     hidden, huge = address(0xBAD), 2**255
     moves = [(hidden, 10**18), *((address(at), at) for at in range(1, 9))]
     rows = [transfer(at, address(0), owner, amount) for at, (owner, amount) in enumerate(moves)]

@@ -44,14 +44,14 @@ class Mine(msgspec.Struct, frozen=True):
 
 
 class Fork(msgspec.Struct, frozen=True):
-    """So many blocks go, others come."""
+    """Replaces some blocks by others."""
 
     depth: int
     blocks: tuple[Facts, ...]
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """Somebody asks for a token."""
+    """Request for a token."""
 
     token: int
 
@@ -69,7 +69,7 @@ class FetchOld(msgspec.Struct, frozen=True):
 
 
 class Finalized(msgspec.Struct, frozen=True):
-    """One step of so many rows."""
+    """One step of some rows."""
 
     at_most: int
 
@@ -154,7 +154,7 @@ class Bent:
         return read_token(self.store, chain_id=1, address=TOKENS[token])
 
     def note_ids(self) -> None:
-        """A number is one token's for ever, and who is gone is told of."""
+        """Note the numbers: one is a token's for ever, and deletions are announced."""
         now = {row.token_id: row.address for row in list_tracked(self.store, chain_id=1)}
         removed = {one.token_id for one in removals(self.store)}
         assert all(self.ids.get(number, address) == address for number, address in now.items())
@@ -163,7 +163,7 @@ class Bent:
         self.ids |= now
 
     def assert_no_orphans(self) -> None:
-        """Whatever is kept by a token's number is of a token that is there."""
+        """All rows with a token's number belong to an existing token."""
         for table in (
             *(
                 "transfer",
@@ -189,7 +189,7 @@ def removals(store: Store) -> list[TokenChange]:
 
 
 def chain_rows(store: Store) -> list[object]:
-    """What does not depend on who is tracked."""
+    """Return the rows that do not depend on tracking."""
     checkpoints = list_checkpoints(store, chain_id=1)
     return [
         read_rows(store, "select number, hash from block order by number"),
@@ -281,7 +281,7 @@ def test_what_is_final_cannot_be_unwound(store: Store, number: int) -> None:
 
 
 def test_the_number_of_a_deleted_token_is_not_given_out_again(store: Store) -> None:
-    """Not even after the file was opened anew."""
+    """Not even after the file was opened again."""
     numbers = []
     for _ in range(3):
         take_in(store, [QUIET, POOL], first=0)

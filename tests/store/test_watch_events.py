@@ -1,4 +1,4 @@
-"""Protects what watchers are told: each change once, and after a reorg what is true then."""
+"""Protects notifications of watchers: each change once, and after a reorg the final state."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -49,7 +49,7 @@ TOKEN = address(7)
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What one report says."""
+    """Parts of one report."""
 
     verdict: str = "safe"
     sell_tax: float | None = 0.0
@@ -286,7 +286,7 @@ def test_a_paused_watch_hears_nothing_and_sends_what_waits_when_it_goes_on(store
         resume_watch(tx, watch_id, now_s=9)
     assert [target.watch_id for target in list_due(store, now_s=10, at_most=9)] == [watch_id]
     say(store, Said(owner=3), 4)
-    # Its only watcher was paused meanwhile, so it hears where the token has come to.
+    # Its only watcher was paused in the meantime, so it gets the present state.
     assert delivered_changes(store, watch_id) == [
         [("owner_address", address(1), address(2))],
         [("owner_address", address(2), address(3))],
@@ -354,7 +354,7 @@ def test_old_messages_are_forgotten_but_none_that_waits(store: Store) -> None:
 
 
 def test_every_part_of_a_report_has_its_kind(store: Store) -> None:
-    """What is written down of reports is told, but for the reasons, which go with the verdict."""
+    """Recorded parts of reports are announced, except the reasons, which go with the verdict."""
     watch_id = watch(store, kinds=[*ALL_KINDS, "baseline"])
     say(store, Said(), 1)
     (state,) = read_rows(store, "select state from watch_state")

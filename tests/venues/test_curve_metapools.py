@@ -1,5 +1,7 @@
-"""A metapool of Curve's trades a coin against the coins behind the token of another pool, without
-an event of an exchange of the two: that is no pool of theirs here, and no trade, either way."""
+"""Trades of Curve's metapools against the coins behind another pool's token have no event.
+
+They are no pool of the two coins here, and no trade, either way.
+"""
 
 import msgspec
 import pytest

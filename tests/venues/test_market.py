@@ -1,4 +1,4 @@
-"""Which pools are traded on stage, and what a pool's row says of each outcome."""
+"""Selection of pools for simulated trades, and the row of each outcome."""
 
 from functools import partial
 
@@ -89,7 +89,7 @@ def test_exactly_the_limit_is_not_more_than_it(pool: ValuedPool, code: str | Non
 def opening(
     *, quote_raw: int, tokens_usd: float, unit_usd: float | None = 0.01, number: int = 1
 ) -> ValuedPool:
-    """A concentrated pool with so much of the quote token, and tokens at a price of its own."""
+    """Make a concentrated pool of the quote token, and tokens at its opening price."""
     pool = valued(2 * quote_raw * (unit_usd or 0), kind="AmmV3", in_range=0, number=number)
     state = msgspec.structs.replace(pool.state, quote_reserve_raw=RawAmount(quote_raw))
     return msgspec.structs.replace(

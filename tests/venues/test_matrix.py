@@ -1,5 +1,6 @@
-"""The oracle over every kind of pool: what the service says of a token in a pool is what then
-really happens there to fresh accounts, through a router that is not ours.
+"""The oracle over every kind of pool: predictions equal the real outcomes of fresh accounts.
+
+Trades go through a foreign router.
 """
 
 from itertools import product
@@ -53,7 +54,7 @@ async def test_the_prediction_is_what_then_happens(
         return
     assert (pool.buy, pool.buy_tax) == ("refused", None)
     if pool.sell is not None:
-        # Nobody can buy, but who holds the token already may be able to sell.
+        # Nobody can buy, but an earlier holder of the token may be able to sell.
         sold = chain.sell(token, token.holders[0], 10**token.decimals)
         assert predicted(pool.sell) is sold.success
 
@@ -93,7 +94,7 @@ def without_routers(context: ChainContext) -> tuple[Dex, ...]:
 async def test_a_fee_on_the_approval_is_tax_of_the_sale(
     chain: Chain, context: ChainContext
 ) -> None:
-    """Who approves has less to sell than they bought, so selling all of that fails."""
+    """An approval leaves less to sell than was bought, so selling all of that fails."""
     token = chain.place(
         Animal(key="approval", trait="", symbol="ODD", contract="ApprovalFeeToken", extra="pair")
     )
@@ -141,8 +142,10 @@ async def test_a_hooks_fee_that_takes_nearly_everything_is_a_tax(
 async def test_running_out_of_liquidity_is_no_failure(
     chain: Chain, context: ChainContext, artifacts: Artifacts
 ) -> None:
-    """Most of the quote side lies far from the price, so the largest buy takes all tokens there
-    are and goes through with a part of what it offered."""
+    """Most of the quote side lies far from the price.
+
+    The largest buy takes all tokens and goes through with a part of its amount.
+    """
     token = place_narrow(chain, artifacts)
     row = pool_of(await judge(context, token.address), token)
     assert (row.buy, row.buy_tax, row.sell, row.sell_tax) == ("passed", 0, "passed", 0)

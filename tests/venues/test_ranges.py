@@ -98,8 +98,10 @@ async def test_what_nobody_can_reach_is_nobodys_refusal(
 async def test_a_bitmap_too_long_to_search_leaves_the_answer_open(
     chain: Chain, context: ChainContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the smallest tick spacing: no transaction has the gas to find out that nothing is left to
-    buy, which is no refusal by the token."""
+    """With the smallest tick spacing no transaction has the gas to find the end of the tokens.
+
+    This is no refusal by the token.
+    """
     monkeypatch.setattr(concentrated, "_SLIPSTREAM_SPACING", 1)
     token = place(chain, "slipstream", "HonestToken", (BID,))
     pool = await pool_of(context, token)
@@ -118,7 +120,7 @@ async def test_a_launch_before_its_first_buy_is_liquid(
     assert native_of(report).is_liquid is True
     assert report.pools is not None
     (pool,) = report.pools
-    # Never for what the tokens come to at a price that whoever opened the pool has chosen.
+    # Never for the tokens' worth at a price chosen by the pool's opener.
     assert LIQUID_USD < pool.quote_side_usd <= 2 * LIQUID_USD + 0.01
     assert pool.liquidity_usd == pool.quote_side_usd
 
@@ -142,7 +144,7 @@ async def test_tokens_that_lie_in_a_pool_beside_its_positions_make_nobody_liquid
 async def test_a_limit_on_buys_keeps_no_launch_from_being_liquid(
     chain: Chain, context: ChainContext, venue: VenueKey
 ) -> None:
-    """Nobody may buy for more than half a dollar at once; the pool is asked without the token."""
+    """A buy may cost at most half a dollar; the pool is read without the token."""
     token = place(chain, venue, "TinyTransactionToken", (LAUNCH,), tick=-138_000)
     report = await judge(context, token.address)
     assert report.pools is not None

@@ -1,4 +1,4 @@
-"""What factories say of their fees and tick spacings, and what is made of nonsense and refusals."""
+"""Factories' answers on their fees and tick spacings, nonsense and refusals included."""
 
 import msgspec
 import pytest

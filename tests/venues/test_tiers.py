@@ -1,5 +1,7 @@
-"""Pools of fees and tick spacings that nobody configured are found, as their factory says it has
-them; asked once, in the round that asks everything else."""
+"""Pools of unconfigured fees and tick spacings are found through their factory.
+
+It is queried once, in the round of all other calls.
+"""
 
 import msgspec
 import pytest
@@ -25,7 +27,7 @@ _RANGE = 600
 
 
 def enable_and_open(chain: Chain, dex: Dex, token: Address) -> Address:
-    """The owner of the factory enables another kind of pool, and somebody opens one."""
+    """Enable another kind of pool as the factory's owner, and open one."""
     venues, owner, deployer = chain.world.venues, chain.world.owner, chain.world.deployer
     weth, manager = venues.wrapped_native.address, positions_of(dex)
     pipeline = Pipeline(chain.node, chain.artifacts)

@@ -1,5 +1,7 @@
-"""A pool that the index knows and nobody here can read or trade in is listed, with nothing claimed
-of it: neither is its token illiquid for it, nor is it traded."""
+"""A pool that the index knows and no code here can read is listed without claims.
+
+Its token is not illiquid for it, and it is not traded.
+"""
 
 import msgspec
 import pytest

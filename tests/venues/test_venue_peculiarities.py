@@ -1,5 +1,8 @@
-"""What only one family of pools has: ids that a pool may claim, taxes of vault hooks, empty market
-makers, very many bins, and vaults among a token's holders."""
+"""Peculiarities of single pool families.
+
+Ids that a pool may claim, taxes of vault hooks, empty market makers, very many bins, and vaults
+among a token's holders.
+"""
 
 import pytest
 
@@ -39,7 +42,7 @@ async def test_a_pool_that_names_anothers_id_is_not_believed(
 async def test_a_vault_hook_decides_about_sales(
     chain: Chain, context: ChainContext, hook: Hook, sell: str, sell_tax: float | None
 ) -> None:
-    """What it keeps of the other token is a tax, which the vault's event does not show."""
+    """The hook's share of the other token is a tax, which the vault's event does not show."""
     market = balancer_v3.place(chain, hook=hook)
     report = await judge(indexed(chain, context, market), market.token)
     assert report.pools is not None
@@ -65,7 +68,7 @@ async def test_a_recorded_analysis_can_be_replayed(chain: Chain, context: ChainC
 async def test_a_pool_that_has_no_token_left_is_not_the_tokens_fault(
     chain: Chain, context: ChainContext
 ) -> None:
-    """The real purchase brings nothing, for want of tokens: that is said, and no refusal."""
+    """The real purchase brings nothing without tokens: reported as such, and no refusal."""
     market = dodo.place(chain, token_raw=0)
     report = await judge(with_dexes(context, (market.dex,)), market.token)
     assert report.pools is not None

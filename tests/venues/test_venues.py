@@ -218,7 +218,7 @@ def other_pool(market: Market, row: PoolRow) -> PoolRow:
 async def test_the_follower_reads_the_pool_and_its_trades(
     chain: Chain, context: ChainContext, family: str, options: Options
 ) -> None:
-    """What it read is enough to trade by, but not for a pool that the factory does not know."""
+    """Followed data suffice for trades, except in a pool that the factory does not know."""
     market = MARKETS[family](chain, HONEST, **options)
     row = further_venues.assert_followed(chain, market)
     known = with_dexes(context, (market.dex,))
@@ -267,7 +267,7 @@ async def test_what_the_follower_reads_is_enough_without_logs(
 
 PRICE_USD = QUOTE_RAW / TOKEN_RAW * NATIVE_USD
 STABLE_PRICE_USD = NATIVE_USD
-"""Of a pool with as many tokens as coins."""
+"""Price in a pool with as many tokens as coins."""
 
 
 @pytest.mark.parametrize(
@@ -311,8 +311,8 @@ async def test_a_pool_with_ticks_is_worth_what_its_contract_holds(
 ) -> None:
     market = MARKETS[family](chain, HONEST)
     row = await read_pool(with_dexes(context, (market.dex,)), market)
-    held = chain.balance(market.quote, market.holder)
-    assert row.quote_side_usd == pytest.approx(held / 1e18 * NATIVE_USD, rel=precision)
+    held_raw = chain.balance(market.quote, market.holder)
+    assert row.quote_side_usd == pytest.approx(held_raw / 1e18 * NATIVE_USD, rel=precision)
 
 
 @pytest.mark.parametrize(("hook", "sale"), [("closed", "refused"), ("open", "passed")])

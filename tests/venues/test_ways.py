@@ -142,7 +142,7 @@ WRAPPED = Address("0x" + "c0" * 20)
 
 
 def router_code(form: RouterForm, name: str, *, wrapped: Address = WRAPPED) -> bytes:
-    """What a router's code holds that speaks this form, and trades for the coin of this name."""
+    """Build the code of a router that has this form, and trades for the coin of this name."""
     (coins,) = (
         one
         for one in form.coins

@@ -1,4 +1,5 @@
-"""Protects what later blocks are compared with: nothing told twice, no slow move missed."""
+"""Protects the basis that later blocks are compared with: nothing reported twice, no slow move
+missed."""
 
 import msgspec
 import pytest
@@ -45,7 +46,7 @@ def state(values: dict[tuple[int, int], int]) -> list[StateWord]:
 
 
 def read_again(compared: Compared, values: dict[tuple[int, int], int]) -> bytes:
-    """What the node would answer with these values in storage."""
+    """Return the node's answer with these values in storage."""
     read = compared.read
     assert isinstance(read, WordsRead)
     slots = [read.slots[at : at + 32] for at in range(0, len(read.slots), 32)]
@@ -111,7 +112,7 @@ def pool(reserve: int) -> Compared:
 
 @given(steps=st.lists(st.floats(0.93, 1.07), max_size=60))
 def test_many_small_moves_of_liquidity_make_a_large_one(steps: list[float]) -> None:
-    """What was told last, or stood in the report, is never more than a tenth off."""
+    """The last reported value, or the report's, is never more than a tenth off."""
     reserve = 10**24
     compared = pool(reserve)
     for number, step in enumerate(steps):
@@ -183,7 +184,7 @@ def test_only_what_is_still_to_come_is_waited_for() -> None:
         "block 1010",
     ]
     assert own[2].block_number == 1_010
-    # There contracts see Ethereum's block number, so this chain's says nothing.
+    # Contracts there see Ethereum's block number, so this chain's has no bearing.
     (other,) = [one for one in deadlines_of(report, ARBITRUM) if one.clock == "block"]
     assert other.block_number is None
     assert other.time_s == 1_700_000_120

@@ -1,4 +1,4 @@
-"""Protects that every change of a watched token on a real chain is noticed, and analysed anew."""
+"""Protects that every change of a watched token on a real chain is noticed, and analysed."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -206,7 +206,7 @@ async def test_a_reorg_takes_back_what_was_seen_and_a_kill_loses_nothing(
         assert scene.due()
     async with watching(chain, facts, anvil_node.url, tmp_path / "store") as scene:
         await scene.look()
-        assert scene.seen(at) == seen  # nothing is told twice
+        assert scene.seen(at) == seen  # nothing is reported twice
         await scene.settle()
         assert sell_tax(scene.report(at)) == pytest.approx(30, abs=0.1)
         assert not scene.due()
@@ -285,7 +285,7 @@ def name_of(request: RpcRequest) -> str:
 
 
 def count_requests(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often what is asked, from now on."""
+    """Count the requests from now on, by kind."""
     request_counts: Counter[str] = Counter()
     ask = RpcClient.ask
 

@@ -8,7 +8,7 @@ from tests.harness.watches.watched_scene import Scene
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What was counted of one flag."""
+    """Counts of one flag."""
 
     agreed: int = 0
     disagreed: int = 0

@@ -26,9 +26,9 @@ async def agent(base: str, headers: dict[str, str], mode: str = "auto") -> Async
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
-    """Whether it is an error, and the JSON of its text, which a result has structured too.
+    """Return the error flag and the JSON of the text, which a result has structured too.
 
-    The client itself holds structured content to the schema of the tool.
+    The client itself validates structured content against the schema of the tool.
     """
     result = await client.call_tool(tool, arguments)
     content = result.content[0]

@@ -47,7 +47,7 @@ class Knowing(NoFactsIndex):
 
 
 def with_dexes(context: ChainContext, dexes: tuple[Dex, ...]) -> ChainContext:
-    """A context of its own, which has learnt nothing yet."""
+    """Build a new context without memory."""
     return ChainContext(
         chain=msgspec.structs.replace(context.chain, dexes=dexes),
         node=context.node,

@@ -7,7 +7,7 @@ from core.report.report import PoolResultRow, Report
 from tests.harness.chain.trade_oracle import RealOutcome
 
 TAX_POINTS = 0.01
-"""How far a predicted tax may be from the real one, in percentage points."""
+"""Largest distance of a predicted tax from the real one, in percentage points."""
 
 
 def predicted(side: str | None) -> bool | None:

@@ -13,7 +13,7 @@ TRANSFER = topic_of("Transfer(address,address,uint256)")
 
 
 def replay(chain: Chain, token: Address) -> dict[Address, int]:
-    """What all transfers since the first block leave with whom, by the node's own logs."""
+    """Replay all transfers since the first block, from the node's own logs."""
     where = {"address": token, "topics": [TRANSFER], "fromBlock": "0x0", "toBlock": "latest"}
     balances: Counter[Address] = Counter()
     for log in msgspec.convert(chain.node.rpc("eth_getLogs", where), list[Log]):

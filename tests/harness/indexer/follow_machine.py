@@ -139,7 +139,7 @@ class Following(RuleBasedStateMachine):
 
     @rule(count=st.integers(40, 60), events=st.lists(EVENTS, max_size=2))
     def mine_many(self, count: int, events: Sequence[Event]) -> None:
-        """So many that they are taken by range."""
+        """Mine enough blocks that they are read by range."""
         if len(self.node.canonical) < 150:
             for number in range(count):
                 self.node.extend(events if number % 7 == 0 else ())
@@ -168,7 +168,7 @@ class Following(RuleBasedStateMachine):
 
     @rule(at_most=st.integers(1, 9))
     def finalize(self, at_most: int) -> None:
-        """One step of what goes on beside following, ended anywhere."""
+        """Finalize one step in parallel with following, ended anywhere."""
         checkpoint = read_checkpoint(self.store, chain_id=CHAIN.id, stream=FOLLOW)
         if checkpoint is not None:
             final = checkpoint.number - CHAIN.finality_blocks - 1
@@ -176,7 +176,7 @@ class Following(RuleBasedStateMachine):
 
     @rule(age=st.integers(1, 4))
     def see_an_old_head(self, age: int) -> None:
-        """A node that lags behind, or says the same again."""
+        """Simulate a node that lags behind, or repeats its answer."""
         head = self.node.canonical
         self.node.canonical = head[: max(1, len(head) - age)]
         header = self.run(self.client.fetch_head_header())

@@ -15,7 +15,7 @@ SETTINGS = IndexerSettings(poll_s=0.01, initial_log_range=8, max_log_range=16)
 
 
 class Board:
-    """Where a follower's status is published."""
+    """Published statuses of a follower."""
 
     def __init__(self) -> None:
         self.status = FollowStatus(chain_id=CHAIN.id)

@@ -83,7 +83,7 @@ def lived(*, odd_every: int = 1_000) -> ScriptedNode:
 
 
 async def followed(node: ScriptedNode, store: Store, *, supply_raw: int = SUPPLY) -> None:
-    """Up to the head, from where the token is tracked; and somebody has judged it."""
+    """Follow to the head from the tracked block on, with an analysis."""
     client = client_of(node)
     chain = msgspec.structs.replace(CHAIN, start_block=POOL_AT)
     follower = Follower(chain, client, store, SETTINGS)
@@ -95,7 +95,7 @@ async def followed(node: ScriptedNode, store: Store, *, supply_raw: int = SUPPLY
 
 
 def analysed(store: Store, *, supply_raw: int = SUPPLY) -> None:
-    """Somebody has looked at the token again."""
+    """Record another analysis of the token."""
     report = bare_report(TOKENS[0], scanned_at_s=REPORTED_AT_S)
     head = msgspec.structs.replace(report.token, supply_raw=supply_raw)
     record_report(store, msgspec.structs.replace(report, token=head), LATER)

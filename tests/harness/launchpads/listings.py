@@ -15,7 +15,7 @@ FLAT = "A A T A e0 120 6a000000"
 
 
 class Listing:
-    """A contract of ours that answers like a list."""
+    """A test contract that answers like a list."""
 
     def __init__(self, node: AnvilNode) -> None:
         self._sender = node.accounts()[0]

@@ -21,7 +21,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     holder: Address
 
     def hand_over(self, chain: Chain, receiver: Address) -> None:
-        """Give the position to somebody else."""
+        """Transfer the position to another account."""
         signature = "transferFrom(address,address,uint256)"
         assert chain.send(self.holder, self.manager, signature, self.holder, receiver, 1).success
 
@@ -33,7 +33,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def hold_on_infinity(chain: Chain, hook: infinity.Hook) -> tuple[Held, Dex]:
-    """A position of somebody who has nothing to do with the hook, in a pool of Infinity's."""
+    """Add a position of an unrelated account to a hooked pool of Infinity."""
     market = infinity.place(chain, hook=hook, is_coin=True)
     known = Chain(chain.node, chain.world, chain.artifacts | further_venues.artifacts())
     manager = known.deploy("InfinityPositionManager", market.holder)

@@ -71,7 +71,7 @@ def price_of(chain: Chain, token: ZooToken) -> int:
 
 
 def net_at(chain: Chain, token: ZooToken, tick: int) -> int:
-    """What the liquidity gains where the price crosses this tick upwards."""
+    """Return the liquidity gained where the price crosses this tick upwards."""
     if token.pool.venue == "v4":
         pools = bytes.fromhex(str(token.pool.pool_id)[2:]) + (6).to_bytes(32)
         ticks = int.from_bytes(keccak(pools)) + 4

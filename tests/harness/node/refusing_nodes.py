@@ -51,7 +51,7 @@ class NoOverrides:
 
 
 NO_CODE = raw("0x")
-"""What calling an address without code returns: the node took no notice of the override."""
+"""Result of calling an address without code: the node ignored the override."""
 
 
 class WithoutCodeOverrides:

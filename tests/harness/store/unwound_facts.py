@@ -20,8 +20,8 @@ QUOTE = address(2)
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one block brings: the tokens of a launch and of a new pool, and how many transfers of
-    each token."""
+    """One block: the tokens of a launch and of a new pool, and the number of transfers of each
+    token."""
 
     new_launch: int | None
     new_pool: int | None

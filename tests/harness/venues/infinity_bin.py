@@ -39,7 +39,7 @@ EXITS: Final = {
     "keeps": (1, 1 << 4),
     "taxes": (2, 1 << 5 | 1 << 13),
 }
-"""Hooks that are asked about liquidity that leaves: their mode and permissions."""
+"""Hooks called when liquidity leaves: their mode and permissions."""
 
 
 def place(

@@ -1,6 +1,6 @@
-"""The fast decoder of answers says what the general one says, of good answers and of bad ones.
+"""The fast decoder of answers equals the general one, for good answers and bad ones.
 
-And that is what the logs were made from.
+And both equal the source of the logs.
 """
 
 import random

@@ -40,7 +40,7 @@ PARAMETERS = st.binary(min_size=32, max_size=32)
 
 
 def values_of(argument: Argument) -> st.SearchStrategy[object]:
-    if argument.name == "binStep":  # a uint16 in a word of its own, as it is indexed
+    if argument.name == "binStep":  # a uint16 in a separate word, as it is indexed
         return st.integers(0, 2**16 - 1)
     match argument.abi_type:
         case "address":
@@ -57,7 +57,7 @@ def values_of(argument: Argument) -> st.SearchStrategy[object]:
 
 
 def expected_row(case: Case, values: dict[str, object]) -> dict[str, object]:
-    """What each argument name of the declarations means for a pool."""
+    """Return the row of a pool, by the argument names of the declarations."""
     pool_id = values.get("id")
     key = "0x" + pool_id.hex() if isinstance(pool_id, bytes) else None
     pool = values.get("pair", values.get("pool", values.get("LBPair", FACTORY)))

@@ -46,7 +46,7 @@ def values_of(argument: Argument) -> st.SearchStrategy[object]:
 
 
 def moved(swap: PoolSwap, values: dict[str, object], side: int) -> int:
-    """What the pool received of a token, or paid out if below 0."""
+    """Return the pool's received amount of a token, negative if paid out."""
     if swap.is_by_side:
         return int(str(values[f"amount{side}_in"])) - int(str(values[f"amount{side}_out"]))
     if swap.is_packed:

@@ -60,7 +60,7 @@ def announced(
 def minted(
     emitter: Address, *, log_index: int, amount: int = 0, sender: str = ZERO_ADDRESS
 ) -> dict[str, object]:
-    """What a pool emits when it is made."""
+    """Write a pool's event of its creation."""
     values = {"from": sender, "to": FACTORY, "value": amount}
     return encode_log(TRANSFER, values, address=emitter, block_number=7, log_index=log_index)
 

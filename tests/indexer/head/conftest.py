@@ -1,4 +1,4 @@
-"""A real node with the demo's world, anew for each test that changes its chain."""
+"""A real node with the demo's world, restarted for each test that changes its chain."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a node has that stayed on an abandoned branch is not stored as final, whoever reads it."""
+"""Logs of an abandoned branch are not stored as final, whichever process reads them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ FORKED_AT = 40
 
 
 class PartlySilentNode(ScriptedNode):
-    """A node that does not answer some messages, so another one is asked."""
+    """Node that does not answer some messages, so that another one gets them."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""Protects the tokens of a chain in memory: equal to their table, whoever writes it, and whatever
-becomes of the transactions that do."""
+"""Protects the in-memory tokens of a chain: equal to their table, whatever the writer or the fate
+of its transactions."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ class Write(msgspec.Struct, frozen=True):
     """Block by token."""
     is_committed: bool
     is_ours: bool
-    """By whoever holds the tokens in memory; else by another process."""
+    """True if the writer holds the tokens in memory; else another process writes."""
     chain_id: int = 1
 
 

@@ -1,4 +1,4 @@
-"""Following goes on through everything that is not its own fault, and says once what is wrong."""
+"""Following goes on through all faults of others, and reports each once."""
 
 import resource
 from collections.abc import Iterator
@@ -228,7 +228,7 @@ async def test_a_reorganisation_below_finality_is_refused(store: Store) -> None:
 
 
 async def test_a_node_without_our_final_block_unwinds_nothing(store: Store) -> None:
-    """A node that has begun anew, or is far behind, tells of no reorg of ours."""
+    """A node that restarted from the beginning, or is far behind, shows no reorg."""
     node = grown(40)
     async with following(store, node) as board:
         await board.until_level(node)
@@ -240,7 +240,7 @@ async def test_a_node_without_our_final_block_unwinds_nothing(store: Store) -> N
 
 
 async def test_the_first_block_followed_may_go_with_a_back_fill_below_it(store: Store) -> None:
-    """What is below was read by somebody else, and is no reason to call the block final."""
+    """Blocks below were read by another process, and give no reason to call the block final."""
     node = grown(30)
     start = node.head.number - CHAIN.finality_blocks + 1
     async with following(store, node, chain=starting_at(start)) as board:

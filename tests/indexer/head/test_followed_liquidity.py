@@ -26,7 +26,7 @@ LIQUIDITY: list[list[Event]] = [
     [PositionMinted(Pair(0, 1), 4), LpSent(Pool(2, 3), 5)],  # as the other family has them
     [LpSent(Pair(3, 2), 6), PositionMinted(Pool(2, 3), 7), LpSent(Pair(0, 1), 8)],
 ]
-"""Three events of two pools, beside others that look so."""
+"""Three events of two pools, among others that look alike."""
 
 
 @pytest.mark.parametrize("behind", [0, 60], ids=["block by block", "by ranges"])

@@ -131,7 +131,7 @@ async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
 
 
 def kill_after(lines: int, live: LiveChain, path: Path, until: str) -> None:
-    """Start an ingesting process and kill it once it has told of so many commits."""
+    """Start an ingesting process and kill it after a number of reported commits."""
     command = [sys.executable, "-m", "tests.harness.indexer.ingest_process"]
     with subprocess.Popen(
         [*command, live.node.url, str(path), str(live.overlay), until],

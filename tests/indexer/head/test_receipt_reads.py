@@ -108,7 +108,7 @@ async def blocks_of(reader: LogReader, node: ScriptedNode, *others: ScriptedNode
 
 
 def untimed(piece: BlockSpan) -> list[tuple[object, ...]]:
-    """All of the logs but the time, which receipts do not tell."""
+    """Return the logs without their time, which receipts do not have."""
     return [row[:3] + row[4:] for row in rows_of(piece.logs)]
 
 
@@ -163,7 +163,7 @@ Lie = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 
 def lie(change: Callable[[Any], Any]) -> Lie:
-    """Of the first receipts only."""
+    """Change the first receipts only."""
 
     def wrong_receipts(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
         is_list = isinstance(answers[0].get("result"), list)

@@ -1,4 +1,4 @@
-"""Protects what goes on beside following: pasts come in, old trades go, trouble is outlived."""
+"""Protects upkeep during following: histories are fetched, old trades deleted, faults survived."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -78,7 +78,7 @@ def trade(store: Store, times_s: Sequence[int]) -> None:
 
 
 def times_shown(store: Store) -> list[int]:
-    """Of the trades that prices are read from, oldest first."""
+    """Return the times of the trades that prices are read from, oldest first."""
     shown = list_newest_trades(
         store,
         chain_id=1,

@@ -1,5 +1,7 @@
-"""Protects the memory of young pools: whatever is rolled back, unwound or done by other processes
-meanwhile, it misses none of those that following has announced."""
+"""Protects the memory of young pools: it contains every pool announced by following.
+
+Even when transactions are rolled back, unwound or done by other processes in the meantime.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -31,7 +33,7 @@ FIRST = 100
 
 
 NEWS = st.lists(st.integers(0, 4), min_size=1, max_size=8)
-"""How many pools each block of a piece has."""
+"""Number of pools in each block of a chunk."""
 
 
 class _RolledBackError(Exception):
@@ -48,7 +50,7 @@ def follow(number: int) -> CheckpointRow:
 
 
 def place(number: int) -> Address:
-    """An address of which the first bytes tell the number."""
+    """Return an address whose first bytes are the number."""
     return Address(f"0x{number + 1:04x}{number % 3:04x}{'00' * 16}")
 
 
@@ -87,8 +89,11 @@ class Followed(RuleBasedStateMachine):
 
     @rule(news=NEWS, fails=st.booleans())
     def follow(self, news: list[int], *, fails: bool) -> None:
-        """A piece of one block or several, with new pools in each. One that fails is read again:
-        the position is loaded anew, and other pools may be in its blocks then."""
+        """Read one block or several, with new pools in each.
+
+        A chunk that fails is read again: the position is reloaded, and its blocks may have other
+        pools then.
+        """
         first = self.tip + 1
         announced = {
             one: number for number, count in enumerate(news, first) for one in self.new_pools(count)
@@ -136,7 +141,7 @@ class Followed(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 3))
     def fill(self, count: int) -> None:
-        """Of pools below the first block nothing is asked."""
+        """No events of pools below the first block are requested."""
         rows = [
             msgspec.structs.replace(
                 pool(0, place(0), block_number=FIRST - 1), pool=one, pool_key=one, log_index=at
@@ -190,7 +195,7 @@ def test_others_are_told_from_pools_and_old_ones_go(
 
 
 def test_pools_within_one_contract_are_told_by_their_ids(store: Store) -> None:
-    """The contract's address says nothing of them."""
+    """The contract's address does not identify them."""
     memory = YoungPools(SLOW)
     row = msgspec.structs.replace(
         pool(0, place(0), block_number=100), pool=place(1), pool_id=hash32(1), pool_key=hash32(1)

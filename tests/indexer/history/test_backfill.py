@@ -191,7 +191,7 @@ async def followed(store: Store, node: ScriptedNode, *, start: int) -> None:
 
 
 async def test_it_ends_at_the_newest_final_block(store: Store, node: ScriptedNode) -> None:
-    """What nobody watches over is not stored: a reorg might take it away unnoticed."""
+    """Unfinalized blocks without a follower are not stored: a reorg might remove them unnoticed."""
     result, _ = await run(store, node, first=150, last=LAST + 5)
     assert result.done_to == LAST
     node.reorg(12, [[Pool(3, 1), Sent(3, 9)], *[[]] * 13])

@@ -68,7 +68,7 @@ async def fill(store: Store, node: ScriptedNode, *, stop_at: int | None = None) 
 
 
 def read_all(address: StoreAddress) -> list[object]:
-    """What analysts see, and the balances."""
+    """Return analysts' rows, and the balances."""
     with closing(Store.open(address)) as store:
         holders = read_holders(store, chain_id=CHAIN.id, token=token(0), at_most=100)
     return [holders, *(run_sql(address, query).rows for query in READS)]

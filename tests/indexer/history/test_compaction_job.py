@@ -1,4 +1,4 @@
-"""Protects the schedule of compaction: it goes on after faults, and ends when it is told."""
+"""Protects the schedule of compaction: it continues after faults, and ends on request."""
 
 import asyncio
 from collections.abc import Iterator

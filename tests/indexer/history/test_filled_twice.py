@@ -65,7 +65,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a log is."""
+    """Place of a log."""
 
     block_number: int
     log_index: int
@@ -88,7 +88,7 @@ def lived(*, odd_every: int = 1_000) -> ScriptedNode:
 
 
 def finalize_all(store: Store) -> None:
-    """What is final leaves the tables in which a second row would be noticed."""
+    """Final rows leave the tables in which a second row would be noticed."""
     checkpoint = read_checkpoint(store, chain_id=1, stream=FOLLOW)
     assert checkpoint is not None
     final = checkpoint.number - CHAIN.finality_blocks - 1

@@ -1,6 +1,6 @@
-"""Whatever happens on the way, a token's stored transfers are all there are from where they begin.
+"""Stored transfers of a token are complete from their first block on, whatever happens.
 
-And they begin with its first, unless the node or the bounds forbid it.
+And they begin with the token's first, unless the node or the bounds forbid it.
 """
 
 import time
@@ -81,14 +81,15 @@ class Remembering(Following):
     def take_turns(
         self, turns: int, max_range: int, keeps_states: bool, lies: Sequence[str]
     ) -> None:
-        """That old logs are kept back can be told from nothing else, so the node does not."""
+        """Withheld old logs show in no other way, so this node does not withhold them."""
         self.node.max_range, self.node.keeps_states = max_range, keeps_states
         self.node.lies = [LIES[name] for name in lies]
         self.run(self.histories_taken(turns))
         self.node.max_range, self.node.keeps_states, self.node.lies = 1_000_000, True, []
 
     async def histories_taken(self, turns: int) -> bool:
-        """Of a new process: patience is not remembered. True: there is nothing left to do."""
+        """Run the histories in a new process, without remembered patience. True: there is nothing
+        left to do."""
         clock = InstantClock()
         histories = Histories(CHAIN, self.client, self.store, SETTINGS, now_s=clock.now_s)
         for _ in range(turns):
@@ -195,7 +196,7 @@ async def test_a_giant_is_left_where_the_bound_is(
     analysed(store)
     assert await run_out(histories_of(node, store, clock, **bounds)) == 0
     analysed(store)
-    await run_out(histories_of(node, store, clock))  # somebody allows more
+    await run_out(histories_of(node, store, clock))  # the operator allows more
     assert stored(store, 0) == sent_in(node.canonical, 0)
 
 
@@ -244,7 +245,7 @@ async def test_a_node_without_old_logs_is_asked_again_rarely(
 async def test_a_turn_that_did_not_end_comes_again_within_a_minute(
     store: Store, clock: InstantClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody waits for a history whose process was restarted."""
+    """A caller waits for a history whose process was restarted."""
     node = lived()
     await followed(node, store)
     full = Mock(side_effect=StoreError(path="store.duckdb", reason="the disk is full"))

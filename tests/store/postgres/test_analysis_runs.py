@@ -90,7 +90,7 @@ def test_a_token_asked_for_twice_is_judged_once(deployment: Deployment) -> None:
     assert all(
         run_request.is_answered_by(deployment.state()) for run_request in (first, second, third)
     )
-    assert not ask(node).is_answered_by(deployment.state())  # asked for after its end
+    assert not ask(node).is_answered_by(deployment.state())  # requested after its end
 
 
 def test_what_the_background_has_begun_serves_a_request_but_not_one_anew(
@@ -195,7 +195,7 @@ def test_a_token_that_ends_processes_is_given_up_and_says_so(deployment: Deploym
     assert run_request.is_answered_by(deployment.state())
     assert deployment.state().outcome == "failed"
     ask(judge)
-    take(judge)  # whoever asks again has it tried again
+    take(judge)  # another request starts another try
 
 
 def test_the_longest_wait_comes_first_and_a_busy_process_leaves_the_young_to_others(
@@ -204,7 +204,7 @@ def test_the_longest_wait_comes_first_and_a_busy_process_leaves_the_young_to_oth
     judge = deployment.process("judge")
     for number in (3, 1, 2):
         ask(judge, number)
-    ask(judge, 3, is_anew=True)  # asking again loses no place
+    ask(judge, 3, is_anew=True)  # a second request keeps the place
     assert judge.take_asked(CHAIN, at_most=1, older_s=60.0) == []
     taken = [judge.take_asked(CHAIN, at_most=1)[0].address for _ in range(3)]
     assert taken == [token(3), token(1), token(2)]
@@ -267,7 +267,7 @@ def test_only_what_ended_long_ago_is_forgotten(
 def test_many_processes_never_judge_a_token_at_once_and_lose_no_question(
     deployment: Deployment,
 ) -> None:
-    """Eight threads as processes ask, take, begin, end and vanish, by chance."""
+    """Eight threads as processes request, take, begin, end and vanish, by chance."""
     seed = random.randrange(2**32)  # noqa: S311 - chance, not secrecy
     judging: dict[Address, str] = {}
     wrong: list[str] = []

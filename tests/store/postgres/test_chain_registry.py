@@ -19,7 +19,7 @@ class Deployment:
         self.registry = ChainRegistry(statements)
 
     def pass_time(self, days: float) -> None:
-        """Let everything have been said so long ago."""
+        """Age all reports by some days."""
         statement = """
             update fleet_chain set renewed_at = renewed_at - %(days)s * interval '1 day',
                 priced_at = priced_at - %(days)s * interval '1 day'

@@ -1,4 +1,4 @@
-"""Protects the end of statements that no server answers: who waits would keep the process alive."""
+"""Protects the end of unanswered statements: a waiting thread would keep the process alive."""
 
 import threading
 

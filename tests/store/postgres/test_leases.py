@@ -89,7 +89,7 @@ def test_a_lease_ends_by_the_clock_of_the_server_unless_it_is_renewed(leases: Le
     while time.monotonic() < until_s:
         if leases.renew(first):
             other = leases.take(NAME)
-            # A machine that is busy may be too late; then it has been lost, and is said to be.
+            # A busy machine may be too late; then the lease is lost, and reported as lost.
             assert other is None or not leases.renew(first)
         time.sleep(SHORT_S / 10)
     assert taken(leases).token > first.token
@@ -189,7 +189,7 @@ STEPS = st.lists(
 def test_only_the_newest_holder_ever_writes(
     steps: list[tuple[str, int]], empty_databases: EmptyDatabases
 ) -> None:
-    """Against a model: who took it last, and whether it may be taken."""
+    """Compared with a model of the last holder and of the lease's availability."""
     with empty_databases.lent() as url, closing(Leases(url, lease_s=60)) as leases:
         terms: list[LeaseTerm | None] = [None, None]
         newest, is_free = None, True

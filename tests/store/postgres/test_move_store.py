@@ -61,7 +61,7 @@ def fill(path: Path) -> None:
                 continue
             columns = file.execute("select name, type, pk from pragma_table_info(?)", (table,))
             facts = columns.fetchall()
-            file.execute(f"delete from {table}")  # noqa: S608 - names of our own schema
+            file.execute(f"delete from {table}")  # noqa: S608 - names of the project's schema
             for at in range(1, ROWS + 1):
                 row = [
                     value_of(name, kind.upper(), at, is_key=bool(pk)) for name, kind, pk in facts

@@ -51,7 +51,7 @@ def test_whoever_reads_on_from_the_newest_token_misses_none(postgres_store: Stor
 
 
 def tell_of(chain_id: int, store: Store, number: int) -> None:
-    """A report of the chain's token, with a change for whoever watches it."""
+    """Write a report of the chain's token, with a change for its watchers."""
     report = bare_report(address(chain_id), chain_id=chain_id, scanned_at_s=number)
     head = msgspec.structs.replace(report.token, block_number=number)
     judgement = bare_judgement(verdict="danger" if number % 2 else "safe")
@@ -59,7 +59,7 @@ def tell_of(chain_id: int, store: Store, number: int) -> None:
 
 
 def test_whoever_reads_on_from_the_newest_message_misses_none(postgres_store: Store) -> None:
-    """Of several chains, which write at the same time."""
+    """Messages of several chains, which write at the same time."""
     chains, each = (1, 56, 8453), 40
     with postgres_store.transaction() as tx:
         new = NewWatch(key_id=1, name="w", kinds=ALL_KINDS, url=None, secret=None)

@@ -1,4 +1,4 @@
-"""Protects the agreement of the two schemas: whoever adds a table to one adds it to the other."""
+"""Protects the agreement of the two schemas: a table in one is a table in the other."""
 
 from collections.abc import Iterator
 from contextlib import closing

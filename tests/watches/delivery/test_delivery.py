@@ -1,5 +1,7 @@
-"""Protects delivery: every message at least once, in order, whoever is killed; nobody waits for a
-receiver that is slow, and none that fails is forgotten."""
+"""Protects delivery: every message at least once, in order, through all kills.
+
+A slow receiver delays no other, and a failing one is not forgotten.
+"""
 
 import asyncio
 import random
@@ -63,7 +65,7 @@ def found(store: Store, watch_id: int) -> Watch:
 
 
 def owners(taken: list[Received]) -> list[int]:
-    """The owners that the messages tell of, in order."""
+    """Return the owners in the messages, in order."""
     return [
         int(change["after"], 16) - 1
         for message in taken
@@ -173,7 +175,7 @@ async def test_nothing_is_sent_while_a_watch_is_paused(
 
 
 class Scripted(WebhookSender):
-    """Takes messages or not as it is told to, without a wire."""
+    """Scripted receiver, without a wire."""
 
     def __init__(self, outcomes: list[bool]) -> None:
         super().__init__(WebhookRules(allow_http=True, allow_private=True), timeout_s=1)

@@ -12,7 +12,7 @@ from core.process.secret import Secret
 
 
 def test_the_published_example_comes_out() -> None:
-    """Of the reference libraries' tests."""
+    """From the tests of the reference libraries."""
     headers = signature_headers(
         Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
         message_id="msg_p5jXN8AQM9LWM0D4loKWxJek",
