@@ -22,7 +22,12 @@ from analysis.static.evm.basic_blocks import (
     BasicBlock,
     BasicBlocks,
 )
-from analysis.static.evm.branch_conditions import ConditionDecoder, DecodedCondition
+from analysis.static.evm.branch_conditions import (
+    ConditionDecoder,
+    DecodedCondition,
+    TableLookup,
+    table_lookup_of,
+)
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.cfg import (
     ALWAYS_REVERTS,
@@ -39,7 +44,6 @@ from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expressions import Expr, ExprPool, Value
 from analysis.static.evm.instruction_effects import Interpreter, copy_code
 from analysis.static.evm.join_points import FunctionWorklist, JoinTable, exact_visits
-from analysis.static.evm.jump_tables import TableLookup, table_lookup_of
 from analysis.static.evm.operand_records import record_range
 from analysis.static.evm.path_state import Notes, PathState, rank
 from analysis.static.evm.symbolic_memory import SymbolicMemory

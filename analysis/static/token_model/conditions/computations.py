@@ -5,7 +5,7 @@ operands of a phi) the source `unknown` is added; a phi of 5 to 64 operands is a
 the sources of all operands.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -22,13 +22,68 @@ from analysis.static.dataflow.predicates import (
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
-from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, MOVERS, TOTAL_SUPPLY
 from analysis.static.token_model.caps.cap_rules import ComputationStep
-from analysis.static.token_model.conditions.own_getters import own_answers
 from analysis.static.token_model.conditions.trade_conditions import Source
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
 from core.evm.primitives import ADDRESS_MASK, to_hash32
+
+_CALLS: Final = frozenset({"CALL", "STATICCALL"})
+_SELECTOR_SHIFT: Final = 224
+_DECIMALS: Final = 0x313CE567
+_GETTERS: Final[dict[int, int]] = {BALANCE_OF: 1, ALLOWANCE: 2, TOTAL_SUPPLY: 0, _DECIMALS: 0}
+"""Number of arguments by selector."""
+
+
+class OwnAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """Possible results of the getters that a function calls."""
+
+    returned: tuple[tuple[FunctionId, Value], ...]
+    """Getter and word that it returns."""
+    arguments: tuple[Value, ...]
+    """All arguments they are called with."""
+
+
+def own_answers(code: ContractModel, entry: FunctionId) -> OwnAnswers | None:
+    """Return what this function's calls to its own contract may answer.
+
+    None: one of them is not to a known getter, or its arguments are not known.
+    """
+    heads = list(_heads(code, entry))
+    if any(head is None for head in heads):
+        return None
+    selectors = {head for head in heads if head is not None}
+    most = max((_GETTERS[selector] for selector in selectors), default=0)
+    calls = [
+        call
+        for (caller, _), calls in operand_index(code).calls.items()
+        if caller == entry
+        for call in calls
+        if is_own_address(code.dependencies.single_value(call.target))
+    ]
+    returned = tuple(
+        (note.entry, word)
+        for note in code.notes.returns.values()
+        if note.entry in selectors
+        for word in note.words[:1]
+    )
+    is_told = all(len(call.content) >= most for call in calls) or most == 0
+    if not is_told or not selectors <= {getter for getter, _ in returned}:
+        return None
+    arguments = dict.fromkeys(word for call in calls for word in call.content[:most])
+    return OwnAnswers(returned=returned, arguments=tuple(arguments))
+
+
+def _heads(code: ContractModel, entry: FunctionId) -> Iterator[int | None]:
+    """Yield the getters called on the own contract. None: another function, or not known."""
+    for _, effect in code.functions.cfg(entry).effects():
+        target = code.dependencies.single_value(effect.words[0]) if effect.words else 0
+        if effect.kind in _CALLS and is_own_address(target):
+            head = code.dependencies.single_value(effect.words[1])
+            selector = head >> _SELECTOR_SHIFT if isinstance(head, int) else None
+            yield selector if selector in _GETTERS else None
+
 
 ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
     "TIMESTAMP": ("time", "time"),

@@ -4,20 +4,176 @@ A store counts as the owner's only behind a recognised owner check (`guarded_sto
 with a store that is none of the owner's, a trade's or the caller's own is `unguarded`.
 """
 
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
 
 import msgspec
 
 from analysis.static.dataflow.addresses import party, recovered
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.evm.expressions import address_in
+from analysis.static.dataflow.storage_layout import StorageLocation
+from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in
+from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.path_state import APPROVE, MOVERS
 from analysis.static.token_model.conditions.trade_conditions import Source, StoredValues
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.storage.guarded_stores import is_guarded
 from analysis.static.token_model.storage.owned_variables import writes_of
-from analysis.static.token_model.storage.stored_values import written_to
 from analysis.static.token_model.storage.write_index import StorageWrite
+from core.evm.primitives import to_hash32
+
+StoreKey = tuple[FunctionId, int, Value, Value]
+"""Function, program counter, slot and value."""
+
+_MOST_PLACES = 64
+"""Most CFG nodes of one store that are followed; a store with more counts as lasting."""
+
+_MOST_VISITED = 3000
+_MOST_VALUES = 64
+"""Most operands of a phi that are listed one by one, and words visited in looking for them."""
+
+_CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "block"}
+
+
+def written_to(
+    code: ContractModel, variable: Variable, writes: Iterable[StorageWrite]
+) -> StoredValues | None:
+    """Return the values that these stores leave. None: its declared slot is not known."""
+    root, bits = variable
+    slot = StorageLocation(root=root).slot
+    if slot is None:
+        return None
+    constants: dict[int, None] = {}
+    clocks: dict[Literal["time", "block"], None] = {}
+    is_free = False
+    for write in writes:
+        if _is_overwritten(code, write, bits):
+            continue
+        values = code.dependencies.phi_values(write.value, most=_MOST_VISITED)
+        is_free |= not 0 < len(values) <= _MOST_VALUES
+        for value in values[:_MOST_VALUES]:
+            stored = _stored_number(value, write.slot, bits)
+            clock = _clock(code, value)
+            if stored is not None:
+                constants[stored] = None
+            elif clock is not None:
+                clocks[clock] = None
+            else:
+                is_free = True
+    return StoredValues(
+        slot=to_hash32(slot),
+        bits=to_hash32(bits),
+        constants=tuple(map(to_hash32, sorted(constants))),
+        clocks=tuple(clocks),
+        is_free=is_free,
+    )
+
+
+def _is_overwritten(code: ContractModel, write: StorageWrite, bits: int) -> bool:
+    """True if every path from the store to the end of the call stores to the variable again: a lock
+    that is set and released."""
+    flow = code.functions.cfg(write.entry)
+    starts = _places(code).get((write.entry, write.pc, write.slot, write.value), ())
+    if len(starts) > _MOST_PLACES:
+        return False
+    later = {
+        (other.pc, other.slot, other.value)
+        for other in code.writes.to((write.place.root, bits))
+        if other.entry == write.entry and (other.pc, other.value) != (write.pc, write.value)
+    }
+    if not starts or not later:
+        return False
+    return not any(_persists(flow, node, at, later) for node, at in starts)
+
+
+def _places(code: ContractModel) -> dict[StoreKey, list[tuple[CfgNode, int]]]:
+    """Return, by store, the nodes that execute it and its index among their effects."""
+    [found] = _all_places(code)
+    return found
+
+
+@cached_on_model
+def _all_places(code: ContractModel) -> Iterator[dict[StoreKey, list[tuple[CfgNode, int]]]]:
+    found: dict[StoreKey, list[tuple[CfgNode, int]]] = {}
+    for entry in code.functions.entries:
+        for node in dict.fromkeys(node for node, _ in code.functions.cfg(entry).effects()):
+            for at, effect in enumerate(node.effects):
+                if effect.kind == "SSTORE":
+                    key = (entry, effect.pc, effect.words[0], effect.words[1])
+                    found.setdefault(key, []).append((node, at))
+    yield found
+
+
+def _persists(
+    flow: FunctionCfg, start: CfgNode, at: int, later: set[tuple[int, Value, Value]]
+) -> bool:
+    def stores(effects: Iterable[Effect]) -> bool:
+        return any(
+            effect.kind == "SSTORE" and (effect.pc, effect.words[0], effect.words[1]) in later
+            for effect in effects
+        )
+
+    if stores(start.effects[at + 1 :]):
+        return False
+    seen: set[CfgNode] = set()
+    waiting = [start]
+    while waiting:
+        node = waiting.pop()
+        if node in seen or node not in flow.can_succeed:
+            continue
+        seen.add(node)
+        if node is not start and stores(node.effects):
+            continue
+        if not node.successors():
+            return True
+        waiting.extend(node.successors())
+    return False
+
+
+def _clock(code: ContractModel, value: Value) -> Literal["time", "block"] | None:
+    """Return the clock that the value is computed from, alone or with storage. None: another."""
+    atoms = {atom.operation for atom in code.dependencies.sources(value)}
+    for operation, name in _CLOCKS.items():
+        if operation in atoms and atoms <= {operation, "SLOAD"}:
+            return name
+    return None
+
+
+def _stored_number(value: Value, slot: Value, bits: int) -> int | None:
+    """Return the constant that these bits of the slot are set to. None: no constant."""
+    if isinstance(value, int):
+        return value & bits
+    match (value.operation, value.arguments):
+        case ("SLOAD", (place,)) if place is slot or place == slot:
+            return None
+        case ("AND", (int(mask), inner)):
+            if not mask & bits:
+                return 0
+            return _stored_number(inner, slot, bits) if mask & bits == bits else None
+        case ("OR", (one, other)):
+            return _either_side(one, other, slot, bits)
+    return None
+
+
+def _either_side(one: Value, other: Value, slot: Value, bits: int) -> int | None:
+    """Return the constant in a packed store: the old slot is zero where the new field goes."""
+    for kept, new in ((one, other), (other, one)):
+        number = _stored_number(kept, slot, bits) if _is_cleared(kept, bits) else None
+        if number == 0:
+            return _stored_number(new, slot, bits & MASK)
+    return None
+
+
+def _is_cleared(word: Value, bits: int) -> bool:
+    return (
+        isinstance(word, Expr)
+        and word.operation == "AND"
+        and isinstance(word.arguments[0], int)
+        and not word.arguments[0] & bits
+    )
+
 
 _TRADES: Final = frozenset({*MOVERS, APPROVE})
 
