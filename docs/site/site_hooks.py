@@ -30,7 +30,10 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Hand-written pages of the first four tabs, in order."""
 
-_CHANGES: Final = ("detector", "field", "venue", "chain", "launchpad")
+_CHANGES: Final = (
+    *("detector", "field", "venue", "chain", "launchpad"),
+    *("route", "metric", "setting", "event"),
+)
 _SUBJECTS: Final = (
     *("index", "engine", "custody", "simulation", "venues", "liquidity", "indexer", "store"),
     *("lake", "fleet", "api", "build"),

@@ -76,11 +76,17 @@ def find_hits(path: Path) -> Iterator[Hit]:
                 yield Hit(path=path, line=getattr(node, "lineno", 0), rule="name", text=name)
 
 
-def _hits_in(path: Path, line: int, text: str) -> Iterator[Hit]:
-    plain = re.sub(r"`[^`]*`|\"[^\"]*\"", "", text)  # code and quotations are left alone
+def find_rules_broken(text: str) -> Iterator[str]:
+    """Rules for words and verbs that a text breaks. Code and quotations are left alone."""
+    plain = re.sub(r"`[^`]*`|\"[^\"]*\"", "", text)
     for rule, pattern in (("who", _FUSED_WHO), ("verb", _HUMAN_VERB), ("word", _ODD_WORD)):
         if pattern.search(plain):
-            yield Hit(path=path, line=line, rule=rule, text=text)
+            yield rule
+
+
+def _hits_in(path: Path, line: int, text: str) -> Iterator[Hit]:
+    for rule in find_rules_broken(text):
+        yield Hit(path=path, line=line, rule=rule, text=text)
 
 
 def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:

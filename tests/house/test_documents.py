@@ -14,14 +14,37 @@ from assay.cli import COMMANDS, cli
 from config.load import load_chains
 from config.settings import SETTINGS
 from docs.site.written_pages import PAGES
+from tests.house.prose import find_rules_broken
 from tests.house.sources import PACKAGES, ROOT, parsed, python_files
 
 pytestmark = pytest.mark.process
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-CHANGES = ("chain", "detector", "field", "launchpad", "venue")
+CHANGES = (
+    *("chain", "detector", "event", "field", "launchpad"),
+    *("metric", "route", "setting", "venue"),
+)
 DECISIONS = ROOT / "docs" / "decisions"
+DOCUMENTS = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+GENERATED = {*PAGES}
+HAND_WRITTEN = [page for page in DOCUMENTS if page not in GENERATED]
+FENCED = re.compile(r"```.*?```", re.DOTALL)
+PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|toml|sql|sol|yml|json|cjs|xz)|(?:[\w.-]+/)+)`")
+EXAMPLES = {
+    "analysis/static/detectors/has_delegatecall.py",
+    "tests/cases/has_delegatecall/found/",
+    "analysis/market/venues/families/tide.py",
+    "config/pool_families/tide.toml",
+    "api/formats/resources/freshness_format.py",
+    "indexer/decode/pause_events.py",
+    "sql/chain/pause_tables.py",
+    "sql/chain/pauses.sql",
+}
+"""Files that the pages on changes invent."""
 TARGET = re.compile(r"^([a-z-]+):(?!=)", re.MULTILINE)
 
 
@@ -142,6 +165,38 @@ def test_the_changelog_is_relative_to_releases_and_short() -> None:
     assert len(changelog.split("\n## 0.4.0\n")[0].encode()) <= 6 * 1024
     titles = set(re.findall(r"^### (.*)$", changelog, re.MULTILINE))
     assert titles <= {"Added", "Changed", "Fixed", "Removed"}
+
+
+def test_every_path_in_the_documents_exists() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files"],  # noqa: S607 - git is found where git is
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    folders = {f"{parent}/" for file in tracked for parent in Path(file).parents}
+    ends = [f"/{path}" for path in (*tracked, *folders)]
+    missing = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in DOCUMENTS
+        for path in PATH.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+        if path not in EXAMPLES and not any(end.endswith(f"/{path}") for end in ends)
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.stem)
+def test_a_document_keeps_the_rules_for_prose(page: Path) -> None:
+    """Code and generated tables are left out."""
+    text = FENCED.sub(lambda code: "\n" * code[0].count("\n"), page.read_text(encoding="utf-8"))
+    lines = text.split("\n## Checks\n", 1)[0] if page.name == "nodes.md" else text
+    hits = [
+        f"{page.name}:{number} [{rule}] {line}"
+        for number, line in enumerate(lines.splitlines(), 1)
+        for rule in find_rules_broken(re.sub(r"\]\([^)]*\)", "]", line))
+    ]
+    assert not hits, "\n".join(hits)
 
 
 def test_the_version_has_no_second_copy_in_the_documents() -> None:
