@@ -35,6 +35,7 @@ HAND_WRITTEN = [page for page in DOCUMENTS if page not in GENERATED]
 FENCED = re.compile(r"```.*?```", re.DOTALL)
 PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|toml|sql|sol|yml|json|cjs|xz)|(?:[\w.-]+/)+)`")
 EXAMPLES = {
+    "export/",
     "analysis/static/detectors/has_delegatecall.py",
     "tests/cases/has_delegatecall/found/",
     "analysis/market/venues/families/tide.py",
@@ -44,7 +45,7 @@ EXAMPLES = {
     "sql/chain/pause_tables.py",
     "sql/chain/pauses.sql",
 }
-"""Files that the pages on changes invent."""
+"""Paths of examples."""
 TARGET = re.compile(r"^([a-z-]+):(?!=)", re.MULTILINE)
 
 
