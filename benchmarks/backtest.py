@@ -30,7 +30,7 @@ _SHOWN: Final = 8
 
 
 def render(results: Sequence[LaunchResult]) -> str:
-    """The matrix, and what is wrong."""
+    """Format the matrix, and the wrong verdicts."""
     verdicts = ("safe", "warning", "danger", "not_tested", "refused", "not_judged", "not_traded")
     widths = [max(9, len(one) + 1) for one in verdicts]
     heads = "".join(name.rjust(width) for name, width in zip(verdicts, widths, strict=True))

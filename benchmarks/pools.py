@@ -1,9 +1,9 @@
-"""Tokens with 30,000 Uniswap V4 pools each, nearly all of them next to empty: what the service as
-people run it needs for the first answer, for those after it, and for several of them in one call.
+"""Tokens with 30,000 Uniswap V4 pools each, nearly all of them next to empty.
 
-The pools' states are written into the storage of the real manager on a node of this machine; one
-pool in the middle of them is real, deep and traded. Times are of the whole call over HTTP;
-processor time is the service's with all its processes, and the node's.
+Cost of the first answer of a real service, of later ones, and of several in one call. The pools'
+states are written into the storage of the real manager on a node of this machine; one pool in the
+middle of them is real, deep and traded. Times are of the whole call over HTTP; processor time is
+the service's with all its processes, and the node's.
 """
 
 import os

@@ -53,8 +53,7 @@ class Taken:
 async def measure(
     chain: Chain, tokens: Sequence[ZooToken], client: RpcClient, *, delay_s: float
 ) -> Taken:
-    """Judge every token that passes the gate, ROUNDS times, one after the other, each in a context
-    that knows nothing."""
+    """Analyse every admitted token ROUNDS times, in turn, each in a new context."""
     taken = Taken()
     for _ in range(ROUNDS):
         for token in tokens:

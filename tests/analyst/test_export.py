@@ -1,4 +1,4 @@
-"""Protects exports: each final row once, whatever ends the process, and nothing by halves."""
+"""Protects exports: each final row once, whatever ends the process, and no partial file."""
 
 import itertools
 import json

@@ -43,7 +43,7 @@ STUDIED = {
     *("frozen", "symbol_reverts", "v3_honest", "v4_honest", "v4_usdc", "algebra_honest"),
     "solid_honest",
 }
-"""Tokens of the zoo on its chain: each takes a second to be judged."""
+"""Tokens of the zoo on its chain: the analysis of each takes a second."""
 
 Rows = list[tuple[object, ...]]
 

@@ -1,4 +1,4 @@
-"""Protects the turns of analysts: a few at once over all processes, and nobody before who waits."""
+"""Protects the locks of analysts: a few together over all processes, in order of arrival."""
 
 import fcntl
 import os
@@ -173,7 +173,7 @@ def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
 
 
 def test_only_the_process_of_a_statement_loads_duckdb() -> None:
-    """A quarter of a second of the processor, ten times over where ten commands start at once."""
+    """A quarter of a second of the processor, for each of ten commands that start together."""
     script = "import sys, assay.commands.runs.run_sql; print('duckdb' in sys.modules)"
     completed = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Protects a store from statements: what is not one plain SELECT is refused, by its tree."""
+"""Protects a store from statements: everything except one plain SELECT is refused, by its tree."""
 
 import duckdb
 import pytest

@@ -1,4 +1,4 @@
-"""Protects what analysts read: each view has its columns, and every row once."""
+"""Protects the views of analysts: each view has its columns, and every row once."""
 
 import sqlite3
 from contextlib import closing

@@ -180,7 +180,7 @@ async def test_many_askers_at_once_get_one_key(client: httpx.AsyncClient) -> Non
 
 
 async def test_a_trial_lives_as_the_table_says(world: World, client: httpx.AsyncClient) -> None:
-    """none -> issued -> spent -> expired, and what a second request gets in each state."""
+    """none -> issued -> spent -> expired, with the answer to a second request in each state."""
 
     async def use() -> httpx.Response:
         return await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": key})

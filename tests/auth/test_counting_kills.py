@@ -1,5 +1,7 @@
-"""Protects what a kill may cost: no call of a lifetime, of others those of the last second; and
-that no limit is passed, however many nodes count when they are killed."""
+"""Protects the cost of a kill: no call of a lifetime is lost, and of others only the last second's.
+
+No limit is passed, however many nodes count when they are killed.
+"""
 
 import random
 import subprocess

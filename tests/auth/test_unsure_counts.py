@@ -1,5 +1,4 @@
-"""Protects counts of calls whose commit was never answered: they are in the ledger once, whether it
-was made or not."""
+"""Protects counts of calls whose commit was never answered: they are in the ledger exactly once."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

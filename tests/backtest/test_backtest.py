@@ -1,4 +1,4 @@
-"""Protects the backtest: verdicts are of the past block, outcomes of what real buyers could do."""
+"""Protects the backtest: verdicts are of the past block, outcomes are those of real buyers."""
 
 import asyncio
 from pathlib import Path
@@ -34,7 +34,7 @@ def order(chain: Chain, token: ZooToken, signature: str, *given: object) -> None
 
 
 def launch_all(chain: Chain, tokens: dict[str, ZooToken]) -> None:
-    """Purchases, what the owners do then, and sales as far as they pass."""
+    """Send purchases, the owners' next acts, and sales as far as they pass."""
     buyers = {key: bought(chain, token) for key, token in tokens.items()}
     order(chain, tokens["paused"], "pause()")
     order(chain, tokens["taxed"], "setTax(uint256)", 99)

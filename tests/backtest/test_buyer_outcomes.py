@@ -1,4 +1,4 @@
-"""Protects the score of a verdict: each buyer counts, what came out counts, unknown is not fine."""
+"""Protects the score of a verdict: each buyer counts, outcomes count, unknown is not fine."""
 
 import msgspec
 import polars as pl

@@ -1,4 +1,4 @@
-"""Protects back-ups: what was copied while a process wrote it is a store of one moment."""
+"""Protects back-ups: a copy made during writes is a store of one moment."""
 
 import os
 import sqlite3

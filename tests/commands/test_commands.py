@@ -1,4 +1,4 @@
-"""Protects the operator's terminal: what callers and tokens are called is shown, not obeyed."""
+"""Protects the operator's terminal: names of callers and tokens are shown, not obeyed."""
 
 import io
 from contextlib import closing

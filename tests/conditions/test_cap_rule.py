@@ -1,4 +1,4 @@
-"""Protects the rule of a cap where storage does not settle it: what may refuse is a cap."""
+"""Protects the rule of a cap where storage does not settle it: a possible refusal is a cap."""
 
 import pytest
 

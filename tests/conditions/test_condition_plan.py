@@ -1,4 +1,4 @@
-"""Protects the solver: what it plays flips the condition, and what it cannot solve stays open."""
+"""Protects the solver: its plans flip the condition, and unsolved ones stay open."""
 
 import msgspec
 import pytest
@@ -257,7 +257,7 @@ def test_an_entry_that_only_the_owner_writes_is_empty_for_somebody_new(
 
 
 def test_the_contracts_own_coins_are_played_beside_none() -> None:
-    """Anybody may send it some, and how many it holds is not known."""
+    """Any account may send coins to the contract, so their number is unknown."""
     found = plan(condition(("GT", ("coins", "this"), 10**18), "coins"))
     assert {(each.value, each.account, each.is_real) for each in found.what_ifs} == {
         (10**18 + 1, TOKEN, False),

@@ -1,4 +1,4 @@
-"""Protects how events are read: topics and places, held against eth-utils and eth-abi."""
+"""Protects the decoding of events: topics and places equal those of eth-utils and eth-abi."""
 
 import pytest
 from eth_abi.abi import encode

@@ -1,4 +1,4 @@
-"""Protects terminals: what strangers wrote is shown and never obeyed."""
+"""Protects terminals: foreign text is shown and never obeyed."""
 
 import io
 import json

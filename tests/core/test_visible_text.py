@@ -1,4 +1,4 @@
-"""Protects what a page shows of a name: nothing in it is hidden, nothing honest is changed."""
+"""Protects the names on a page: nothing in them is hidden, nothing honest is changed."""
 
 import unicodedata
 

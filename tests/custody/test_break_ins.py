@@ -63,7 +63,7 @@ def forwarded(r: Robbery) -> None:
 
 
 def unsigned(r: Robbery) -> None:
-    """The numbers are no signature of anybody."""
+    """Call with numbers that are no signature."""
     given = "permit(address,address,uint256,uint8,bytes32,bytes32)"
     r.call(r.attacker, given, r.victim, r.attacker, r.before, 27, b"\xff" * 32, b"\xff" * 32)
     r.spend(r.attacker)

@@ -314,7 +314,7 @@ def answers(row: ReportRow) -> tuple[object, ...]:
 
 
 async def test_without_any_wallet_nothing_is_known(chain: Chain, context: ChainContext) -> None:
-    """Not even of a token that anybody can rob, nor of an honest one."""
+    """Not even of a token that any account can rob, nor of an honest one."""
     for contract in ("UniversalBypassToken", "HonestToken"):
         token = chain.deploy(contract, "Custody", "CUST")
         report = await judge(with_wallets(context, "holder", []), token)

@@ -1,4 +1,4 @@
-"""Protects the embedded node: it starts, answers, is driven, and is always gone afterwards."""
+"""Protects the embedded node: it starts, answers, follows commands, and always ends."""
 
 import os
 import signal

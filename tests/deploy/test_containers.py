@@ -1,4 +1,4 @@
-"""Protects what packages the service: image and unit, which are not built here.
+"""Protects the packaging of the service: image and unit, which are not built here.
 
 tests/deploy/test_image.py takes the steps of the image's file without Docker.
 """

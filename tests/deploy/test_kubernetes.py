@@ -54,7 +54,7 @@ def tryout(tmp_path_factory: pytest.TempPathFactory) -> list[Manifest]:
 
 
 def pods(manifests: list[Manifest]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and template of whatever makes pods."""
+    """Yield name and template of everything that creates pods."""
     for manifest in manifests:
         spec = manifest.get("spec", {})
         if manifest["kind"] == "CronJob":

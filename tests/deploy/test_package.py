@@ -29,7 +29,7 @@ pytestmark = [
 ]
 
 MOST_MIB = 310
-"""With the newest releases of what it needs, which grow."""
+"""Limit with the newest releases of the dependencies, which grow."""
 PATIENCE_S = 120.0
 NO_REGISTRY = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_fetch_retries": "0"}
 """A port where nothing listens."""

@@ -51,7 +51,7 @@ def subject_at(head: int, *, max_batch: int = 100) -> Subject:
 
 
 def run(check: Check, subject: Subject, answer: Callable[[RpcRequest], object]) -> CheckFinding:
-    """The only finding of a check whose questions are answered so. An RpcFault is an error."""
+    """Return the only finding of a check with scripted answers. An RpcFault is an error."""
     steps = check.look(subject)
     question = next(steps)
     while True:

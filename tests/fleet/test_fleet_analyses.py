@@ -72,7 +72,7 @@ class ServedFleet(msgspec.Struct):
         return int(found)
 
     async def holder_of(self, token: str) -> int:
-        """The id of the process that judges a token, once one does."""
+        """Return the id of the process that analyses a token, once one does."""
         address = bytes.fromhex(self.world.token(token).address[2:])
         query = "select holder from analysis_run where address = %s and holder is not null"
         async with asyncio.timeout(20):

@@ -1,4 +1,4 @@
-"""Protects what is handed from process to process: it arrives as it was sent."""
+"""Protects values passed between processes: they arrive as they were sent."""
 
 import msgspec
 import pytest

@@ -131,7 +131,7 @@ def test_a_part_that_cannot_start_says_what_it_logged(tmp_path: Path) -> None:
 
 @contextmanager
 def echoing() -> Iterator[int]:
-    """A server that sends back what comes; its port."""
+    """Run a server that echoes its input; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer(link: socket.socket) -> None:

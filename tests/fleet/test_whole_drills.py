@@ -1,7 +1,7 @@
-"""Protects a whole fleet from what happens to its processes, links and servers: a handful of faults
-on real parts and a real chain, and those that have once found something.
+"""Protects a whole fleet from faults of its processes, links and servers.
 
-`python -m tests.drills.fleet --whole` has as many as one likes.
+A handful of faults on real servers and a real chain, and those that once found something. `python
+-m tests.drills.fleet --whole` runs any number.
 """
 
 import tomllib

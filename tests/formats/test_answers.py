@@ -1,4 +1,4 @@
-"""Protects what callers get for a token: both formats, the summary, the cache, shared runs."""
+"""Protects answers on a token: both formats, the summary, the cache, shared runs."""
 
 import asyncio
 from typing import Any

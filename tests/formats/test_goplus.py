@@ -182,7 +182,7 @@ UNTRIED = {"sell": None, "sell_tax": None}
     ],
 )
 def test_a_tax_is_that_of_a_trade(pools: Any, sent: str) -> None:
-    """The tax of a plain transfer, 40 % here, is never taken for it."""
+    """The tax of a plain transfer, 40 % here, is never reported as that of a trade."""
     found = goplus(make_report(pools=pools, send_tax=40.0, receive_tax=40.0))
     assert found.get("sell_tax", "absent") == sent
 

@@ -1,4 +1,4 @@
-"""Protects the headline: every check has words, what is wrong comes first, untested is not good."""
+"""Protects the headline: every check has words, problems come first, untested is not good."""
 
 import pytest
 from hypothesis import given

@@ -52,7 +52,7 @@ def owned(
 
 
 def findings(*pools: tuple[float, LiquidityShares]) -> LiquidityFindings:
-    """Pools with what they are worth, without a simulated withdrawal."""
+    """Pools with their worth, without a simulated withdrawal."""
     (pool,) = WHOLE.pools
     made = tuple(
         msgspec.structs.replace(pool, liquidity_usd=usd, ownership=shares, withdrawal=None)

@@ -35,7 +35,7 @@ def both(report: Report) -> tuple[Sent, Sent]:
 
 
 def as_text(value: Any) -> Any:
-    """A boolean as a digit; text as it is; what is no answer yet as null."""
+    """Write a boolean as a digit, text as it is, a pending answer as null."""
     if isinstance(value, bool):
         return str(int(value))
     return None if value == "pending" else value

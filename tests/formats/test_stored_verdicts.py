@@ -1,4 +1,4 @@
-"""Protects verdict and flags in SQL: they are what the API answered when the report was made."""
+"""Protects verdict and flags in SQL: they equal the API's answer at the time of the report."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Protects what people at a terminal read of a token: the worst first, and nothing obeyed."""
+"""Protects the card of a token at a terminal: the worst first, and nothing obeyed."""
 
 import csv
 import io

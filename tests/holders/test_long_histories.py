@@ -127,7 +127,7 @@ async def follow(facts: ChainFacts, client: RpcClient, store: Store) -> None:
 async def meet(
     chain: Chain, facts: ChainFacts, client: RpcClient, store: Store
 ) -> tuple[ZooToken, Report]:
-    """Follow, then judge the token for the first time; by and by its past is final."""
+    """Follow, then analyse the token for the first time; in time its history is final."""
     token = spread(chain)
     await follow(facts, client, store)
     first = await judge(context_of(facts, client, store), token.address)
@@ -218,7 +218,7 @@ async def test_whoever_held_it_before_us_is_found(
 async def move_chain(
     chain: Chain, token: ZooToken, facts: ChainFacts, client: RpcClient, store: Store
 ) -> None:
-    """Transfers and a reorganisation, right above what is final, between two turns."""
+    """Send transfers and reorganise, right above the final block, between two turns."""
     give(chain, token, HOLDERS[7], 3 * 10**17)
     chain.mine(2)
     await follow(facts, client, store)

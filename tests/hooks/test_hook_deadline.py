@@ -23,7 +23,7 @@ from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.v4_positions import seed_hooked
 
 _UNTIL_S = 8.0
-"""Far more than what is not held back takes."""
+"""Far beyond the time of answers that are not delayed."""
 
 
 class HeldBack:

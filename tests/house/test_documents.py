@@ -105,7 +105,7 @@ def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
 
 
 def test_help_and_completion_import_no_command() -> None:
-    """They are to appear at once."""
+    """Both have to appear immediately."""
     script = (
         "import sys; from assay import cli as assay\n"
         "from click.testing import CliRunner\n"

@@ -1,4 +1,4 @@
-"""Protects that what CI leaves to the night is never all of something."""
+"""Protects CI's selection: no kind of combination is left to the night as a whole."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -177,7 +177,7 @@ def distribution_names(requirements: Iterable[str]) -> set[str]:
 
 
 def distributions_of(paths: Iterable[Path]) -> set[str]:
-    """The distributions of what these modules import; of a namespace package all that share it."""
+    """Return the distributions of these modules' imports, all of a namespace package."""
     distributions = packages_distributions()
     return {
         name.lower().replace("_", "-").replace(".", "-")
@@ -208,7 +208,7 @@ def test_what_is_required_is_what_is_imported() -> None:
 
 
 def test_no_locked_package_owns_a_name_of_ours() -> None:
-    """A wheel installs seven import names, so it shares its environment with what is locked."""
+    """A wheel installs seven import names, so it shares its environment with locked packages."""
     lock = (ROOT / "requirements" / "dev.txt").read_text("utf-8")
     locked = {name.lower() for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)}
     assert {"duckdb", "web3", "polars"} <= locked

@@ -223,7 +223,7 @@ def test_a_call_gives_a_statement_exactly_its_positional_parameters() -> None:
 # --- plans ------------------------------------------------------------------------------------
 
 SMALL = {"block", "checkpoint", "coverage"}
-"""Tables whose rows of one chain are few, however long it is followed."""
+"""Tables with few rows per chain, however long it is followed."""
 
 PARTIAL = {"token_incomplete", "batch_open", "task_by_worth", "task_by_time"}
 """Indexes of the few rows with a waiting reader."""

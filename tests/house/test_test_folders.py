@@ -8,7 +8,7 @@ MOST_FILES = 25
 """Python files in one folder."""
 
 SHARED = ("harness", "house", "drills")
-"""Folders of modules that are not tests: `house` has what its own tests use, `drills` programs."""
+"""Folders of modules that are not tests: `house` has helpers of its tests, `drills` programs."""
 
 
 def test_folders_stay_small() -> None:

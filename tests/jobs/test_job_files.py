@@ -1,4 +1,4 @@
-"""Protects jobs as configuration: what is read, and that each mistake names file, key and job."""
+"""Protects jobs as configuration: their settings, and mistakes named by file, key and job."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Protects the running of jobs: what is due is done once, through cuts, pauses and hostile SQL."""
+"""Protects the running of jobs: due work is done once, through cuts, pauses and hostile SQL."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Protects kin by code of tokens on the node: a clone's code is that of what it delegates to."""
+"""Protects kin by code of tokens on the node: a clone's code is that of its delegate."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Protects kin in route, tool and page: how they ended; what is not known is not none."""
+"""Protects kin in route, tool and page: verdicts are shown; an unknown is not none."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Protects balances: what back-fills bring is in them once, wherever adding it was stopped."""
+"""Protects balances: back-filled transfers are added once, wherever adding was stopped."""
 
 from collections import Counter
 from contextlib import closing

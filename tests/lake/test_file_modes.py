@@ -1,5 +1,5 @@
-"""Protects who may read which file of a store: what the chain made public follows the umask, all
-else is its owner's."""
+"""Protects the permissions of a store's files: public chain data follow the umask, all else is its
+owner's."""
 
 import os
 import sqlite3

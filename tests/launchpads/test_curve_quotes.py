@@ -20,7 +20,7 @@ TOKEN_USD = 2.5
 
 
 def context_of(context: ChainContext, curve: str, platform: Address) -> ChainContext:
-    """The context of a chain whose one platform is this contract."""
+    """Return the context of a chain whose one platform is this contract."""
     facts = msgspec.structs.replace(context.chain, launchpads=(pad_of(curve, platform),))
     return with_chain(context, facts)
 

@@ -1,5 +1,7 @@
-"""Every researched platform is recognised on a real node: by an event its contract really sent, in
-the index and without one, and by what its registry really answers."""
+"""Every researched platform is recognised on a real node.
+
+By a real event of its contract, in the index and without one, and by real answers of its registry.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -65,13 +67,13 @@ class Here:
         self.answer(at, registry.question(token), registry.answer(token))
 
     def answer(self, at: Address, question: str, answer: str) -> None:
-        """Queue what the contract is to answer to this calldata."""
+        """Queue the contract's answer to this calldata."""
         self._call(
             at, "record(bytes,bytes)", bytes.fromhex(question[2:]), bytes.fromhex(answer[2:])
         )
 
     def flush(self) -> None:
-        """Mine what is queued."""
+        """Mine queued answers."""
         self._pipeline.flush()
 
     def _place_recorders(self) -> None:

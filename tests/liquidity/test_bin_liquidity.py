@@ -52,7 +52,7 @@ def share_of(found: PoolLiquidity, account: Address) -> float:
 
 
 def really_redeem(chain: Chain, pool: BinPool, holder: Address) -> tuple[int, int]:
-    """The tokens and quote coins that it brings; undone afterwards."""
+    """Return redeemed tokens and quote coins; undone at the end."""
     snapshot, receiver = chain.node.snapshot(), chain.fresh_account()
     assert pool.redeem(chain, holder, receiver).success
     brought = tuple(

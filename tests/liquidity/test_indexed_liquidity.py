@@ -42,7 +42,7 @@ from tests.harness.venues import bin_pools, infinity_bin, liquidity_book
 from tests.harness.venues.bin_pools import BinPool
 
 QUIET = 30
-"""Blocks between the pool's beginning and what happens later: more than the node searches."""
+"""Blocks between the pool's beginning and later events: more than the node searches."""
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +180,7 @@ async def is_whole(context: ChainContext, token: Address) -> bool:
 
 
 def shares_of(pool: PoolLiquidity) -> object:
-    """Without the words on what was not searched."""
+    """Return the shares without the notes on unsearched blocks."""
     return msgspec.structs.replace(pool.ownership, gap="")
 
 

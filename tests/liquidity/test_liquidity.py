@@ -84,7 +84,7 @@ def mint(chain: Chain, token: ZooToken, span: Range, liquidity: int) -> None:
 
 
 def provide(chain: Chain, token: ZooToken) -> None:
-    """The owner gets what positions take."""
+    """Give the owner the positions' tokens."""
     deployer = chain.world.deployer
     if token.pool.quote in {stable.address for stable in chain.world.venues.stables}:
         given = (token.pool.quote, "transfer(address,uint256)", token.owner, 10**6 * 10**6)
@@ -136,7 +136,7 @@ async def test_v4_pools_of_many_positions(chain: Chain, context: ChainContext, k
 async def test_pools_of_the_v3_family_with_many_positions(
     chain: Chain, context: ChainContext, key: str
 ) -> None:
-    """Equal to their ticks; what trades have paid and nobody has collected comes on top."""
+    """Equal to their ticks, plus uncollected fees of trades."""
     token = chain.world.token(key)
     provide(chain, token)
     outermost = _OUTERMOST[token.pool.venue]

@@ -195,7 +195,7 @@ async def test_lp_tokens_in_the_pair_are_anybodys(chain: Chain, context: ChainCo
 async def test_holders_that_no_event_names_are_unaccounted(
     chain: Chain, context: ChainContext
 ) -> None:
-    """A node that gives no events: what the burn addresses and the creator hold is still known."""
+    """A node without events: holdings of the burn addresses and the creator are still known."""
     token = place(chain)
     stranger = chain.fresh_account()
     give_lp(chain, token, stranger, lp_balance(chain, token) // 4)
@@ -245,7 +245,7 @@ async def test_positions_of_one_manager_are_their_owners(
 async def test_positions_of_the_first_blocks_are_told_as_they_are_now(
     chain: Chain, context: ChainContext
 ) -> None:
-    """The trap: take out the most when the node no longer looks, and burn what is left."""
+    """The trap: take out the most when the node no longer looks, and burn the rest."""
     token, manager = place(chain, venue="v4"), deploy_position_manager(chain)
     owner, pair = token.owner, (token.address, token.pool)
     (pooled,) = read_words(chain, token.pool.address, "extsload(bytes32)", slot_of(token, context))

@@ -61,7 +61,7 @@ async def verdict(context: ChainContext, token: Address) -> Summary:
 
 
 def put(chain: Chain, context: ChainContext, token: ZooToken, placed: Placed) -> ChainContext:
-    """Move the LP tokens from their maker; return what knows the locker."""
+    """Move the LP tokens from their maker; return a context that knows the locker."""
     lp_tokens = lp_balance(chain, token)
     if placed == "spread":
         for number in range(1, 10):
@@ -123,7 +123,7 @@ async def test_a_young_pool_is_asked_about_unless_the_deployment_never_does(
 
 
 def with_long_blocks(context: ChainContext, *, pools: tuple[PoolRow, ...] | None) -> ChainContext:
-    """On whose chain a block is a day. `pools` None: the index has none."""
+    """Return a context with blocks of a day. `pools` None: the index has none."""
     facts = msgspec.structs.replace(context.chain, block_time_s=86_400.0)
     slow = msgspec.structs.replace(context, chain=facts)
     return slow if pools is None else context_with(slow, rows=pools)
@@ -188,7 +188,7 @@ async def test_a_node_that_searches_few_blocks_shows_what_came_first(
 async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     chain: Chain, context: ChainContext
 ) -> None:
-    """The trap: burn a little at once, and bring the most when nodes no longer look."""
+    """The trap: burn a little first, and bring the most when nodes no longer look."""
     token = chain.world.token("v3_honest")
     rows = pool_rows(chain, token)
     chain.mine(60)

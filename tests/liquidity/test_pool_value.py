@@ -1,4 +1,4 @@
-"""A pool is worth what its priced side is worth, and is left out when neither side has a price."""
+"""A pool is worth its priced side, and is left out when neither side has a price."""
 
 import pytest
 from hypothesis import given

@@ -99,7 +99,7 @@ async def test_a_position_is_locked_until_the_record_says(
 async def test_a_position_that_comes_back_has_its_last_lock(
     chain: Chain, context: ChainContext
 ) -> None:
-    """The first lock, of ten years, has ended: it was withdrawn, and what counts is the second."""
+    """The first lock, of ten years, has ended by withdrawal, and the second one counts."""
     kept = hold(chain)
     lock(chain, kept, now_s(chain))
     chain.wait(2)

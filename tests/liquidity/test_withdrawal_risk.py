@@ -1,5 +1,8 @@
-"""Protects the verdict's question about liquidity: what is young and free counts whole, however
-many accounts it is spread over; what is not known is never held."""
+"""Protects the risk of liquidity in a verdict: young free liquidity counts whole over any number of
+accounts.
+
+An unknown is never held.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Protects what counts as the same answer: what clients word differently does, no other thing."""
+"""Protects the equality of answers: clients' wording may differ, nothing else."""
 
 import json
 

@@ -102,7 +102,7 @@ async def test_the_block_is_the_packs_when_the_chain_has_gone_on(
 async def test_a_read_that_takes_long_is_waited_for(
     chain: Chain, context: ChainContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the report would not have what replaying it derives."""
+    """Otherwise the report would lack a part that its replay derives."""
     for module, name in (
         (deadline_state, "CLOCK_WAIT_S"),
         (owner_slots, "OWNER_SLOTS_WAIT_S"),

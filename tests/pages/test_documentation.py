@@ -1,5 +1,7 @@
-"""Protects the documentation as we serve it: what was built and nothing else, under a strict
-policy, without a word to another host."""
+"""Protects the served documentation: the built site and nothing else, under a strict policy.
+
+It loads nothing from another host.
+"""
 
 import base64
 import hashlib
@@ -19,7 +21,7 @@ PAGE = f"<!doctype html><title>x</title><script>{SCRIPT}</script><script src=a.j
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A built site, and what lies around it."""
+    """Built site, and the files around it."""
     built = tmp_path / "site"
     (built / "field" / "burned").mkdir(parents=True)
     (built / "index.html").write_text(PAGE)

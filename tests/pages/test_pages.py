@@ -1,4 +1,4 @@
-"""Protects what people see: the API browser, the page of a token, and the headers of all pages."""
+"""Protects the pages: the API browser, the page of a token, and the headers of all pages."""
 
 import re
 

@@ -1,5 +1,8 @@
-"""Protects the pages for people without a key: what is stored is for everybody, analyses are within
-limits of each network and of all of them together, and nothing private is shared by caches."""
+"""Protects the pages for people without a key.
+
+Stored reports are for everybody, analyses are within limits of each network and of all of them
+together, and nothing private is shared by caches.
+"""
 
 import asyncio
 from typing import Any

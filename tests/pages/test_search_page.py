@@ -1,5 +1,8 @@
-"""Protects the front page and searches: what is known is listed, what imitates it is marked, names
-from the chain are inert, and an address leads to its token."""
+"""Protects the front page and searches.
+
+Known tokens are listed, imitations marked, names from the chain inert, and an address leads to its
+token.
+"""
 
 import re
 from typing import Any

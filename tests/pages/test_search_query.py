@@ -1,4 +1,4 @@
-"""Protects what a typed text means: addresses in any dress, chains by any name, else names."""
+"""Protects the meaning of a typed text: addresses in any form, chains by any name, else names."""
 
 import pytest
 from hypothesis import given

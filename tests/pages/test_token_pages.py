@@ -1,7 +1,7 @@
-"""Protects what people see of a token in a real browser: real tokens, judged on a real node.
+"""Protects the page of a token in a real browser: real tokens, analysed on a real node.
 
-Every visit is held to the same: no console message, no request to another host, nothing wider than
-the window, nothing that axe-core finds. Pictures are kept in `.cache/screenshots`.
+Every visit has the same conditions: no console message, no request to another host, nothing wider
+than the window, no finding of axe-core. Pictures are kept in `.cache/screenshots`.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class Site(msgspec.Struct):
         return f"{self.url}/t/{SLUG}/{token}"
 
     async def look(self, url: str, **wishes: object) -> Seen:
-        """One visit, held to what holds for every page."""
+        """One visit, with the conditions of every page."""
         visit = msgspec.convert({"url": url, **wishes}, Visit)
         seen = await asyncio.to_thread(self.chromium.visit, visit)
         # Chromium reports a page's own status as if it were a fault of the page.

@@ -1,4 +1,4 @@
-"""Protects the order of the sources of a token's price, and what goes with each."""
+"""Protects the order of the sources of a token's price, and their details."""
 
 import itertools
 
@@ -20,7 +20,7 @@ SOURCES = ("aggregator", "network_token_info", "pool_spot", "stablecoin_pin")
 
 
 class Aggregator(MarketData):
-    """The live aggregate, whatever it is."""
+    """Live aggregate, set by the test."""
 
     def __init__(self, usd: float | None) -> None:
         self._usd = usd

@@ -34,7 +34,7 @@ def results(judged: list[list[LaunchResult]]) -> list[LaunchResult]:
 
 @pytest.fixture
 def usual(judged: list[list[LaunchResult]]) -> list[LaunchResult]:
-    """As the service judges."""
+    """Results of the service's default."""
     return judged[1]
 
 

@@ -1,5 +1,4 @@
-"""Honest tokens made of the libraries that most tokens are made of: nothing about them warns but
-what their own functions do."""
+"""Honest tokens of the most used libraries: only their own functions cause warnings."""
 
 import posixpath
 import re

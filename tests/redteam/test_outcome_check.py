@@ -1,4 +1,4 @@
-"""The judge of the red team sees what is wrong, and nothing else."""
+"""The red team's check finds wrong answers, and nothing else."""
 
 from typing import Any
 

@@ -1,8 +1,7 @@
-"""The service against traps written to fool it: what ordinary people lose is never called safe,
-and what hurts nobody is never called dangerous.
+"""The service against traps written to fool it.
 
-Each trap is traded and robbed for real; `tests/harness/redteam/outcome_check.py` defines a wrong
-answer.
+Tokens on which ordinary people lose are never called safe, and harmless ones never dangerous. Each
+trap is traded and robbed for real; `tests/harness/redteam/outcome_check.py` defines a wrong answer.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A replay node answers what a slow and plain one would, which keeps all logs as dicts."""
+"""A replay node answers like a slow and plain one, which keeps all logs as dicts."""
 
 import http.client
 from collections.abc import Iterator

@@ -33,7 +33,7 @@ class Server:
     def __init__(self, *answers: bytes, cuts: tuple[int, ...] = ()) -> None:
         self.answers = [*answers]
         self.cuts = cuts
-        """Sizes of the first pieces that an answer is sent in."""
+        """Sizes of the first chunks of an answer."""
         self.requests: list[bytes] = []
         self.connections = 0
         self.open = 0

@@ -54,7 +54,7 @@ SHORT: list[object] = [7, "text", None, {"list": [{}]}, [{"a": 1}], []]
 def test_a_long_list_is_where_it_was_asked_for(
     rest: list[object], order: list[int], is_spaced: bool
 ) -> None:
-    """Wherever it stands, among whatever other answers, another list among them."""
+    """Anywhere among other answers, another list among them."""
     results = [*rest, LONG]
     numbered = [answer(10 + at, result=results[at]) for at in order if at < len(results)]
     body: bytes = msgspec.json.encode(numbered)

@@ -1,4 +1,4 @@
-"""Protects the budget of the background: no more is begun once it is used up, whatever it was."""
+"""Protects the budget of the background: no work begins once it is used up."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ HOUR_S = 3_600.0
 def test_what_was_spent_stays_within_what_the_hours_gave(
     costs: list[tuple[int, float, float]],
 ) -> None:
-    """But for the last analysis before it ran out, which may cost what it costs."""
+    """Except for the last analysis before its end, whose cost is open."""
     clock = HandClock()
     started_s = clock.now_s
     budget = RefreshBudget(requests_per_hour=1_000, cpu_s_per_hour=60.0, now_s=clock)

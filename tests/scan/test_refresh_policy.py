@@ -1,5 +1,5 @@
-"""Protects when a token is analysed again: money at stake first, the idle rarely, and what lacks
-parts before all that is complete."""
+"""Protects the schedule of analyses: money at stake first, the idle rarely, incomplete before
+complete."""
 
 import msgspec
 import pytest

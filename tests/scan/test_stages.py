@@ -1,4 +1,4 @@
-"""Protects how an analysis is put together: what waits for what, and how often for the node."""
+"""Protects the composition of an analysis: the order of its stages, and its waits for the node."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

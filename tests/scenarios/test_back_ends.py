@@ -1,4 +1,4 @@
-"""Protects the choice of how plays are played, and what is remembered of a node."""
+"""Protects the choice of simulation methods, and the remembered abilities of a node."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
-"""Trades for the coin itself, in one transaction: what comes of one on stage, through the venue's
-router or ours, is what then comes of real ones of a fresh account."""
+"""Trades for the coin itself, in one transaction.
+
+Simulated ones, through the venue's router or ours, equal real ones of a fresh account.
+"""
 
 import pytest
 

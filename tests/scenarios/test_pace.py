@@ -1,4 +1,4 @@
-"""Protects that plays are accepted on chains of any pace, by nodes that keep Geth's order.
+"""Protects simulations on chains of any pace, on nodes that keep Geth's order.
 
 Source: go-ethereum internal/ethapi/simulate.go, sanitizeChain.
 """

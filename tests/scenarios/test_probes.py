@@ -1,4 +1,4 @@
-"""Protects that the committed code of our probes is what the compiler makes of their source."""
+"""Protects the committed code of our probes: it equals the compiler's output."""
 
 import re
 from pathlib import Path

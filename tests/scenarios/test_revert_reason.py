@@ -1,4 +1,4 @@
-"""A revert becomes one short printable line, whatever a contract puts into it."""
+"""A revert becomes one short printable line, for any content."""
 
 import pytest
 from eth_abi.abi import encode

@@ -1,4 +1,4 @@
-"""Protects whose tokens the transfer check sends, and when a check that had no wallet is redone."""
+"""Protects the holder of the transfer check, and the repetition of a check without one."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Protects the metrics' own address: it answers scrapes, and is free again afterwards."""
+"""Protects the metrics' own address: it answers scrapes, and is free again after the end."""
 
 import httpx
 import pytest

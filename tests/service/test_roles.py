@@ -1,4 +1,4 @@
-"""Protects who does what: all in one process by default, roles only where they can share."""
+"""Protects roles: all in one process by default, separate ones only where they can share."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Protects what operators see of a fleet's analyses: what waits, and what lost its process."""
+"""Protects operators' metrics of a fleet's analyses: waiting ones, and those without a process."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Protects a service whose store is in PostgreSQL: commands work on it."""
+"""Protects a service with its store in PostgreSQL: commands work on it."""
 
 import os
 from collections.abc import Iterator

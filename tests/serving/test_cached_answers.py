@@ -1,4 +1,4 @@
-"""Protects the hot path: what is in memory is answered there, exactly as the router would."""
+"""Protects the hot path: cached answers equal the router's."""
 
 import asyncio
 from pathlib import Path

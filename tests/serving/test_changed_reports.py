@@ -1,4 +1,4 @@
-"""Protects that what one process has in memory does not outlive what another one writes."""
+"""Protects caches of one process from outliving the writes of another."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -30,7 +30,7 @@ NEXT = NextRefresh(worth=0, due_s=0)
 
 
 class Memory:
-    """Notes what it is to forget."""
+    """Records the entries to forget."""
 
     def __init__(self) -> None:
         self.forgotten: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Protects what clients branch on: each row of the table of codes, and each status without one."""
+"""Protects clients' branches: each row of the table of codes, and each status without one."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, get_args
@@ -18,7 +18,7 @@ DEAD = "0x000000000000000000000000000000000000dEaD"
 DAY_S = 86_400
 
 Ask = Callable[[World, httpx.AsyncClient, str], Awaitable[httpx.Response]]
-"""Brings about one refusal; the text is what follows the token in the path."""
+"""Causes one refusal; the text is the rest of the path behind the token."""
 
 
 def trial(world: World) -> NewKey:

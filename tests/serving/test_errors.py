@@ -297,7 +297,7 @@ async def test_a_fault_outside_the_analysis_tells_nothing(world: World) -> None:
 
 
 async def test_refusals_come_in_the_decided_order(world: World, client: httpx.AsyncClient) -> None:
-    """Everything is wrong at once; mended one by one, from the first refusal to the last."""
+    """Everything is wrong at first, and mended one by one, from the first refusal to the last."""
     spent = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
     world.count(spent.row.key_id, 100, at_s=MINED_AT_S)
 

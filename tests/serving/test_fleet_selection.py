@@ -1,4 +1,4 @@
-"""Protects the list of what does not run on a fleet from naming what is not there any more."""
+"""Protects the list of tests outside of a fleet: each name in it exists."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Protects callers' keys and our insides: a fault writes neither where others read."""
+"""Protects callers' keys and internals: a fault writes neither where others read."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""Protects what is sent: the coding a caller likes, a tag that stays, and 304 for what is known."""
+"""Protects sent bodies: the caller's preferred coding, a stable tag, and 304 for a known one."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Protects the form of a request: what is taken, what is refused, and by which of the refusals."""
+"""Protects the form of a request: accepted values, and the refusal of each other one."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -220,7 +220,7 @@ BOOLEANS: list[tuple[str, bool | None]] = [
 async def test_booleans_that_need_a_plan(
     world: World, client: httpx.AsyncClient, name: str
 ) -> None:
-    """A bad one is refused before the plan is looked at."""
+    """A bad one is refused before the plan is checked."""
     for plan, refusal in (("admin", 200), ("pro", 403)):
         key = {"X-API-Key": world.new_key(plan)}
         for text, value in BOOLEANS:

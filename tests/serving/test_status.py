@@ -1,4 +1,5 @@
-"""Protects what operators and client authors read: liveness, readiness, metrics, the schema."""
+"""Protects the interfaces of operators and client authors: liveness, readiness, metrics, the
+schema."""
 
 import tomllib
 from pathlib import Path

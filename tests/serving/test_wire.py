@@ -1,5 +1,8 @@
-"""Protects the socket: whatever bytes come, no server fault, no trace, no hang, and JSON wherever
-a call got as far as the application. What is not HTTP at all the server ends with a bare 4xx."""
+"""Protects the socket: no bytes cause a server fault, a trace or a hang.
+
+Every call that reaches the application gets JSON; the server ends anything that is not HTTP with a
+bare 4xx.
+"""
 
 import asyncio
 import time

@@ -30,7 +30,7 @@ def stored(chain: Chain, contract: Address, slots: bytes) -> bytes:
 
 
 def reads_of(world: World, facts: ChainFacts) -> list[BulkRead]:
-    """Words of every token of the zoo, of an account without code, and what the pools hold."""
+    """Return reads of words of every token of the zoo, of an account without code, and of pools."""
     reads: list[BulkRead] = [
         WordsRead(contract=token.address, slots=slots_of(*range(SLOTS))) for token in world.tokens
     ]
@@ -72,7 +72,7 @@ async def test_words_and_balances_are_those_that_are_stored(
 async def test_a_node_that_replaces_no_code_is_asked_one_by_one(
     chain: Chain, context: ChainContext, facts: ChainFacts, demo_world: World, answer: RpcFault
 ) -> None:
-    """As far as that is affordable; what is left is unknown."""
+    """As far as that is affordable; the rest is unknown."""
     reads = reads_of(demo_world, facts)
     head = await context.node.fetch_head()
     node = WithoutCodeOverrides(context.node, answer)

@@ -88,7 +88,7 @@ class Reader:
 
 @pytest.fixture
 def reader(chain: Chain, anvil_node: AnvilNode) -> Reader:
-    """At the head of a world that is rolled back afterwards, which is what `chain` is for."""
+    """Reader at the head of a world that is rolled back, by way of `chain`."""
     return Reader(anvil_node)
 
 

@@ -63,7 +63,7 @@ async def test_packed_answers_are_the_plain_ones(
 async def test_reads_that_write_leave_no_trace(
     chain: Chain, context: ChainContext, demo_world: World
 ) -> None:
-    """Anybody may move this token's holders' balances, so a read can too."""
+    """Any caller may move the balances of this token's holders, so a read can too."""
     head = await context.node.fetch_head()
     token, friend = demo_world.token("bypass_universal"), chain.fresh_account()
     transfer = ("transferFrom(address,address,uint256)", token.holders[0], friend, 1)

@@ -1,6 +1,6 @@
-"""Protects a timebomb on a real node: its clock, its stored deadline, what time makes of both.
+"""Protects a timebomb on a real node: its clock, its stored deadline, and their effect over time.
 
-What the code compares is handed in by hand; finding it is the static analysis' own affair.
+The compared values are given by hand; finding them is the task of static analysis.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A stored clock is never ahead of the clock; what anybody may choose is no stored clock."""
+"""A stored clock is never ahead of the clock; a freely chosen value is no stored clock."""
 
 from pathlib import Path
 from typing import Final

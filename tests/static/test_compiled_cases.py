@@ -1,4 +1,4 @@
-"""The archive of compiled cases is what the compilers make of the sources."""
+"""The archive of compiled cases equals the compilers' output."""
 
 import pytest
 

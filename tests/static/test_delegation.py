@@ -1,4 +1,4 @@
-"""A proxy is known by what its fallback does, whatever form its code has."""
+"""A proxy is known by the effect of its fallback, in any form of code."""
 
 import pytest
 

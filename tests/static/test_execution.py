@@ -63,7 +63,7 @@ def _chosen() -> list[tuple[Case, Build]]:
 
 
 class Subject:
-    """A code, its walk, and what to call."""
+    """A code, its walk, and its calls."""
 
     def __init__(self, code: bytes) -> None:
         stripped = strip_metadata(code)
@@ -79,7 +79,7 @@ class Subject:
         """Every slot that the walk saw read, wherever."""
 
     def check(self, run: Run) -> None:
-        """Fail on what the walk did not foresee."""
+        """Fail on a step that the walk did not foresee."""
         is_found = follow(run, self.exploration.graph)
         assert is_found or self.exploration.notes.unfinished
         read = {step.operand(0) for step in run.steps if step.op == "SLOAD"}

@@ -48,7 +48,7 @@ SHAPES: Final = st.lists(
 
 
 def graph_of(shapes: list[Shape]) -> tuple[Cfg, list[CfgNode]]:
-    """A graph whose first node is its root; loops and nodes that nothing leads to are welcome."""
+    """Build a graph whose first node is its root; loops and unreachable nodes are allowed."""
     graph = Cfg()
     nodes = [graph.add(1, pc) for pc in range(len(shapes))]
     graph.roots[1] = nodes[:1]

@@ -34,7 +34,7 @@ _NOT_PROVED: Final = frozenset(
         ("ScaledAmount", "0.8-ir"),
     }
 )
-"""Honest, and beyond what the proof follows: words of merged paths, and amounts that are scaled."""
+"""Honest cases beyond the proof: words of merged paths, and scaled amounts."""
 
 
 @pytest.mark.parametrize(

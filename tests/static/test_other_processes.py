@@ -118,7 +118,7 @@ def test_printed_answers_are_the_same_in_every_process() -> None:
 
 
 def test_the_first_place_in_the_code_is_reported() -> None:
-    """The codes reach what they were written for, in the order of the code."""
+    """Each code reaches its targets, in the order of the code."""
     taken = analyse_code(two_debtors()).hints.open_writes
     assert [write.account for write in taken] == ["argument 1"] * 12
     [chosen] = analyse_code(many_setters()).hints.open_writes

@@ -13,7 +13,7 @@ IN_THE_SHAPE = {
     "core.report.fields.field",
     "core.report.fields.static_findings",
 }
-"""Only keys and types of their structs are used, and those are part of what is hashed."""
+"""Modules of which only keys and types of structs are used, which are part of the hash."""
 
 
 def modules_of(start: str) -> set[str]:

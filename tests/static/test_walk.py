@@ -1,4 +1,4 @@
-"""The walk reads tables whole, and owns up to what it has not followed."""
+"""The walk reads tables whole, and reports the jumps that it has not followed."""
 
 from typing import Final
 

@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file_store(path: Path) -> Iterator[FileStore]:
-    """A store in files, for what only those have."""
+    """Store in files, for features that only those have."""
     with closing(new_store(path)) as opened:
         assert isinstance(opened, FileStore)
         yield opened
@@ -65,7 +65,7 @@ def ledger(ledger_place: str) -> Iterator[Ledger]:
 
 @pytest.fixture
 def ledger_file(tmp_path: Path) -> Iterator[Ledger]:
-    """An empty ledger in the file `ledger.sqlite`, for what only those have."""
+    """Empty ledger in the file `ledger.sqlite`, for features that only those have."""
     with closing(new_ledger(tmp_path / "ledger.sqlite")) as opened:
         yield opened
 

@@ -1,5 +1,8 @@
 """Protects the counts of accuracy: nothing is lost or doubled by settling, adding up, unwinding and
-age, and what one report explained another block's end takes back."""
+age.
+
+An explanation by one report is taken back when its block is unwound.
+"""
 
 import msgspec
 import pytest

@@ -1,5 +1,7 @@
-"""Protects balances and holders: the plain sum of all transfers at every moment, however they are
-finalized, and whatever the list of the largest has gone through."""
+"""Protects balances and holders: the plain sum of all transfers at every moment.
+
+Through any order of finalization, and any history of the list of the largest.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,7 +34,7 @@ Key = tuple[int, int]
 
 
 class Move(msgspec.Struct, frozen=True):
-    """One transfer. `amount` None: what the sender has, divided."""
+    """One transfer. `amount` None: the sender's balance, divided."""
 
     token: int
     sender: int
@@ -75,7 +77,7 @@ def small_lists(*, many: int = 4, listed: int = 4, most: int = 6, least: int = 2
 
 
 class Played:
-    """A store and the plain sums of what went into it."""
+    """A store and the plain sums of its input."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

@@ -1,4 +1,4 @@
-"""Protects the rows against crashes: whatever ends the process, checkpoint and rows agree."""
+"""Protects the rows against crashes: checkpoint and rows agree after any end of the process."""
 
 import sqlite3
 from pathlib import Path

@@ -1,5 +1,7 @@
-"""Protects finalization: whatever step it ends in, every row is hot or final, once, and the
-balances are those of the final transfers."""
+"""Protects finalization: after any interruption every row is hot or final, once.
+
+The balances are those of the final transfers.
+"""
 
 import itertools
 import sqlite3
@@ -259,7 +261,7 @@ def test_a_commit_that_fails_finalizes_nothing(
 def test_the_newest_trades_of_a_pool_are_kept_for_prices(
     temporary_store: NewStore, waves: list[list[tuple[int, int]]], data: st.DataObject
 ) -> None:
-    """In whatever order a back-fill and following bring them; block 0 has the pools' events."""
+    """Kept in any order of back-fill and following; block 0 has the pools' events."""
     with temporary_store() as store:
         grown(store, [Rows(0, (), 0)])
         trades: dict[tuple[int, int], int] = {}

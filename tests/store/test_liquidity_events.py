@@ -180,7 +180,7 @@ def test_a_pool_is_told_of_while_it_is_young(store: Store) -> None:
 
 
 def test_a_pool_that_was_there_before_is_neither_stored_nor_told_of(store: Store) -> None:
-    """Nobody looked at its first events: a back-fill brought it."""
+    """No process read its first events: a back-fill brought it."""
     with store.transaction() as tx:
         insert_pools(tx, [pool(0x500, address(9), block_number=4)])
     take_in(store, range(5, 10), logs=[log(6)])
@@ -189,7 +189,7 @@ def test_a_pool_that_was_there_before_is_neither_stored_nor_told_of(store: Store
 
 
 def test_a_pool_of_an_exchange_that_is_new_here_is_not_told_of(store: Store) -> None:
-    """While the exchange was not configured, nobody looked at its pools."""
+    """While the exchange was not configured, no process read its pools."""
     further = Dex(name="more", kind="Solid", factory=address(77))
     wider = msgspec.structs.replace(CHAIN, dexes=(*CHAIN.dexes, further))
     take_in(store, range(5, 8), pools_at=[6])

@@ -1,4 +1,4 @@
-"""Protects that what was seen of a watched token leads to one analysis that is late enough."""
+"""Protects observations of a watched token: they lead to one analysis that is late enough."""
 
 from contextlib import closing
 from itertools import pairwise
@@ -133,7 +133,7 @@ def test_an_analysis_is_due_until_a_settled_report_of_that_block_or_a_later_one(
 def test_a_token_that_changes_all_the_time_is_analysed_now_and_then_and_never_late(
     gaps: list[int], every: int
 ) -> None:
-    """Played on a clock of blocks: an analysis that is due in a block has that block's state."""
+    """On a clock of blocks: an analysis that is due in a block has that block's state."""
     pace = ObservationPace(every_blocks=every, block_time_s=1.0)
     changes = {sum(gaps[: at + 1]) for at in range(len(gaps))}
     report, due, analysed, pending = 0, None, [], None

@@ -1,4 +1,4 @@
-"""Protects reports: they come back as they were written, whole, and plan what is next."""
+"""Protects reports: they are read as they were written, whole, and plan the next work."""
 
 import threading
 from typing import TypeVar
@@ -223,7 +223,7 @@ def test_a_refusal_of_an_untracked_address_is_not_kept(store: Store) -> None:
 
 
 def test_a_report_of_very_many_pools_is_whole_or_none(store: Store) -> None:
-    """The tables keep the deepest; they are never taken for all."""
+    """The tables keep the deepest, and never present them as all."""
     pools = tuple(pool_result(ordinal=at) for at in range(MOST_POOLS_IN_TABLE + 5))
     report = msgspec.structs.replace(bare_report(address(7), scanned_at_s=1), pools=pools)
     record_report(store, msgspec.structs.replace(report, pools=pools[::-1]), LATER)

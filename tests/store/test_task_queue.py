@@ -1,4 +1,4 @@
-"""Protects the queue: what is worth most comes first, and nothing is lost by a crash."""
+"""Protects the queue: the most valuable task comes first, and nothing is lost by a crash."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
-"""Protects searches: they find what a reading of every report finds, in the right order, and what
-was stored before there were searches is found after any number of interruptions."""
+"""Protects searches: results and order equal those of reading every report.
+
+Reports from before searches existed are found after any number of interruptions.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Protects the way back: what a reorganisation takes away goes wholly, and comes back wholly."""
+"""Protects unwinding: a reorganisation removes its rows wholly, and brings them back wholly."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

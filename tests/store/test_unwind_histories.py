@@ -1,5 +1,8 @@
-"""Protects reorgs among all else: forks, requests, analyses and finalization in any order leave
-what the canonical chain alone gives, and no number is given to a second token."""
+"""Protects reorgs among all other work: the rows equal those of the canonical chain alone.
+
+Forks, requests, analyses and finalization come in any order, and no number is given to a second
+token.
+"""
 
 from collections.abc import Sequence
 

@@ -204,7 +204,7 @@ steps = st.lists(st.tuples(st.sampled_from(["report", "report", "reorg"]), says)
 def test_told_changes_lead_from_the_first_report_to_the_last_whatever_reorgs(
     taken: list[tuple[str, Said]],
 ) -> None:
-    """Applied in order, each from where the one before left off, they end at what is known now."""
+    """Applied in order, each from the end of the one before, they end at the present state."""
     with closing(Store.open(MEMORY)) as store:
         watch_id = watch(store)
         say(store, Said(), 1)

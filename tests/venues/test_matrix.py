@@ -114,7 +114,7 @@ async def test_a_fee_on_the_approval_is_tax_of_the_sale(
 async def test_an_algebra_plugin_that_sets_the_fee_and_takes_its_own(
     chain: Chain, context: ChainContext
 ) -> None:
-    """Both are fees of the pool, so neither is tax; whatever the token takes still is."""
+    """Both are fees of the pool, so neither is tax; the token's own share still is."""
     makers = chain.deploy("FeePluginFactory")
     factory = chain.world.venues.algebra.factory
     setting = "setDefaultPluginFactory(address)"

@@ -1,5 +1,7 @@
-"""Concentrated pools with no liquidity at the current price are traded as people trade in them: a
-swap crosses to the next tick that has some. What nobody can reach is nobody's refusal."""
+"""Concentrated pools without liquidity at the current price are traded as people trade in them.
+
+A swap crosses to the next tick that has some. An unreachable amount is no refusal.
+"""
 
 from itertools import product
 

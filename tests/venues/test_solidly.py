@@ -1,4 +1,4 @@
-"""Protects our Solidly-style exchange: its quotes are what swaps pay, and no swap lowers k."""
+"""Protects our Solidly-style exchange: quotes equal the output of swaps; no swap lowers k."""
 
 import pytest
 

@@ -1,5 +1,8 @@
-"""Pools of every family that the demo does not deploy: predicted trades equal real ones, the
-follower reads the pools, and they are worth what their contracts hold."""
+"""Pools of every family that the demo does not deploy.
+
+Predicted trades equal real ones, the follower reads the pools, and they are worth their contracts'
+balances.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -70,8 +73,10 @@ async def read_pool(context: ChainContext, market: Market) -> PoolResultRow:
 def rows(
     family: str, cases: Sequence[tuple[str, Options]], refused: Sequence[int] | None = None
 ) -> list[Any]:
-    """Parameters: family, contract, options and the expected sale. `refused`: numbers of the cases
-    whose sale is refused; None: only compared with the real sale."""
+    """Make parameters: family, contract, options and the expected sale.
+
+    `refused`: numbers of the cases whose sale is refused; None: only compared with the real sale.
+    """
     found = []
     for number, (contract, options) in enumerate(cases):
         sale = None if refused is None else "refused" if number in refused else "passed"
@@ -180,7 +185,7 @@ async def test_the_prediction_is_what_then_happens(
 async def test_a_token_that_blocks_another_pool_is_sold_here(
     chain: Chain, context: ChainContext, family: str, options: Options, sale: str | None
 ) -> None:
-    """The honest double: it refuses what goes to a pair of another exchange."""
+    """The honest double: it refuses transfers to a pair of another exchange."""
     elsewhere = chain.world.token("honest").pool.address
     market = MARKETS[family](chain, BLOCKED, pair=elsewhere, **options)
     known = market_context(family, chain, context, market)
@@ -249,7 +254,8 @@ async def test_the_follower_reads_the_pool_and_its_trades(
 async def test_what_the_follower_reads_is_enough_without_logs(
     chain: Chain, context: ChainContext, family: str, spacing: int, hook: str | None
 ) -> None:
-    """A pool with ticks is then worth at least what is around the price, and traded by its id."""
+    """A pool with ticks is then worth at least the liquidity around the price, and traded by its
+    id."""
     market = MARKETS[family](chain, hook=hook)
     row = further_venues.assert_followed(chain, market)
     assert (row.fee, row.tick_spacing, row.hooks is None) == (2_500, spacing, hook is None)

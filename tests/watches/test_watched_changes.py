@@ -27,7 +27,7 @@ def sell_tax(report: Report) -> float | None:
 async def after(
     scene: Scene, token: ZooToken, change: Callable[[], object]
 ) -> tuple[set[str], Report]:
-    """Kinds of what was seen of a change, and the report that accounts for it."""
+    """Return kinds of observations of a change, and the report that accounts for it."""
     before = scene.report(token.address).token.block_number
     change()
     head = scene.chain.node.head_number()
@@ -273,7 +273,7 @@ REFUSED = {"eth_getBlockByHash True", "eth_getLogs address"}
 
 
 def name_of(request: RpcRequest) -> str:
-    """A request by its method and what kind of it it is."""
+    """Name a request by its method and its kind."""
     match request.params:
         case ({"address": _}, *_):
             return f"{request.method} address"

@@ -1,4 +1,4 @@
-"""Protects a watched token from what happens while the service is dead: kill -9, and a start."""
+"""Protects a watched token from changes during an outage: kill -9, and a start."""
 
 import os
 import signal

@@ -83,7 +83,7 @@ def picked(*transactions: BlockTransaction) -> list[tuple[bytes, int, str]]:
 def test_a_token_is_found_anywhere_in_the_data_of_a_trade_and_nowhere_between_two(
     before: list[bytes], named: set[int], noise: bytes
 ) -> None:
-    """Held against a plain search of each transaction."""
+    """Compared with a plain search of each transaction."""
     data = [*before, noise.join(TOKENS[number] for number in named), TOKENS[0][:10], TOKENS[0][10:]]
     trades = [transaction(ROUTER, each) for each in data]
     expected = sorted(

@@ -28,9 +28,9 @@ from tests.harness.api.limit_counter_process import FREE, PLANS, Node, Told, awa
 
 NODES = 2
 LIFETIME_KEYS = 4
-"""With a lifetime, in use at once."""
+"""Keys with a lifetime, in use together."""
 WINDOW_KEYS = 2
-"""With a window, in use at once; where there is a Valkey."""
+"""Keys with a window, in use together; where there is a Valkey."""
 
 _WINDOW_USED_S = 30.0
 """Keys with a window are given up before the first call leaves it."""
@@ -79,7 +79,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     failed: int = 0
     """Calls answered with 503, as the ledger was not written in time."""
     not_shared: int = 0
-    """Windows that were not looked at, as Valkey was out of reach of a node for a moment."""
+    """Windows left out, as Valkey was out of reach of a node for a moment."""
 
 
 class _Key(msgspec.Struct, kw_only=True):
@@ -234,9 +234,9 @@ class _Drill:
 
 
 def kill_counters(spec: KillsSpec, note: Callable[[Outcome], None] = lambda _: None) -> Outcome:
-    """Do all rounds on one ledger; `note` gets what was found so far after each.
+    """Do all rounds on one ledger; `note` gets the totals so far after each.
 
-    Forks: the process must have no threads. Raises ChildProcessError when a node ends by itself.
+    Forks: the process must have no threads. Raises ChildProcessError when a node ends unexpectedly.
     """
     with tempfile.TemporaryDirectory(prefix="assay-kills-") as folder:
         address: StoreAddress = FileAddress(Path(folder) / "store")

@@ -22,7 +22,7 @@ from tests.harness.store.empty_files import new_ledger, new_store
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Have what may run on a fleet run on both."""
+    """Run tests that may run on a fleet on both."""
     path = metafunc.definition.path.relative_to(metafunc.config.rootpath / "tests")
     module = path.with_suffix("").as_posix()
     marks = marks_on_a_fleet(module, metafunc.function.__name__)

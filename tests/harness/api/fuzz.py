@@ -1,8 +1,8 @@
-"""Calls that schemathesis makes up from our own OpenAPI document, and wild ones on every route;
-and what is wrong with answers.
+"""Random calls that schemathesis draws from the OpenAPI document, and undocumented ones, with
+checks of the answers.
 
-The application is the real one over a real ledger; what the analysis finds is made up for each
-call. A refusal that the document names is no fault, nor is a failure that was ordered.
+The application is the real one over a real ledger; the outcome of the analysis is drawn for each
+call. A documented refusal is no fault, nor is an ordered failure.
 """
 
 import asyncio
@@ -155,7 +155,7 @@ class Fuzzer:
         return call()
 
     def judge(self, call: Call) -> None:
-        """Send the call, by each caller. Raises what is wrong with an answer."""
+        """Send the call, by each caller. Raises an error for a wrong answer."""
         for caller in call.callers:
             response = self._runner.run(self._send(call, caller))
             self.statuses[f"{_operation(call.case)} {response.status_code}"] += 1
@@ -206,7 +206,7 @@ class Fuzzer:
         return response
 
     def close(self) -> None:
-        """End what was opened."""
+        """Close store and ledger."""
         self._runner.run(self._client.aclose())
         self._runner.run(self._world.aclose())
         self._store.close()

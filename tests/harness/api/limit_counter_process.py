@@ -171,7 +171,7 @@ def await_work(processes: Sequence[int], tolds: Sequence[Told]) -> None:
 
 
 def kill(process: int) -> None:
-    """Kill a process. Raises ChildProcessError if it had ended by itself."""
+    """Kill a process. Raises ChildProcessError if it had already ended."""
     os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
     if not os.WIFSIGNALED(status):

@@ -11,7 +11,7 @@ OTHERS = [Address(f"0x{number:040x}") for number in range(0x1000, 0x1000 + MOST_
 
 
 class ManyTokens:
-    """An analysis that judges each token by itself."""
+    """Analysis with a separate outcome per token."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, Report | Exception] = {}

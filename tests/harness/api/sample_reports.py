@@ -40,7 +40,7 @@ CLOCK = ContractClock(
 
 
 def make_pool(**changes: Any) -> PoolResultRow:
-    """A deep, honest V2 pool, except for what is named."""
+    """Make a deep, honest V2 pool, with the named changes."""
     plain: dict[str, Any] = {
         "ordinal": 0,
         "pool": PAIR,
@@ -63,7 +63,7 @@ def make_pool(**changes: Any) -> PoolResultRow:
 
 
 def make_token(**changes: Any) -> ReportRow:
-    """A renounced token with 1,000,000 units of 18 decimals, except for what is named."""
+    """Make a renounced token with 1,000,000 units of 18 decimals, with the named changes."""
     plain: dict[str, Any] = {
         "chain_id": 1,
         "address": TOKEN,
@@ -104,7 +104,7 @@ def make_token(**changes: Any) -> ReportRow:
 
 
 def make_static(*, everything: bool = False, **changes: Any) -> StaticFindings:
-    """Every finding settled as false (or, with `everything`, true), except for what is named."""
+    """Make findings that are all false (or, with `everything`, true), with the named changes."""
     names = [
         name for name in StaticFindings.__struct_fields__ if name not in list_keys(StaticFindings)
     ]
@@ -112,7 +112,7 @@ def make_static(*, everything: bool = False, **changes: Any) -> StaticFindings:
 
 
 def make_scan(**changes: Any) -> ScanFindings:
-    """Every check settled as false, except for what is named."""
+    """Make checks that are all settled as false, with the named changes."""
     checks = [key for key, field in fields_of(ScanFindings).items() if field.check]
     return ScanFindings(**{**dict.fromkeys(checks, False), **changes})
 
@@ -123,7 +123,7 @@ def make_holder(owner: Address, amount_raw: int, *, role: str = "top", at: int =
 
 
 def make_limit(value: int | None, **changes: Any) -> ClockLimitRow:
-    """A constant that is compared with some clock, except for what is named."""
+    """Make a constant that is compared with some clock, with the named changes."""
     plain: dict[str, Any] = {"source": "constant", "slot": None, "compared_with": None}
     return ClockLimitRow(**{**plain, **changes}, value=value)
 
@@ -136,7 +136,7 @@ def make_report(
     clock_limits: tuple[ClockLimitRow, ...] = (),
     **changes: Any,
 ) -> Report:
-    """An honest, renounced token with one deep pool, except for what is named."""
+    """Make a report of an honest, renounced token with one deep pool, with the named changes."""
     found = {name: changes.pop(name) for name in ScanFindings.__struct_fields__ if name in changes}
     return Report(
         token=make_token(**changes),

@@ -1,4 +1,4 @@
-"""The specification's tables of fields, and a check of what was sent against one of them."""
+"""Tables of fields in the specification, and a check of an answer against one of them."""
 
 import tomllib
 from collections.abc import Callable

@@ -130,7 +130,7 @@ class SignedIn:
 
 
 def wild_calls() -> st.SearchStrategy[WildCall]:
-    """Half of them on the right path by the right method, with what may come with it."""
+    """Draw calls, half of them on the right path by the right method, with a matching body."""
     bodies: st.SearchStrategy[tuple[str, bytes]] = (
         st.dictionaries(_names, _texts, max_size=3).map(
             lambda form: (

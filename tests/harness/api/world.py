@@ -97,18 +97,18 @@ class World:
         self._opened: list[CachedAnswerApp] = []
 
     def count(self, key_id: int, calls: int, *, at_s: float) -> None:
-        """Calls that were made before, by whatever process."""
+        """Count earlier calls of any process."""
         self.ledger.add_calls([Calls(key_id=key_id, day=utc_day(at_s), calls=calls)], at_s)
 
     def new_key(self, plan: str = "admin", *, days: int | None = None) -> str:
-        """The plaintext of a new key; with `days`, one that lives so long whatever its plan."""
+        """Return the plaintext of a new key; with `days`, one with that lifetime on any plan."""
         terms = PLANS[plan]
         if days is not None:
             terms = msgspec.structs.replace(terms, expires_after_days=days)
         return self.ledger.create_key(terms, "test", self.clock.now_s).plaintext
 
     def make_app(self, **changes: Any) -> CachedAnswerApp:
-        """The application, with what is named changed."""
+        """Build the application, with the named changes."""
 
         async def read_states() -> tuple[ChainState, ...]:
             return self.states
@@ -145,7 +145,7 @@ class World:
         self._opened.append(app)
 
     async def aclose(self) -> None:
-        """End what the applications still do."""
+        """End the work of the applications."""
         for app in self._opened:
             await app.aclose()
 

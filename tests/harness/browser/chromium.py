@@ -12,7 +12,7 @@ from assay.demo.npm_packages import find_node
 
 ROOT: Final = Path(__file__).parents[3]
 SCREENSHOTS: Final = ROOT / ".cache" / "screenshots"
-"""Pictures of what tests saw, to be looked at; never committed."""
+"""Screenshots of tests, for people; never committed."""
 
 _STOP_S: Final = 10
 
@@ -51,7 +51,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     copies: bool = False
     """Click the first copy button."""
     clicks: tuple[str, ...] = ()
-    """Selectors of what to click, one after the other, each when it is there."""
+    """Selectors to click in turn, each once it is there."""
     then: str = ""
     """A selector to wait for after the clicks."""
     screenshot: str = ""

@@ -42,7 +42,7 @@ def demo_world(anvil_node: AnvilNode) -> World:
 
 @pytest.fixture
 def chain(anvil_node: AnvilNode, demo_world: World, artifacts: Artifacts) -> Iterator[Chain]:
-    """The world as it was built, whatever other tests did to it."""
+    """World as it was built, whatever other tests did to it."""
     snapshot = anvil_node.snapshot()
     yield Chain(anvil_node, demo_world, artifacts)
     anvil_node.revert(snapshot)

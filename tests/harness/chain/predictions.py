@@ -26,7 +26,7 @@ def assert_pool_agrees(pool: PoolResultRow, real: RealOutcome) -> None:
 
 
 def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
-    """The token's own pool, among what its own transfers may have made."""
+    """Return the token's own pool, among those that its transfers may have created."""
     assert report.pools is not None
     (pool,) = [row for row in report.pools if row.pool == token.pool.address]
     return pool

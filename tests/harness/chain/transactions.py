@@ -28,7 +28,8 @@ _SWAPS_V3: dict[str, str] = {
     topic_of(f"Swap(address,address,int256,int256,uint160,uint128,int24{rest})"): rest
     for rest in ("", ",uint128,uint128", ",uint24,uint24")
 }
-"""Uniswap's and Slipstream's; PancakeSwap's; Algebra Integral's. By what follows the tick."""
+"""Swap events of Uniswap and Slipstream, of PancakeSwap, of Algebra Integral, by the fields behind
+the tick."""
 _SWAP_V4 = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 
 
@@ -123,13 +124,13 @@ class Chain:
         *values: object,
         value_wei: int = 0,
     ) -> Sent:
-        """Call a contract from any account, mined at once."""
+        """Call a contract from any account, mined immediately."""
         return self.call(
             account, Call(to=to, data=call_data(signature, *values), value_wei=value_wei)
         )
 
     def call(self, account: Address, call: Call) -> Sent:
-        """Send a call from any account, mined at once."""
+        """Send a call from any account, mined immediately."""
         return self._send(call, account)
 
     def approve(

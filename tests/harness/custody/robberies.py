@@ -1,4 +1,4 @@
-"""Thefts through custody, each done by real transactions, and what the service predicts of them."""
+"""Thefts through custody, each done by real transactions, and the service's predictions of them."""
 
 from assay.demo.layout import named_account
 from core.evm.abi import call_data

@@ -15,7 +15,7 @@ from config.store_address import PostgresAddress
 from tests.harness.fleet.deployed_process import DeployedProcess
 
 SPARE_S = 5
-"""To close stores and write what is left, after calls have ended."""
+"""Time to close stores and write pending rows, after calls have ended."""
 
 _OF_A_PART = {"POSTGRES_PASSWORD", "VALKEY_PASSWORD"}
 """Variables of a Secret that the databases share with Assay."""

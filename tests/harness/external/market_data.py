@@ -31,7 +31,7 @@ async def running_market_data() -> AsyncIterator[tuple[Service, ExternalServices
 def dexscreener_pair(
     key: str, base: Address, quote: Address, *, depth: float, usd: str
 ) -> dict[str, object]:
-    """A pair of DexScreener whose token side is worth what its issuer likes."""
+    """Pair of DexScreener whose token side has a worth of its issuer's choice."""
     return {
         "chainId": "ethereum",
         "pairAddress": key,

@@ -1,4 +1,4 @@
-"""The pasts of all tokens, fetched to their ends, whatever was put off."""
+"""Histories of all tokens, fetched to their ends, postponed ones included."""
 
 import itertools
 
@@ -11,7 +11,7 @@ _LONG_S = 1e6
 
 
 class LateClock(SystemClock):
-    """So late that whatever was put off is due."""
+    """Clock so late that everything postponed is due."""
 
     time_s = 1e10
 

@@ -1,4 +1,4 @@
-"""A store between two processes, compared with the branch that it has come to."""
+"""A store between two processes, compared with its branch."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ _WORDS = (
 
 
 def arm_by_chance(faults: StoreFaults, dice: Random) -> str:
-    """Let some fault come somewhere. Returns what and where, in short."""
+    """Arm a random fault at a random place. Returns both, in short."""
     kind, about = dice.choice(_KINDS), ""
     if kind == "told failed":
         statements = dice.randint(1, dice.choice((1, 2, 6)))

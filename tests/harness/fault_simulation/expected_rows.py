@@ -62,7 +62,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Differences:
-    """Between what a store holds and what it must hold, in words."""
+    """Differences between the rows of a store and the expected ones, as text."""
 
     def __init__(self, reading: Reading, stored: StoredRows) -> None:
         self._reading = reading

@@ -1,5 +1,8 @@
-"""One history of faults, drawn from a seed: a chain that changes, nodes and a disk that fail, a
-process that ends anywhere; and what its store lacks or has too much once all is well again."""
+"""One history of faults, drawn from a seed.
+
+A chain that changes, nodes and a disk that fail, a process that ends anywhere; and the missing or
+surplus rows of its store once all is well again.
+"""
 
 import asyncio
 import atexit

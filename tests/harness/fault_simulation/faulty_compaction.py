@@ -26,7 +26,7 @@ def close_open_batch(path: Path, chain_id: int) -> None:
 
 
 def compact_with(faults: StoreFaults, path: Path, chain_id: int) -> str:
-    """Compact all there is, as far as the faults allow. Returns what came of it."""
+    """Compact everything, as far as the faults allow. Returns the outcome."""
     request = CompactionRequest(chains=(ChainBounds(chain_id=chain_id),), is_forced=True)
     try:
         with faulty_databases(faults):

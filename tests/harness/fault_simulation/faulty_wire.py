@@ -1,7 +1,7 @@
 """Nodes of a model chain: behind, on an abandoned branch, silent, refusing, cut off, or lying.
 
-What they do wrong is drawn at each message. A transport of the product's own protocol, so that all
-of the client is in play.
+Their faults are drawn at each message. A transport of the product's own protocol, so that all of
+the client is used.
 """
 
 import asyncio

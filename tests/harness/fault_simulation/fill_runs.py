@@ -62,7 +62,7 @@ class FillRuns:
         return self._under_way is not None
 
     def done(self) -> tuple[Fill, ...]:
-        """All of them, as they are once each has come to its end."""
+        """Return all of them, as they are once each has ended."""
         return tuple(one.up_to(one.last) for one in self.ranges)
 
     def begun(self, checkpoints: Mapping[str, tuple[int, str | None]]) -> tuple[Fill, ...]:
@@ -71,8 +71,10 @@ class FillRuns:
         return tuple(one.up_to(at[0]) for one, at in known if at is not None)
 
     def draw(self) -> FillRange | None:
-        """One to begin, or to go on with: it may overlap others, and what is followed. None: there
-        is no room below the first block followed."""
+        """Draw a range to begin or continue, which may overlap others and followed blocks.
+
+        None: there is no room below the first block followed.
+        """
         if self._start == 0:
             return None
         if len(self.ranges) < _MOST and self._dice.random() < 0.6:
@@ -101,7 +103,7 @@ class FillRuns:
             self._under_way = asyncio.create_task(self._run_beside(process, one))
 
     async def stop(self) -> None:
-        """Stop what runs, wherever it is."""
+        """Stop a running back-fill anywhere."""
         if self._under_way is not None:
             self._under_way.cancel()
             await asyncio.gather(self._under_way, return_exceptions=True)

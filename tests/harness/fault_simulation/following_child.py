@@ -23,7 +23,7 @@ _SETTINGS = IndexerSettings(poll_s=0.02, initial_log_range=8, max_log_range=40)
 
 
 async def live(url: str, path: Path, world: int, finality: int) -> None:
-    """Do all of it at once, for ever."""
+    """Follow, compact and fill concurrently, for ever."""
     chain = msgspec.structs.replace(world_of(world).chain, finality_blocks=finality, start_block=0)
     store = Store.open(path)
     client = await RpcClient.connect([url], chain.id, RpcSettings())

@@ -238,7 +238,7 @@ class HistorySteps:
                 self._model.grow(1)
 
     async def _leave_for_good(self) -> None:
-        """All nodes leave our chain below what is final, and come back."""
+        """All nodes leave our chain below its final block, and come back."""
         is_short = self._model.head.number < self._start + 40
         if self._process is None or self._fills.ranges or is_short:
             return
@@ -315,8 +315,11 @@ class HistorySteps:
         self._check_between()
 
     async def _end_in_reorg(self) -> None:
-        """The process has unwound what a back-fill had stored, too, and ends before it stores the
-        next block; the back-fill goes on before following does."""
+        """End the process in a reorg.
+
+        It has unwound a back-fill's rows, too, and ends before it stores the next block; the
+        back-fill goes on before following does.
+        """
         process, fill = self._process, self._fills.draw_to_head()
         if process is None or fill is None:
             return
@@ -333,7 +336,7 @@ class HistorySteps:
             await self._run_alone(fill)
 
     async def _close_batch(self) -> None:
-        """As a compaction does first: what is final from now on waits in another batch."""
+        """Close the batch as a compaction does first: later final rows wait in another batch."""
         close_open_batch(self._path, self._chain.id)
         self._tell("close batch")
 

@@ -1,4 +1,4 @@
-"""A chain with all its branches, and what happens on it: what the tables are compared with."""
+"""A chain with all its branches and their events, which the tables are compared with."""
 
 import hashlib
 from array import array
@@ -71,7 +71,7 @@ class ModelBlock(msgspec.Struct, frozen=True, kw_only=True):
     made: ReplayBlock
     spooled: SpooledBlock
     order: int
-    """Blocks made before it, on whatever branch."""
+    """Number of earlier blocks, on any branch."""
     pools: frozenset[str]
     """Keys of the pools that there are after it, on its branch."""
 
@@ -98,7 +98,7 @@ class ModelChain:
         self.highest = 0
         """Highest of all heads so far, without those of refused branches."""
         self.left_out: set[str] = set()
-        """Blocks whose logs some node has once left out."""
+        """Blocks whose logs some node left out once."""
         self._format = log_format
         self._draw = _Drawing(world, dice)
         self._by_hash: dict[str, ModelBlock] = {}
@@ -144,7 +144,7 @@ class ModelChain:
             self.highest = max(self.highest, self.head.number)
 
     def make(self, parent: ModelBlock | None, *, busy: bool) -> ModelBlock:
-        """A child of a block, with whatever happens in it."""
+        """Make a child of a block, with random content."""
         number = 0 if parent is None else parent.number + 1
         parent_hash = self._root if parent is None else parent.hash
         before = frozenset() if parent is None else parent.pools

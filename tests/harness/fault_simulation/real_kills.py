@@ -1,4 +1,4 @@
-"""Kills a following and compacting process again and again, and compares what it leaves behind."""
+"""Kills of a following and compacting process, and comparisons of its rows."""
 
 import sqlite3
 import subprocess
@@ -142,7 +142,7 @@ def wait_until(is_done: Callable[[], bool], process: "subprocess.Popen[bytes]") 
 
 
 def tip_of(path: Path) -> str | None:
-    """Hash of the block that following has come to. None: there is none."""
+    """Return the hash of the block that following has reached. None: there is none."""
     serving = StoreFiles(prefix=path).serving
     if not serving.exists():
         return None

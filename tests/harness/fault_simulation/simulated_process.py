@@ -78,7 +78,7 @@ class SimulatedProcess:
         return False
 
     async def stop(self) -> None:
-        """End it in order. Raises whatever it should never raise."""
+        """End it in order. Raises unexpected errors."""
         self._stop.set()
         await self._end(is_cancelled=False)
 

@@ -1,7 +1,7 @@
 """Ends the process, or fills its disk, between any two statements of SQLite and DuckDB.
 
-What a process has open is closed without a commit when it ends: that is what the system does with a
-killed one, but for its write-ahead log, which the runs with real kills are for.
+Open files of an ended process are closed without a commit, as the system does with a killed one,
+except for its write-ahead log, which the runs with real kills cover.
 """
 
 import sqlite3
@@ -85,7 +85,7 @@ class StoreFaults:
         self._open.append(connection)
 
     def abandon(self) -> None:
-        """Close what the ended process had open."""
+        """Close the files of the ended process."""
         for connection in self._open:
             with suppress(sqlite3.Error, duckdb.Error):
                 # A cursor in a traceback would keep the transaction of a closed connection open.

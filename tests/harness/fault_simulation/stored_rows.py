@@ -28,7 +28,7 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: dict[str, tuple[int, str | None]]
     coverage: list[Cells]
     orphans: list[Cells]
-    """Table and number of a token, of all rows whose token is not there."""
+    """Table and token number of all rows without a token."""
     tokens: dict[str, Cells]
     """Tokens by address: reason, first block, first block of complete transfers, report, whole
     history, number."""
@@ -197,7 +197,7 @@ def _read_lake(files: StoreFiles) -> tuple[list[int], _Events]:
 
 
 def _read_shared_lake(address: PostgresAddress) -> tuple[list[int], _Events]:
-    """The same of a lake whose catalogue is in PostgreSQL, without any part in who writes it."""
+    """Read the same of a lake whose catalogue is in PostgreSQL, independently of its writer."""
     place = place_of(address)
     if not place.has_lake():
         return [], _Events([], [], [])

@@ -1,4 +1,4 @@
-"""An event loop whose waits take no time, and whose threads are none: all is repeatable."""
+"""Event loop whose waits take no time, without threads: everything is repeatable."""
 
 import asyncio
 import selectors
@@ -44,7 +44,7 @@ class _JumpingSelector(selectors.BaseSelector):
 
 
 class _InlineExecutor(ThreadPoolExecutor):
-    """Runs at once, on the loop's own thread."""
+    """Runs work immediately, on the loop's own thread."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         done: Future[T] = Future()

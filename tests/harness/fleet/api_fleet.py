@@ -68,7 +68,7 @@ _TELL: Final = """
 
 
 class ApiFleet(msgspec.Struct, frozen=True):
-    """The processes, and what they share."""
+    """Processes of a fleet, and their shared databases."""
 
     urls: tuple[str, ...]
     address: PostgresAddress
@@ -76,7 +76,7 @@ class ApiFleet(msgspec.Struct, frozen=True):
     clock: SharedClock
 
     def clear(self) -> None:
-        """Forget everything but keys, and what they have used."""
+        """Delete everything except keys and their usage."""
         with psycopg.connect(self.address.url.value, autocommit=True) as connection:
             found = connection.execute(
                 "select tablename::text from pg_tables where schemaname = current_schema()"

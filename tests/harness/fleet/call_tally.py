@@ -1,4 +1,4 @@
-"""Calls that were made with a key, and what the ledger may have counted of them."""
+"""Calls made with a key, and the possible counts of the ledger."""
 
 import threading
 from typing import Final

@@ -1,5 +1,7 @@
-"""The processes of a fleet as deploy/ would start them: their arguments and environment, read from
-what Docker Compose and kustomize make of its files."""
+"""Processes of a fleet as deploy/ would start them.
+
+Arguments and environment are read from the output of Docker Compose and kustomize.
+"""
 
 import base64
 import os
@@ -48,8 +50,10 @@ class DeployedProcess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compose(variables: Mapping[str, str], *, file: Path = COMPOSE) -> Manifest:
-    """Return what Docker Compose makes of a file, all its profiles included. `variables`: of
-    fleet.env. Raises DeploymentError."""
+    """Return Docker Compose's reading of a file, all profiles included.
+
+    `variables`: of fleet.env. Raises DeploymentError.
+    """
     command = ("--profile", "*", "-f", str(file), "config", "--format", "json")
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     composed: Manifest = msgspec.json.decode(
@@ -73,8 +77,11 @@ def composed_processes(composed: Manifest) -> list[DeployedProcess]:
 
 
 def kustomize(folder: str, secrets: str, scratch: Path) -> list[Manifest]:
-    """Return the manifests of a folder of deploy/kubernetes. `secrets`: what its secrets.env would
-    have; `scratch`: a folder for a copy, in which they are. Raises DeploymentError."""
+    """Return the manifests of a folder of deploy/kubernetes.
+
+    `secrets`: contents of its secrets.env; `scratch`: folder for a copy with them. Raises
+    DeploymentError.
+    """
     copied = Path(shutil.copytree(KUBERNETES, scratch / "kubernetes", dirs_exist_ok=True))
     (copied / folder / "secrets.env").write_text(secrets)
     command = [str(_PROGRAMS / "kubectl"), "kustomize", str(copied / folder)]
@@ -125,8 +132,10 @@ def kustomized_processes(manifests: list[Manifest]) -> list[DeployedProcess]:
 
 
 def environment_of(container: Manifest, manifests: list[Manifest]) -> dict[str, str]:
-    """Return the variables of a container, with what its references lead to; a Secret that is not
-    among the manifests has none."""
+    """Return the variables of a container, references resolved.
+
+    A Secret that is not among the manifests has none.
+    """
     env: dict[str, str] = {}
     for source in container.get("envFrom", ()):
         (kind, reference), *_ = source.items()

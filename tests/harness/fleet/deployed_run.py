@@ -58,7 +58,7 @@ class RunningMember:
         return f"http://127.0.0.1:{self.port}"
 
     def status_of(self, path: str) -> int | None:
-        """Return the status of an answer. None: there is none, yet or any more."""
+        """Return the status of an answer. None: there is none."""
         try:
             return httpx.get(self.url + path, timeout=10).status_code
         except httpx.TransportError:
@@ -83,8 +83,11 @@ class RunningMember:
         }
 
     def run(self, *arguments: str) -> str:
-        """Run another command where the process is, as `docker compose exec` would; return what it
-        prints. Raises PartFailedError."""
+        """Run another command next to the process, as `docker compose exec` would; return its
+        output.
+
+        Raises PartFailedError.
+        """
         done = subprocess.run(
             [*self._program, *arguments],
             cwd=self._env["TMPDIR"],
@@ -102,7 +105,7 @@ class RunningMember:
         self.process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once, if it has not ended."""
+        """Kill it, if it has not ended."""
         self.process.kill()
         self.process.wait()
 
@@ -115,10 +118,9 @@ def running_members(
     *,
     program: Sequence[str] = PROGRAM,
 ) -> Iterator[dict[str, RunningMember]]:
-    """Start processes at once, wait until all are ready, and yield them by name; kill them at the
-    end.
+    """Start processes together, wait until all are ready, yield them by name, and kill them.
 
-    `env`: what differs on this machine; `folder`: for logs and temporary files; `program`: `assay`.
+    `env`: differences of this machine; `folder`: for logs and temporary files; `program`: `assay`.
     Raises PartFailedError.
     """
     system = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}

@@ -36,7 +36,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
 
     def environment(self) -> dict[str, str]:
-        """Return what its ENV sets."""
+        """Return the variables of its ENV."""
         words = [shlex.split(text) for text in self.texts("ENV")]
         return dict(word.split("=", 1) for line in words for word in line)
 
@@ -46,12 +46,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
         return words
 
     def texts(self, instruction: str) -> list[str]:
-        """Return what follows an instruction, each time."""
+        """Return the text of every such instruction."""
         return [step.text for step in self.steps if step.instruction == instruction]
 
 
 def read_stages() -> list[Stage]:
-    """Return the stages of our Dockerfile in order; the last one is what is built by default."""
+    """Return the stages of the Dockerfile in order; the last one is the default target."""
     stages: list[Stage] = []
     for step in _steps(DOCKERFILE.read_text(encoding="utf-8")):
         if step.instruction == "FROM":
@@ -76,7 +76,7 @@ def _steps(text: str) -> Iterator[Step]:
 
 
 def build_context() -> dict[str, Path]:
-    """Return what Docker is sent: entries of the project's folder that .dockerignore lets in."""
+    """Return Docker's context: entries of the project's folder that .dockerignore admits."""
     ignored = (PROJECT_ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     names = [line.removeprefix("!") for line in ignored if line.startswith("!")]
     return {name: PROJECT_ROOT / name for name in names}

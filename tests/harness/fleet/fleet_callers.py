@@ -58,7 +58,7 @@ class Excuse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetCallers:
-    """Threads that call, and what they found."""
+    """Calling threads, and their findings."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class FleetCallers:
         self._may_call.set()
 
     def renew_trials(self, ledger: Ledger) -> None:
-        """Keep a few keys in use of whose lifetime a few calls are left."""
+        """Keep a few keys in use with a few calls of their lifetime left."""
         plan = load_plans()["trial"]
         lifetime = plan.lifetime or 0
         self._trials = [tally for tally in self._trials if not tally.is_spent]
@@ -180,7 +180,7 @@ class FleetCallers:
     def ask_once(
         self, client: httpx.Client, server: FleetMember, path: str, tally: CallTally
     ) -> httpx.Response | None:
-        """Make one call and note what came of it. None: no answer."""
+        """Make one call and note its outcome. None: no answer."""
         sent_s = time.monotonic()
         try:
             answer = client.get(server.url + path, headers={"X-API-Key": tally.plaintext})
@@ -232,7 +232,7 @@ class FleetCallers:
         self.judge(path, server, token, answer.content)
 
     def judge(self, path: str, server: FleetMember, token: KnownToken, body: bytes) -> None:
-        """Compare an answer with what the token does."""
+        """Compare an answer with the token's behaviour."""
         if path.endswith("/summary"):
             found = wrong_in_summary(body, token, self._calm[token.address])
         else:
@@ -279,7 +279,7 @@ class FleetCallers:
 
 
 def _beyond_window(tally: CallTally, *, processes: int) -> list[str]:
-    """A burst beyond what each process would let through by itself."""
+    """Return bursts beyond the sum of the processes' limits."""
     plan = load_plans()["trial"]
     limit, span_s = plan.burst_limit or 0, plan.burst_window_s or 0
     most = tally.most_within(span_s)

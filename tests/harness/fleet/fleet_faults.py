@@ -38,11 +38,14 @@ FaultKind = Literal[
     "node silent",
     "compaction killed",
 ]
-"""kill: SIGKILL, another process a while later. pause: SIGSTOP. stop: SIGTERM. two leaders: the
-process that follows is paused beyond its lease, and wakes up. clock skew: a process whose clock is
-minutes wrong. link: between one process and one part; half-open: what it sends arrives, and
-no answer comes. postgres, valkey, objects, node: the part itself, or the ways of all processes to
-it. lost: killed and emptied."""
+"""Kinds of faults.
+
+kill: SIGKILL, another process a while later. pause: SIGSTOP. stop: SIGTERM. two leaders: the
+follower is paused beyond its lease, and wakes up. clock skew: a process whose clock is minutes
+wrong. link: between one process and one server; half-open: its messages arrive, and no answer
+comes. postgres, valkey, objects, node: the server itself, or all links to it. lost: killed and
+emptied.
+"""
 
 FAULTS: Final[tuple[FaultKind, ...]] = get_args(FaultKind)
 

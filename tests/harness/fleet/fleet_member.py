@@ -1,4 +1,4 @@
-"""One process of a fleet, with its own way to each part: what a machine of a deployment has."""
+"""One process of a fleet with separate links to each server, as on a machine of a deployment."""
 
 import os
 import signal
@@ -132,7 +132,7 @@ class FleetMember:
         return sorted(pid for pid, session in _sessions() if session in former)
 
     def log_tail(self) -> str:
-        """The end of what it has logged."""
+        """Return the end of its log."""
         return self._log.read_text(errors="replace")[-_LOG_TAIL_CHARS:]
 
     def _running(self) -> "subprocess.Popen[bytes]":

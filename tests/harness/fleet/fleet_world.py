@@ -1,6 +1,6 @@
-"""The deployment of `tests.harness.api.world` as a fleet: API processes without a node.
+"""Deployment of `tests.harness.api.world` as a fleet: API processes without a node.
 
-They answer in turn. What they hand over is analysed in this process, by the script of the test.
+They answer in turn. Their requests are analysed in this process, by the script of the test.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ class FleetWorld(World):
         return client
 
     def change(self, **changes: Any) -> None:
-        """Change what the processes' answers are made from."""
+        """Change the source of the processes' answers."""
         self.chain.says = changes.pop("analysis", self.analysis)
         if changes.pop("store", self.store) is not self.store or changes:
             message = f"a running process cannot be changed: {sorted(changes)}"
@@ -126,7 +126,7 @@ class FleetWorld(World):
         raise NotImplementedError(sorted(changes))
 
     def next_url(self) -> str:
-        """Return the address of the process whose turn it is."""
+        """Return the address of the next process in turn."""
         return next(self._turns)
 
     async def begin(self) -> None:
@@ -194,7 +194,7 @@ class _InTurn(httpx.AsyncBaseTransport):
 
 @asynccontextmanager
 async def opened_fleet_world(fleet: ApiFleet, store: Store, now_s: float) -> AsyncIterator[World]:
-    """Analyse what the processes hand over, until the end of the block."""
+    """Analyse the requests of the processes, until the end of the block."""
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(closing(Ledger.of_store(fleet.address)))
         statements = stack.enter_context(closing(SingleStatements(fleet.address.url.value)))

@@ -108,7 +108,7 @@ class _Comparison:
                 self._first.setdefault(side, pool.place[0])
 
     def blocks(self, headers: Sequence[_Header]) -> None:
-        """The window down to what is final, and checkpoint and coverage up to the head."""
+        """Compare the window to the final block, and checkpoint and coverage up to the head."""
         expected = [(int(one.number, 16), one.hash, one.parent_hash) for one in headers]
         self._same("blocks", self._stored.blocks, expected)
         head, head_hash, _ = expected[-1]

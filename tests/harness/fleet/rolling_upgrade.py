@@ -112,7 +112,7 @@ class _Balancer:
 
 
 class Upgrade:
-    """A running fleet of one version, and what its callers have met so far."""
+    """Running fleet of one version, and its callers' results so far."""
 
     def __init__(
         self,

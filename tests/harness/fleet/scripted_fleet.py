@@ -33,7 +33,7 @@ def token(number: int) -> Address:
 
 
 class SlowChain:
-    """Analyses of one chain: a pending report at once, a settled one when it may go on."""
+    """Analyses of one chain: a pending report immediately, a settled one once released."""
 
     chain_id = CHAIN_ID
 

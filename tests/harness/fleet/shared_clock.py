@@ -1,5 +1,6 @@
-"""Run a module in a process whose `time.time` is what another process has put into a file; replaced
-before anything of the product is imported. The monotonic clock stays.
+"""Run a module with `time.time` read from a file that another process writes.
+
+Replaced before anything of the product is imported. The monotonic clock stays.
 
 python -m tests.harness.fleet.shared_clock FILE MODULE ARGUMENTS...
 """

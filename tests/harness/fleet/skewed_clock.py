@@ -1,5 +1,6 @@
-"""Run a module in a process whose clock is wrong: `time.time` is replaced before anything of the
-product is imported. The monotonic clock stays, as it does on a machine with a wrong date.
+"""Run a module with a wrong clock: `time.time` is replaced before the product is imported.
+
+The monotonic clock stays, as it does on a machine with a wrong date.
 
 python -m tests.harness.fleet.skewed_clock SKEW_S MODULE ARGUMENTS...
 """

@@ -1,5 +1,4 @@
-"""A chain that people trade on and that is reorganised: a real node, of whose tokens it is known
-what they do to buyers and sellers."""
+"""A traded and reorganised chain on a real node, with tokens of known behaviour."""
 
 import random
 import threading
@@ -99,7 +98,7 @@ class TradedChain:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Have the chain stand still in a block. Raises what trading has ended with."""
+        """Stop the chain during a block. Raises the error that ended trading."""
         with self._moving:
             if self._error is not None:
                 raise self._error
@@ -143,7 +142,7 @@ class TradedChain:
         self.node.send(self._any_transfer())
 
     def _any_transfer(self) -> dict[str, str]:
-        """A gift among the holders of a token, that everybody lets pass."""
+        """Write a gift among the holders of a token, which always passes."""
         token = self._world.tokens[0]
         sender, recipient = self._dice.sample(token.holders, 2)
         data = call_data("transfer(address,uint256)", recipient, self._dice.randrange(1, 10**9))

@@ -37,7 +37,7 @@ FOLLOWING_WITHIN_S: Final = 10.0
 """After a fault is over, by the issue."""
 
 _FOLLOWS_WITHIN_S: Final = 90.0
-"""Beyond it is no delay any more, but an end."""
+"""Time beyond which a delay counts as an end."""
 _READY_WITHIN_S: Final = 90.0
 _LEVEL_WITHIN_S: Final = 30.0
 _WRITTEN_WITHIN_S: Final = 15.0
@@ -173,7 +173,7 @@ class WholeDrill:
         )
 
     def logs(self) -> str:
-        """The ends of what all processes have logged."""
+        """Return the ends of all processes' logs."""
         members = self._fleet.members.values()
         return "\n".join(f"--- {one.name}\n{one.log_tail()}" for one in members)
 
@@ -270,7 +270,7 @@ class WholeDrill:
         )
 
     def _until_written(self) -> None:
-        """Give the servers the time that they have to write what they have counted."""
+        """Wait for as long as the servers may take to write their counts."""
         with suppress(PartFailedError):  # rows missing then are reported as lost
             until(
                 lambda: self._callers.is_written(self._fleet.ledger) or None,

@@ -96,7 +96,7 @@ def expect(
 
 
 def _liquidity(blocks: Sequence[Block], pools: dict[str, "_Pool"]) -> Iterator[Cells]:
-    """Events of pools that exist by then, of whatever age: transfers of pairs, positions of
+    """Yield events of pools that exist by then, of any age: transfers of pairs, positions of
     others."""
     for block in blocks:
         for at, event in enumerate(block.events):
@@ -144,7 +144,7 @@ def _place(pool: _Pool) -> tuple[int, int]:
 
 
 def without_liquidity(tables: Tables, chain: Chain = CHAIN) -> Tables:
-    """For a back-fill, which does not look at it."""
+    """Drop liquidity, which a back-fill does not read."""
     coverage = [row for row in tables.coverage if row[0] != chain.liquidity_subject]
     return msgspec.structs.replace(tables, coverage=coverage, liquidity=[])
 
@@ -152,7 +152,7 @@ def without_liquidity(tables: Tables, chain: Chain = CHAIN) -> Tables:
 def assert_window(
     store: Store, canonical: Sequence[Block], *, highest: int, start: int = 0
 ) -> None:
-    """The held blocks are the last of the canonical chain, down to what was final at least."""
+    """Assert that the window is the end of the canonical chain, down to the final block at least."""
     rows = read_rows(store, "select number, hash, parent_hash from block order by number")
     lowest = msgspec.convert(rows[0][0], int)
     assert rows == [(block.number, block.hash, block.parent_hash) for block in canonical[lowest:]]
@@ -199,7 +199,7 @@ def read(store: Store) -> Tables:
 
 
 def read_liquidity(store: Store) -> list[Cells]:
-    """Block, log index, key of the pool, topics and data of what is stored."""
+    """Return block, log index, key of the pool, topics and data of stored events."""
     return read_rows(
         store,
         "select event.block_number, event.log_index, pool.pool_key, topics, data "

@@ -20,8 +20,10 @@ SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=2, max_log_range=4, co
 
 
 def hurried_s() -> float:
-    """Unix seconds of a clock that is far ahead and fast: what a killed process had taken comes
-    again in a tenth of a second."""
+    """Return Unix seconds of a fast clock far ahead.
+
+    Tasks of a killed process come again in a tenth of a second.
+    """
     return 10_000 * time.time()
 
 

@@ -74,7 +74,7 @@ def wire_log(
     block_hash: str = "0x" + "ab" * 32,
     log_index: int = 0,
 ) -> dict[str, object]:
-    """A log with whatever is given, well-formed or not."""
+    """Write a log of the given parts, well-formed or not."""
     return {
         "address": address,
         "topics": list(topics),

@@ -93,7 +93,7 @@ class Process:
         self.runner = JobRunner(place, observe=self.ends.append)
 
     async def work(self) -> None:
-        """Everything that is due now, and what it leads to."""
+        """Do all due work, and its consequences."""
         await self.runner.look()
         done = asyncio.create_task(self.runner.wait())
         async with asyncio.timeout(PATIENCE_S):

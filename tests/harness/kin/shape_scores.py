@@ -74,7 +74,7 @@ def _shape_of(code: bytes) -> CodeShape | None:
 
 
 def family_of(build: Build) -> str:
-    """Name what two builds must have in common for their codes to be much alike."""
+    """Return the key that two builds share if their codes are much alike."""
     if build.suffix != ".sol":
         return build.name
     era = "0.8" if build.version >= (0, 8) else "before 0.8"

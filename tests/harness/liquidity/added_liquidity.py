@@ -5,7 +5,7 @@ from tests.harness.chain.transactions import Chain
 
 
 def add_most(chain: Chain, token: ZooToken) -> None:
-    """The owner brings nine times what the pool holds."""
+    """Have the owner bring nine times the pool's balance."""
     manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
     quote, pool = chain.world.venues.wrapped_native.address, token.pool.address
     amounts = {one: 9 * chain.balance(one, pool) for one in (token.address, quote)}

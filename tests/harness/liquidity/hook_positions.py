@@ -26,7 +26,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         assert chain.send(self.holder, self.manager, signature, self.holder, receiver, 1).success
 
     def leave(self, chain: Chain, actor: Address, receiver: Address) -> bool:
-        """Take out what the position has; return whether that went through."""
+        """Withdraw the position; return the success."""
         data = take_pair((1, _HELD), (ZERO_ADDRESS, self.token), receiver)
         sent = chain.send(actor, self.manager, _MODIFY, data, FOR_EVER)
         return sent.success

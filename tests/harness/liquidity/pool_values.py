@@ -1,4 +1,4 @@
-"""Values of pools in USD, computed from what the demo's contracts hold."""
+"""Values of pools in USD, computed from the balances of the demo's contracts."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -31,7 +31,7 @@ def sqrt_at(tick: int) -> Decimal:
 
 
 def v4_words(chain: Chain, token: ZooToken) -> tuple[int, int]:
-    """Price and liquidity of a V4 pool, by what StateLibrary would read."""
+    """Return price and liquidity of a V4 pool, as StateLibrary reads them."""
     manager = token.pool.address
     encoded = bytes.fromhex(str(token.pool.pool_id)[2:]) + (6).to_bytes(32)
     slot = int.from_bytes(keccak(encoded))
@@ -43,7 +43,7 @@ def v4_words(chain: Chain, token: ZooToken) -> tuple[int, int]:
 
 
 def amounts_held(root: Decimal, nets: Mapping[int, int]) -> tuple[Decimal, Decimal]:
-    """Both currencies, from what each tick adds to the liquidity. Source: V3 whitepaper, 6.29."""
+    """Return both amounts, from the liquidity that each tick adds. Source: V3 whitepaper, 6.29."""
     amount_0 = amount_1 = Decimal(0)
     liquidity = 0
     for lower, upper in pairwise(sorted(nets)):

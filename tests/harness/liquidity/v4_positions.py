@@ -52,8 +52,11 @@ def mint_position(
     *,
     coins_wei: int,
 ) -> Sent:
-    """A position over all prices of a pool against the coin. The manager is given a quarter of the
-    holder's tokens to pay with, and what it does not need of these and the coins goes back."""
+    """Mint a position over all prices of a pool against the coin.
+
+    The manager receives a quarter of the holder's tokens as payment, and returns the rest of these
+    and the coins.
+    """
     address, pool = token
     given = chain.balance(address, holder) // 4
     assert chain.send(holder, address, "transfer(address,uint256)", manager, given).success

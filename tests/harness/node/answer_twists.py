@@ -134,7 +134,7 @@ def old_accounts_as_latest(call: RpcCall, ask: Ask) -> Any:
 
 
 def ignores_hashes(call: RpcCall, ask: Ask) -> Any:
-    """Blocks given by hash are taken for the newest."""
+    """Read blocks given by hash as the newest."""
     params = [
         "latest" if isinstance(one, dict) and "blockHash" in one else one for one in call.params
     ]

@@ -44,7 +44,7 @@ def answer_in_turn(batch: ReadBatch, answers: Sequence[RpcAnswer]) -> None:
 
 
 def answer_each(batch: ReadBatch, answer: Callable[[RpcRequest], RpcAnswer]) -> None:
-    """Send a batch to a node that answers each request by itself."""
+    """Send a batch to a node that answers each request separately."""
     asyncio.run(batch.send(AnsweringNode(answer)))
 
 

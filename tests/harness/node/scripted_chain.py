@@ -105,14 +105,14 @@ class Odd(msgspec.Struct, frozen=True):
 
 
 class LpSent(msgspec.Struct, frozen=True):
-    """LP tokens are transferred, or what looks so where there is no pair."""
+    """Transfer of LP tokens, or a log that looks like one where there is no pair."""
 
     of: Pair | Pool
     amount: int
 
 
 class PositionMinted(msgspec.Struct, frozen=True):
-    """A position is made, or what looks so where there is no V3 pool."""
+    """Creation of a position, or a log that looks like one where there is no V3 pool."""
 
     of: Pair | Pool
     amount: int
@@ -194,7 +194,7 @@ def bloom_of(logs: Sequence[Log]) -> int:
 
 
 class ScriptedNode:
-    """Answers for whatever branch is canonical now."""
+    """Answers for the branch that is canonical at the time."""
 
     service = "scripted:1"
 
@@ -258,7 +258,7 @@ class ScriptedNode:
         """Nothing to close."""
 
     def _refusal(self, call: dict[str, Any]) -> dict[str, Any] | None:
-        """The error for what this node does not know any more, or allows."""
+        """Return the error for a request beyond the node's memory or limits."""
         if call["method"] == "eth_getCode" and not self.keeps_states:
             return {"error": {"code": -32000, "message": "missing trie node"}}
         return self._refused_query(call["params"][0]) if call["method"] == "eth_getLogs" else None

@@ -56,7 +56,7 @@ def copy_chain(node: AnvilNode, *, given_to: tuple[str, ...] = ()) -> ChainCopy:
 
 
 def send_copy(copy: ChainCopy, node: NodeProgram) -> list[str]:
-    """Send all of it; return what went otherwise there, a line each.
+    """Send all of it; return the differences there, a line each.
 
     Accounts other than those of the usual mnemonic cannot send anything.
     """

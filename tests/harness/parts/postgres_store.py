@@ -10,7 +10,7 @@ from sql.engine.store import SERVING, Store
 
 
 def address_of(url: str, *, path: Path = Path("files")) -> PostgresAddress:
-    """Return the address of the store at a URL. `path`: what its local files begin with."""
+    """Return the address of the store at a URL. `path`: prefix of its local files."""
     return PostgresAddress(url=Secret(url), lake=f"{path}.lake", prefix=path)
 
 

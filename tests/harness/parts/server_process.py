@@ -15,7 +15,7 @@ _LOG_TAIL_CHARS = 2_000
 
 
 class PartFailedError(Exception):
-    """A part did not start, with the end of what it logged."""
+    """A server did not start; the message is the end of its log."""
 
 
 def free_port() -> int:

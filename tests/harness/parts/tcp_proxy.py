@@ -51,7 +51,7 @@ class TcpProxy:
         self._loop.close()
 
     def delay(self, seconds: float) -> None:
-        """From now on hold each piece of data back for so long, in both directions."""
+        """Delay all data by a time from now on, in both directions."""
         self._call(lambda: setattr(self, "_delay_s", seconds))
 
     def cut(self) -> None:
@@ -59,7 +59,7 @@ class TcpProxy:
         self._call(self._abort_all)
 
     def refuse(self, *, is_refusing: bool = True) -> None:
-        """Reset new connections at once, or no longer."""
+        """Reset new connections immediately, or no longer."""
         self._call(lambda: setattr(self, "_is_refusing", is_refusing))
 
     def silence(self, *, is_silent: bool = True) -> None:
@@ -68,7 +68,7 @@ class TcpProxy:
         self._call(self._may_answer.clear if is_silent else self._may_answer.set)
 
     def hold_answers(self, *, is_holding: bool = True) -> None:
-        """Forward what clients send, and nothing of what the server answers; or go on."""
+        """Forward clients' data and hold the server's; or go on."""
         self._call(self._may_answer.clear if is_holding else self._may_answer.set)
 
     def has_opened(self, port: int) -> bool:
@@ -129,8 +129,7 @@ class TcpProxy:
     async def _pump(
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, may_pass: asyncio.Event
     ) -> None:
-        """Forward each piece a while after it came: all of a long answer comes that much later,
-        not each part of it after the one before."""
+        """Forward each chunk after the same delay, so that a long answer is delayed once."""
         line: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(_MOST_HELD)
         reading = asyncio.create_task(self._read_ahead(source, line))
         try:

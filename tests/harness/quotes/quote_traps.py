@@ -34,7 +34,7 @@ def place(
     pool_pct: int = 20,
     knows_pair: bool = True,
 ) -> ZooToken:
-    """One token with a deep pool, most of whose supply is outside of it."""
+    """Place one token with a deep pool, most of whose supply is outside of it."""
     is_plain = contract == "HonestToken" or not knows_pair
     return chain.place(
         Animal(

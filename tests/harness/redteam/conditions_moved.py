@@ -1,4 +1,4 @@
-"""Conditions that anybody's trades move: counters, marks, amounts, balances."""
+"""Conditions that trades of any account move: counters, marks, amounts, balances."""
 
 import random
 from collections.abc import Callable
@@ -199,7 +199,7 @@ def bought_much(dice: random.Random) -> Condition:
 
 
 def sold_share(dice: random.Random) -> Condition:
-    """A share of what was bought may be sold in all."""
+    """Only a share of the bought amount may be sold in all."""
     part = dice.choice([2, 5, 10])
     return Condition(
         key="amount_sold_share",
@@ -230,7 +230,7 @@ def sale_small(dice: random.Random) -> Condition:
 
 
 def sale_of_rest(dice: random.Random) -> Condition:
-    """Sales of more than a share of what the seller holds."""
+    """Sales above a share of the seller's balance."""
     part = dice.choice([3, 8])
     return Condition(
         key="amount_sale_share",

@@ -178,7 +178,7 @@ def allowance_list(_: random.Random) -> Condition:
 
 
 def own_entry(_: random.Random) -> Condition:
-    """Anybody may name who invited them; once the keeper has, the trap shuts."""
+    """Any account may name its inviter; once the keeper has, the trap shuts."""
     return Condition(
         key="disguised_referral",
         axis="disguised_list",

@@ -1,4 +1,4 @@
-"""Tokens whose balances are not what they show, and pools that hide another one."""
+"""Tokens with false balances, and pools that hide another one."""
 
 import random
 

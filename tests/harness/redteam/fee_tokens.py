@@ -21,7 +21,7 @@ _SELLS = """
 
 
 def swap_back(name: str, honest: bool, dice: random.Random) -> Trap:
-    """A fee of a few percent, sold once enough is there. The trap mints what it sells."""
+    """A fee of a few percent, sold once enough is collected. The trap mints the tokens it sells."""
     percent, least = dice.choice([2, 4, 5]), dice.choice([100, 600, 2_000])
     minted = "" if honest else f"_held[address(this)] += {least} ether * 3_000;"
     body = f"""

@@ -1,6 +1,6 @@
 """The fixed part of the red team: at least three traps a class, and an honest double of most.
 
-Data only. Each row is one contract; what is drawn for it follows from its name.
+Data only. Each row is one contract, whose random parts follow from its name.
 """
 
 import random

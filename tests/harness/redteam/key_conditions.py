@@ -1,4 +1,4 @@
-"""Keys to what others hold: conditions that no ordinary call brings about by chance."""
+"""Keys to the tokens of others: conditions that no ordinary call meets by chance."""
 
 import random
 from collections.abc import Callable
@@ -133,7 +133,7 @@ def code_hash(_: random.Random) -> Key:
 
 
 def date(dice: random.Random) -> Key:
-    """After a day, anybody."""
+    """Any caller, after a day."""
     delay = dice.choice([7_200, 86_400, 5 * 86_400])
     return Key(
         name="date",
@@ -144,7 +144,7 @@ def date(dice: random.Random) -> Key:
 
 
 def counted(dice: random.Random) -> Key:
-    """After a few knocks, anybody."""
+    """Any caller, after a few knocks."""
     return Key(
         name="knocks",
         holds="_knocks > 3",

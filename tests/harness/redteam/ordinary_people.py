@@ -39,7 +39,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class People:
-    """Everybody who sends something, and the blocks they are in."""
+    """Senders of all transactions, and the blocks they are in."""
 
     def __init__(self, node: AnvilNode, *, seed: int = 7) -> None:
         self.node = node

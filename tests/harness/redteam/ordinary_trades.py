@@ -26,7 +26,7 @@ class Deal(msgspec.Struct, frozen=True, kw_only=True):
     mined: bool
     """True if the transaction succeeded."""
     tax: float
-    """Percent of what a plain token would have given; 100 where nothing came."""
+    """Percentage of the plain token's amount that is missing; 100 where nothing came."""
 
 
 class Market:

@@ -43,7 +43,7 @@ _ANSWERED = (
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of an answer that are judged."""
+    """Compared parts of an answer."""
 
     verdict: str | None
     reasons: tuple[str, ...]

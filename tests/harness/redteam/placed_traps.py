@@ -26,7 +26,7 @@ _SEARCH_GAS = 50_000_000
 _DECOY = 40
 """Ratio of the traded pool to a decoy."""
 _AT_ONCE = 24
-"""Traps whose transactions are mined together: what one flush of the pipeline holds."""
+"""Traps whose transactions are mined together: one flush of the pipeline."""
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class _Builder:
         ]
 
     def _hook(self, trap: Trap) -> Address:
-        """Made at once, because its address is searched for on the chain."""
+        """Deploy the hook immediately, because its address is searched for on the chain."""
         creation = self._pipeline.creation(trap.name, *self._given(self._world.venues.v4.factory))
         self._node.execute(
             {

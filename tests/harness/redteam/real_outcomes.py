@@ -28,7 +28,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     """One life."""
 
     first_buys: tuple[Deal, ...]
-    """Before anybody with powers did anything."""
+    """Buys before any act of accounts with powers."""
     first_sales: tuple[Deal, ...]
     """Sales of the same people, within minutes."""
     later_buys: dict[str, Deal]
@@ -36,7 +36,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     sent_on: bool
     """True if a wallet could send tokens to another, at the start."""
     is_stolen: bool
-    """A thief took what a holder had."""
+    """True if a thief took a holder's tokens."""
     is_minted: bool
     """A thief made tokens."""
 

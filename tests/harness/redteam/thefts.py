@@ -193,7 +193,7 @@ def permit(name: str, honest: bool, dice: random.Random) -> Trap:
 
 
 def signed_pull(name: str, honest: bool, dice: random.Random) -> Trap:
-    """A relay moves what a signature names; whose signature, nobody compares."""
+    """A relay moves the tokens that a signature names, without checking its signer."""
     check = "by == from" if honest else dice.choice(["by == keeper", "_friends[by]"])
     key = Key(
         name="signature",

@@ -51,8 +51,10 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     wait_s: int = 0
     """Before it."""
     sign: str = ""
-    """A view function of the token whose answer the keeper signs first, as a wallet signs a
-    message; `$v`, `$r`, `$s` then stand for the signature."""
+    """View function of the token whose answer the keeper signs first, as a wallet signs a message.
+
+    `$v`, `$r`, `$s` then stand for the signature.
+    """
     sign_given: tuple[object, ...] = ()
 
 
@@ -73,7 +75,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     on_buy: str = ""
     """Statements at each buy, before the effect."""
     on_sell: str = ""
-    """Statements at each sale, after the condition was looked at."""
+    """Statements at each sale, after the check of the condition."""
     on_approve: str = ""
     acts: tuple[Act, ...] = ()
     """Transactions of the people behind the trap after ordinary buys."""
@@ -90,7 +92,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Composition(msgspec.Struct, frozen=True, kw_only=True):
-    """One contract to write, place, trade and judge."""
+    """One contract to write, place, trade and analyse."""
 
     name: str
     condition: Condition
@@ -105,7 +107,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     harmless: Harmless | None = None
     """None: a trap. Else the honest double."""
     second: Condition | None = None
-    """Has to hold too, looked at in the same moment."""
+    """Second condition that has to hold at the same moment."""
     sight: Sight = "pair"
 
     @property
@@ -124,7 +126,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trap(msgspec.Struct, frozen=True, kw_only=True):
-    """A contract's text and what has to be done with it."""
+    """Text of a contract, and the steps of its test."""
 
     name: str
     axis: str

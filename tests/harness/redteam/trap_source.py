@@ -38,14 +38,14 @@ _SIGHTS: dict[Sight, tuple[str, str, str]] = {
         "",
     ),
 }
-"""Expression, members and what the constructor does."""
+"""Expression, members and constructor's statements."""
 
 _OF_EFFECT: dict[Effect, tuple[str, ...]] = {"third_allowance": ("unproved_custody",)}
 """Names of an effect, whatever its condition."""
 
 
 def write(made: Composition, dice: random.Random) -> Trap:
-    """The text, and what the tester has to know about it."""
+    """Write the text, and the tester's facts about it."""
     made = msgspec.structs.replace(made, condition=_joined(made))
     condition = made.condition
     door_is_hook = made.entry_point == "hook"

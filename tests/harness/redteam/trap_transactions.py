@@ -32,7 +32,7 @@ class ActWriter:
         self._stranger = stranger
 
     def write(self, act: Act, people: dict[str, object]) -> tuple[Address, Call]:
-        """Sender and call. `people`: what `$buyer` and `$victim` stand for."""
+        """Return sender and call. `people`: values of `$buyer` and `$victim`."""
         senders = {
             "maker": self._world.owner,
             "keeper": self._keeper,

@@ -82,7 +82,7 @@ class _LogTopics(msgspec.Struct):
 
 
 class NodeAnswers:
-    """Results of calls, as pieces of JSON that are parts of the spool where they are long."""
+    """Results of calls, as chunks of JSON that are parts of the spool where they are long."""
 
     def __init__(self, chain: Blocks) -> None:
         self._chain = chain
@@ -235,7 +235,7 @@ def _json(value: object) -> Buffers:
 
 
 def _separated(items: Sequence[Buffers]) -> Buffers:
-    """A JSON list of texts that are in pieces."""
+    """Write a JSON list of texts in chunks."""
     pieces: Buffers = [memoryview(b"[")]
     for at, item in enumerate(items):
         pieces += [memoryview(b","), *item] if at else item

@@ -1,4 +1,4 @@
-"""Deterministic blocks: what a chain holds at a height follows from seed, branch and height."""
+"""Deterministic blocks: their content follows from seed, branch and height."""
 
 import hashlib
 from array import array

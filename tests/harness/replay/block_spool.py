@@ -124,7 +124,7 @@ class BlockSpool:
         return self.slices(runs)
 
     def slices(self, runs: Sequence[Sequence[int]]) -> Buffers:
-        """Pieces of the file, given by begin and end."""
+        """Return chunks of the file, given by begin and end."""
         view = memoryview(self._map)
         return [view[begin:end] for begin, end in runs]
 

@@ -102,7 +102,7 @@ class Malformed(msgspec.Struct, frozen=True):
 
 
 class Unrelated(msgspec.Struct, frozen=True):
-    """A log that no table holds, whatever it looks like."""
+    """Log that no table contains."""
 
     log: EventLog
 

@@ -130,7 +130,7 @@ def read_message(body: bytes) -> tuple[list[RpcCall], bool]:
 def answer_calls(
     node: CallAnswers, calls: Sequence[RpcCall], fault: Fault, *, is_batch: bool
 ) -> Buffers:
-    """The whole answer to a message, in pieces."""
+    """Write the whole answer to a message, in chunks."""
     pieces: Buffers = [memoryview(b"[")] if is_batch else []
     for at, call in enumerate(calls):
         if at:
@@ -174,7 +174,7 @@ def _head(status: int, length: int, headers: Mapping[str, str]) -> bytes:
 
 
 def _first(pieces: Buffers, size: int) -> Iterator[memoryview]:
-    """Pieces up to this many bytes."""
+    """Yield chunks up to this many bytes."""
     for piece in pieces:
         yield piece[:size]
         size -= len(piece)

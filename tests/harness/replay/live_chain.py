@@ -62,7 +62,7 @@ class LiveChain:
     """A growing chain, as a node knows it. One thread advances it, others may read."""
 
     def __init__(self, spec: ReplaySpec, plan: LivePlan, spool: BlockSpool) -> None:
-        """Makes the spec's blocks at once: what was before the start."""
+        """Make the spec's blocks, from before the start."""
         self.chain_id = spec.chain.id
         self.spool = spool
         self.published: list[Published] = []

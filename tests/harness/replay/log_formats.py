@@ -43,7 +43,7 @@ def tells_times(name: LogFormatName) -> bool:
 
 
 def log_template(name: LogFormatName, *, number: int, block_hash: str, time_s: int) -> str:
-    """The text of a block's logs, with `%(field)s` for what differs between them, commas behind."""
+    """Write the text of a block's logs, with `%(field)s` for their differences, commas behind."""
     known = {"blockNumber": hex(number), "blockHash": block_hash, "blockTimestamp": hex(time_s)}
     parts = []
     for field in _FIELDS[name]:

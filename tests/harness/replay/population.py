@@ -31,7 +31,7 @@ class Platform(msgspec.Struct, frozen=True):
 
 
 class ReplayToken(msgspec.Struct, frozen=True):
-    """A token, and what makes it known: a pool or a launch."""
+    """A token, and its origin: a pool or a launch."""
 
     address: Address
     pool: ReplayPool | None
@@ -41,7 +41,7 @@ class ReplayToken(msgspec.Struct, frozen=True):
 
 
 class Population:
-    """Tokens in the order of their popularity, with Zipf's weights, and everybody else."""
+    """Tokens in the order of their popularity, with Zipf's weights, and all other accounts."""
 
     def __init__(self, chain: Chain, *, seed: int, tokens: int, wallets: int) -> None:
         self._seed = f"{seed}:{chain.id}"

@@ -46,7 +46,7 @@ class TransferTally:
         self.counts: dict[TransferReading, TransferCount] = {
             reading: TransferCount() for reading in get_args(TransferReading)
         }
-        """So far, by what counts."""
+        """Counts so far, by definition."""
 
     def add(self, block: ReplayBlock) -> None:
         """Count one block more; they must come in order."""

@@ -46,7 +46,7 @@ class Spot(msgspec.Struct, frozen=True, eq=False):
 
 
 class UnforeseenError(AssertionError):
-    """The run did what no path of the graph does."""
+    """A step of the run is on no path of the graph."""
 
     def __init__(self, *, step: Step, run: Run) -> None:
         super().__init__(f"{step.op} at {step.pc}, call 0x{run.data.hex()}")

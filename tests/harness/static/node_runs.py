@@ -1,7 +1,7 @@
-"""Runs of a code on the real node: what every step of one call did, with storage made up.
+"""Runs of a code on the real node: every step of one call, with made-up storage.
 
-A slot that a run reads is given a value and the call is run again, so that later runs come past
-the checks on which the first one failed.
+A slot that a run reads is given a value and the call is run again, so that later runs pass the
+checks on which the first one failed.
 """
 
 import hashlib

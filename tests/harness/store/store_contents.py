@@ -68,7 +68,7 @@ def reopened(store: Store) -> Store:
 
 
 def read_rows(store: Store, query: str, *parameters: object) -> list[Cells]:
-    """Rows of any SELECT over what is committed; blobs are 0x text."""
+    """Read committed rows of any SELECT; blobs are 0x text."""
     return [tuple(map(_plain, row)) for row in read_stored(store, query, *parameters)]
 
 

@@ -46,8 +46,11 @@ def place(
     pretends: bool = False,
     is_own: bool = False,
 ) -> Market:
-    """A token and its pool. `blocks`: what the token takes for its pool. `pretends`: the contract
-    names the id of a pool that is not its own. `is_own`: in the vault that Balancer ships."""
+    """Place a token and its pool.
+
+    `blocks`: address that the token takes for its pool. `pretends`: the contract names the id of a
+    foreign pool. `is_own`: in the vault that Balancer ships.
+    """
     own = {"BalancerOwnVault": own_vault()} if is_own else {}
     opening = further_venues.prepare(chain)
     pipeline = Pipeline(chain.node, chain.artifacts | further_venues.artifacts() | own)
@@ -121,6 +124,6 @@ def _market(opening: Opening, vault: Address, vault_id: bytes) -> Market:
 
 
 def indexed(chain: Chain, context: ChainContext, market: Market) -> ChainContext:
-    """The context with what the follower made of the pool's event."""
+    """Return the context with the follower's rows of the pool's event."""
     row, _ = further_venues.follow(chain, market)
     return context_with(with_dexes(context, (market.dex,)), rows=[row])

@@ -22,8 +22,11 @@ def place(
     blocks: Literal["vault", "pool"] = "vault",
     hook: Hook | None = None,
 ) -> Market:
-    """A token and its pool. `blocks`: what the token takes for its pool. `hook`: what it does with
-    sales of the token, or with what is paid in another one."""
+    """Place a token and its pool.
+
+    `blocks`: address that the token takes for its pool. `hook`: its effect on sales of the token,
+    or on payments in another one.
+    """
     opening = further_venues.prepare(chain)
     pipeline, maker, owner = opening.pipeline, opening.maker, opening.owner
     third = pipeline.deploy("HonestToken", "Third", "THR", sender=maker)

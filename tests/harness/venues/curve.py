@@ -35,8 +35,11 @@ def place(
     measures: bool = True,
     pair: Address | None = None,
 ) -> Market:
-    """A token and its pool. `order`: the coins. `measures`: the pool books what arrives. `pair`:
-    the address the token takes for its pool; None: the pool."""
+    """Place a token and its pool.
+
+    `order`: the coins. `measures`: the pool books received amounts. `pair`: the address the token
+    takes for its pool; None: the pool.
+    """
     opening = further_venues.prepare(chain)
     pipeline, maker = opening.pipeline, opening.maker
     third = pipeline.deploy("HonestToken", "Third", "THR", sender=maker)

@@ -199,7 +199,7 @@ def follow(chain: Chain, market: Market) -> tuple[PoolRow, TradeColumns]:
 
 
 def assert_followed(chain: Chain, market: Market) -> PoolRow:
-    """Trade for real, and compare what the follower reads with the balances."""
+    """Trade for real, and compare the follower's rows with the balances."""
     trader = chain.fresh_account()
     assert buy(chain, market, trader).success
     bought_raw = chain.balance(market.token, trader)

@@ -36,8 +36,11 @@ def place(
     hook: Hook | None = None,
     is_coin: bool = False,
 ) -> Market:
-    """A token and its pool. `blocks`: what the token takes for its pool. `hook`: one that refuses
-    the token as payment, or nothing; or that liquidity is removed by others, or nothing."""
+    """Place a token and its pool.
+
+    `blocks`: address that the token takes for its pool. `hook`: one that refuses the token as
+    payment, or removals of liquidity by others.
+    """
     opening = further_venues.prepare(chain, is_coin=is_coin)
     pipeline, maker = opening.pipeline, opening.maker
     vault = pipeline.deploy("InfinityVault", sender=maker)

@@ -54,9 +54,11 @@ def place(
     bins: int = BINS,
     gap: int = GAP,
 ) -> Market:
-    """A token and its pool. `blocks`: what the token takes for its pool. `hook`: one that refuses
-    the token as payment, or nothing; that liquidity leaves freely, its maker's only, or a tenth of
-    it."""
+    """Place a token and its pool.
+
+    `blocks`: address that the token takes for its pool. `hook`: one that refuses the token as
+    payment, or lets liquidity leave freely, its maker's only, or without a tenth.
+    """
     opening = further_venues.prepare(chain, is_coin=is_coin)
     pipeline, maker = opening.pipeline, opening.maker
     vault = pipeline.deploy("InfinityVault", sender=maker)

@@ -1,4 +1,4 @@
-"""Tokens in concentrated pools whose liquidity lies anywhere but at the current price."""
+"""Tokens in concentrated pools without liquidity at the current price."""
 
 from collections.abc import Sequence
 from math import sqrt

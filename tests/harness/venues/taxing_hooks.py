@@ -43,7 +43,7 @@ def stand(chain: Chain, contract: str, *arguments: object, permissions: int) -> 
 
 
 def place_taxed(chain: Chain, contract: str) -> ZooToken:
-    """A token whose hook takes a part of what swaps pay out."""
+    """Place a token whose hook takes a part of the output of swaps."""
     manager = chain.world.venues.v4.factory
     hook = stand(chain, contract, manager, permissions=TAKES_AFTER_SWAP)
     return place(chain, "v4", "HonestToken", (_BOTH_SIDES,), hooks=hook)

@@ -54,7 +54,8 @@ _FAMILIES = ("v2", "v3", "v4", "solid", "slipstream")
 """One kind of each family."""
 
 _FEES = (*_FAMILIES, "algebra")
-"""Algebra's router trades what arrives, the other concentrated ones fail where less does."""
+"""Algebra's router trades the received amount, the other concentrated ones fail where it is less.
+"""
 
 _PAIRS = ("v2", "solid")
 

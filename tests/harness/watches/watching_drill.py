@@ -148,7 +148,7 @@ class Drill:
         }
 
     def _choose(self, world: World) -> list[ZooToken]:
-        """Tokens whose owner can be changed, those first whose taxes can be."""
+        """Return tokens whose owner can be changed, first those whose taxes can be."""
         owned = []
         for token in sorted(world.tokens, key=lambda token: token.key not in _TAXED):
             hand = call_data("transferOwnership(address)", world.deployer)
@@ -277,7 +277,7 @@ class Drill:
     # --- what came of it ----------------------------------------------------------------------
 
     def _told(self) -> Iterator[tuple[str, Address, str, str, int, list[int]]]:
-        """Message id, token, what, after, block of the report, and blocks of the causes."""
+        """Yield message id, token, kind, new value, report's block, and blocks of causes."""
         for message in {one.id: one for one in read_log(self._log)}.values():
             data = msgspec.convert(message.body["data"], dict[str, object])
             block = msgspec.convert(data["block"], dict[str, object])

@@ -17,7 +17,7 @@ LOW = 2**64 - 1
 
 
 def bytes_of(values: list[bytes], size: int) -> ByteArray:
-    """Every second of twice as many rows that are longer: views are what decoders hand over."""
+    """Return every second of twice as many longer rows, as decoders hand over views."""
     whole = np.zeros((2 * len(values), size + 3), np.uint8)
     whole[::2, 1 : size + 1] = np.frombuffer(b"".join(values), np.uint8).reshape(-1, size)
     return whole[::2, 1 : size + 1]

@@ -16,7 +16,7 @@ from config.load import load_chains
 
 
 class LiveChain(msgspec.Struct, frozen=True):
-    """A node, what stands on it, and the configuration that describes it."""
+    """A node, its contracts, and the configuration that describes it."""
 
     node: AnvilNode
     world: World

@@ -33,7 +33,7 @@ Found = dict[Address, tuple[int, int]]
 
 
 class Write(msgspec.Struct, frozen=True):
-    """One transaction: what is unwound, or what is tracked."""
+    """One transaction: an unwinding, or tracking."""
 
     unwound_from: int | None
     """None: nothing is unwound."""

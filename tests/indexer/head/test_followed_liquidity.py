@@ -1,5 +1,7 @@
-"""Protects what following stores of the liquidity of young pools: all of it, and of nothing else,
-in whatever pieces blocks come, after a restart, and where a reorg takes it back."""
+"""Protects the stored liquidity of young pools: complete, and of no other pool.
+
+In chunks of any size, after a restart, and after a reorg.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

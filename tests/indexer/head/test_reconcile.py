@@ -1,4 +1,4 @@
-"""The one move next_step chooses brings any tip to any head, whatever lies between them."""
+"""The one move chosen by next_step brings any tip to any head, for any blocks in between."""
 
 import pytest
 from hypothesis import given

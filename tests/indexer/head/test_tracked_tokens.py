@@ -1,4 +1,4 @@
-"""The set of tracked tokens answers as a dict of whole addresses does, whatever was mined."""
+"""The set of tracked tokens equals a dict of whole addresses, for any addresses."""
 
 import tracemalloc
 from collections.abc import Iterator, Sequence

@@ -60,7 +60,7 @@ def columns(addresses: list[Address]) -> ByteArray:
 
 
 class Followed(RuleBasedStateMachine):
-    """Two processes that follow one chain by turns, and a back-fill of what is below."""
+    """Two processes that follow one chain by turns, and a back-fill of the blocks below."""
 
     @initialize()
     def begin(self) -> None:
@@ -82,7 +82,7 @@ class Followed(RuleBasedStateMachine):
 
     @rule(news=NEWS)
     def follow_in_turn(self, news: list[int]) -> None:
-        """The other process follows a piece, and this one goes on."""
+        """The other process follows a chunk, and this one goes on."""
         self.change_places(is_new=False)
         self.follow(news, fails=False)
         self.change_places(is_new=False)

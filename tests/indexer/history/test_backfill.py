@@ -1,4 +1,4 @@
-"""A back-fill brings exactly its range, in whatever pieces, and goes on where it was stopped."""
+"""A back-fill brings exactly its range, in chunks of any size, and resumes where it was stopped."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -234,7 +234,7 @@ async def test_beyond_final_blocks_it_takes_no_other_branch_than_following(
 async def test_what_an_earlier_release_left_unwatched_is_read_again(
     store: Store, node: ScriptedNode
 ) -> None:
-    """Its back-fills stored blocks that were not final, where following had not come to."""
+    """Its back-fills stored unfinalized blocks that following had not reached."""
     await run(store, node, first=150)
     with store.transaction() as tx:
         place = {"chain_id": 1, "hash": "0x" + "77" * 32, "parent_hash": "0x" + "66" * 32}

@@ -1,5 +1,7 @@
-"""Protects a back-fill into a store in PostgreSQL: what analysts read of it afterwards is what they
-read of the same range in files, however often it was stopped."""
+"""Protects a back-fill into a store in PostgreSQL.
+
+Analysts read the same rows as from the same range in files, however often it was stopped.
+"""
 
 from contextlib import closing
 from pathlib import Path

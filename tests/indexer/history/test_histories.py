@@ -64,7 +64,7 @@ def past_of(store: Store, number: int) -> HistoryRow | None:
 
 
 class Remembering(Following):
-    """As following, with tokens judged now and then, whose pasts are then fetched."""
+    """Following with occasional analyses of tokens, whose histories are then fetched."""
 
     @rule(number=st.integers(0, 3))
     def judge(self, number: int) -> None:

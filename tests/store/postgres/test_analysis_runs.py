@@ -1,4 +1,4 @@
-"""Protects who judges a token in a fleet: one process at a time, whatever ends in between."""
+"""Protects the analysis of a token in a fleet: one process at a time, through any failure."""
 
 import random
 import threading

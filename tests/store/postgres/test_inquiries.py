@@ -1,5 +1,7 @@
-"""Protects inquiries: worked on by one process at a time, begun again when it ends, kept no longer
-than anybody waits."""
+"""Protects inquiries: one process at a time works on each.
+
+It begins again when that ends, and is kept no longer than a caller waits.
+"""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Protects a store on its way to PostgreSQL: it arrives whole, or what is there does not open."""
+"""Protects a store on its way to PostgreSQL: it arrives whole, or the target does not open."""
 
 import sqlite3
 import subprocess

@@ -95,7 +95,7 @@ def keys_in_file(store: Store, table: str) -> set[Key]:
 
 
 def test_texts_compare_byte_by_byte(postgres_store: Store) -> None:
-    """As in SQLite, whatever order the database was created with."""
+    """As in SQLite, in any collation of the database."""
     others = read_rows(
         postgres_store,
         "select table_name::text, column_name::text from information_schema.columns"

@@ -1,4 +1,4 @@
-"""Protects the receiver in the documentation: it takes what we send, and nothing else."""
+"""Protects the receiver in the documentation: it accepts our messages, and nothing else."""
 
 import os
 import re

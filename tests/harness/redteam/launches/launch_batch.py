@@ -32,7 +32,7 @@ from tests.harness.redteam.placed_traps import compile_traps, place_traps
 from tests.harness.redteam.trap_model import Trap
 
 STATES_KEPT: Final = 900
-"""Above the blocks of a batch, so that each token can be judged as of before its first trade."""
+"""Number above the blocks of a batch, so that each token can be analysed before its first trade."""
 _FOLLOW_S: Final = 300.0
 _EXIT_WRONG: Final = (0, 1)
 

@@ -1,4 +1,4 @@
-"""Launches: honest tokens of many kinds, what their owners may do to buyers, and composed traps."""
+"""Launches: honest tokens of many kinds, their owners' powers over buyers, and composed traps."""
 
 import random
 from typing import Final, Literal
@@ -14,7 +14,7 @@ _IDLE_SHARE: Final = 0.3
 """Share of unused powers, among tokens whose owner has one."""
 
 OUTSIDE_CODE: Final = frozenset({"pool_emptied"})
-"""Axes of launches whose code holds nothing of what happens: plain tokens whose liquidity goes."""
+"""Axes of launches without a cause in the code: plain tokens whose liquidity goes."""
 
 _BURNT_SHARE: Final = 0.5
 """Share of launches with burnt liquidity, among those without a withdrawal.

@@ -1,4 +1,4 @@
-"""Trades of many launches at once, a transaction each in the same blocks."""
+"""Concurrent trades of many launches, a transaction each in the same blocks."""
 
 from collections.abc import Sequence
 
@@ -85,8 +85,10 @@ class LaunchMarket:
         ]
 
     def sell(self, orders: Sequence[Order]) -> list[tuple[Deal, int]]:
-        """Approve, wait two blocks, sell; with the wei that came. A sale that takes most of what
-        is left, too, is taxed by all of it."""
+        """Approve, wait two blocks, sell; return the wei received.
+
+        A sale that takes most of the rest, too, is taxed by all of it.
+        """
         venues = self._venues
         before = self.shown(orders)
         approvals = [

@@ -36,7 +36,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchTruth(msgspec.Struct, frozen=True, kw_only=True):
-    """One launch and what became of its buyers."""
+    """One launch and the outcome of its buyers."""
 
     token: Address
     label: str
