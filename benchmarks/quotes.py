@@ -42,7 +42,7 @@ from core.rpc.client import RpcClient
 from tests.harness.chain.transactions import Chain as DemoChain
 from tests.harness.liquidity.v4_positions import seed_hooked
 from tests.harness.measure.machine import describe
-from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.counting import CountingNode
 from tests.harness.venues.many_pools import seed_nine_more
 
 ROUNDS = 40

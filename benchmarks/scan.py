@@ -27,7 +27,7 @@ from core.rpc.client import RpcClient
 from sql.reports.report_bodies import encode_body
 from tests.harness.chain.transactions import Chain as DemoChain
 from tests.harness.measure.machine import describe
-from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.counting import CountingNode
 from tests.harness.venues.many_pools import seed_nine_more
 
 ROUNDS = 5

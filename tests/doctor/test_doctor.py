@@ -29,9 +29,9 @@ from config.chains import Chain as ChainFacts
 from config.settings import load_settings
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.answer_twists import STALE_BLOCKS
-from tests.harness.node.forwarding_node import Ask, ForwardingNode, Twist, tell_the_truth
-from tests.harness.node.node_lies import HANG_S, LIES, Lie
+from tests.harness.node.forward import Ask, ForwardingNode, Twist, tell_the_truth
+from tests.harness.node.lies import HANG_S, LIES, Lie
+from tests.harness.node.twists import STALE_BLOCKS
 from tests.harness.replay.answers import RpcCall
 from tests.harness.replay.faults import Fault, FaultPlan, no_faults
 from tests.harness.replay.http_server import ReplayServer

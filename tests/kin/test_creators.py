@@ -38,8 +38,8 @@ from sql.tokens.creator_tables import read_creator
 from tests.harness.chain.contexts import with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.counting_node import CountingNode
-from tests.harness.node.refusing_nodes import Hindered
+from tests.harness.node.counting import CountingNode
+from tests.harness.node.faults import Hindered
 
 pytestmark = pytest.mark.process
 

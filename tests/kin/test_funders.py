@@ -29,8 +29,8 @@ from sql.tokens.kin import find_kin
 from tests.harness.bare_reports import bare_report
 from tests.harness.chain.contexts import with_node
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.counting_node import CountingNode
-from tests.harness.node.refusing_nodes import Hindered
+from tests.harness.node.counting import CountingNode
+from tests.harness.node.faults import Hindered
 from tests.harness.store.sample_rows import LATER
 
 pytestmark = pytest.mark.process

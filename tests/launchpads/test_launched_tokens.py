@@ -24,7 +24,7 @@ from core.rpc.messages import RpcFault
 from tests.harness.chain.contexts import with_chain, with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.refusing_nodes import Hindered
+from tests.harness.node.faults import Hindered
 
 
 async def report_of(chain: Chain, context: ChainContext, key: str) -> Report:

@@ -12,7 +12,7 @@ from core.evm.primitives import Address
 from tests.harness.chain.contexts import context_with, with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.node.faults import LogLimitedNode
 from tests.harness.venues import bin_pools, further_venues, infinity_bin, liquidity_book
 from tests.harness.venues.bin_pools import BinPool
 from tests.harness.venues.further_venues import QUOTE_RAW, TOKEN_RAW

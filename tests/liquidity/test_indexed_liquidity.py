@@ -35,7 +35,7 @@ from tests.harness.liquidity.locker_scene import (
     with_position_manager,
 )
 from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_position, take_pair
-from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.node.faults import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
 from tests.harness.store.empty_files import new_store
 from tests.harness.venues import bin_pools, infinity_bin, liquidity_book

@@ -29,7 +29,7 @@ from tests.harness.liquidity.locker_scene import (
     with_position_manager,
 )
 from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_position, take_pair
-from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.node.faults import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
 
 __all__ = ["chain", "few_first_blocks"]

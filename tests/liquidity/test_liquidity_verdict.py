@@ -31,7 +31,7 @@ from tests.harness.liquidity.locker_scene import (
     pool_rows,
     with_locker,
 )
-from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.node.faults import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
 
 __all__ = ["chain", "few_first_blocks"]

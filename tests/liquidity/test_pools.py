@@ -25,7 +25,7 @@ from tests.harness.chain.transactions import Chain
 from tests.harness.external.market_data import dexscreener_pair, running_market_data
 from tests.harness.liquidity.empty_pools import crowd
 from tests.harness.liquidity.pool_values import own_pool, sqrt_at, usd_of, v4_words
-from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.node.faults import LogLimitedNode
 
 getcontext().prec = 60
 

@@ -22,7 +22,7 @@ from tests.harness.liquidity.locker_scene import (
     with_position_manager,
 )
 from tests.harness.liquidity.v4_positions import deploy_position_manager, mint_position
-from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.node.faults import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
 
 __all__ = ["chain"]

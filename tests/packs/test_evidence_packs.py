@@ -31,7 +31,7 @@ from tests.harness.chain.contexts import with_chain, with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.launchpads.listings import FLAT, STRANGER, Listing, pad_at
-from tests.harness.node.refusing_nodes import Hindered
+from tests.harness.node.faults import Hindered
 
 KEY = Secret("0x" + "17" * 32)
 

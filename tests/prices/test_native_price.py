@@ -10,7 +10,7 @@ from config.load import load_chains
 from core.errors import UpstreamError
 from core.evm.primitives import ZERO_ADDRESS
 from core.rpc.messages import RpcAnswer, RpcFault
-from tests.harness.node.call_answers import BLOCK, answer_in_turn
+from tests.harness.node.answers import BLOCK, answer_in_turn
 
 CHAINS = load_chains(None)
 HOUR_S = 3_600

@@ -10,7 +10,7 @@ from config.chains import Chain
 from core.errors import UpstreamError
 from indexer.backfill import backfill
 from tests.harness.indexer.expected_tables import Tables, read
-from tests.harness.node.scripted_chain import InstantClock
+from tests.harness.node.chain import InstantClock
 from tests.harness.replay.answers import RpcCall
 from tests.harness.replay.block_maker import BlockMaker, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool

@@ -14,7 +14,7 @@ from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.lake_file import Lake
 from tests.harness.indexer.expected_tables import read
-from tests.harness.node.scripted_chain import InstantClock
+from tests.harness.node.chain import InstantClock
 from tests.harness.replay.block_maker import BlockMaker
 from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.expected_replay import expect

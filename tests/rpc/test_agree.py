@@ -22,16 +22,7 @@ from indexer.answer_checks import (
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs
 from indexer.reads import TOPICS
-from tests.harness.node.scripted_chain import (
-    Block,
-    Event,
-    Log,
-    Pair,
-    Sent,
-    address,
-    bloom_of,
-    make_block,
-)
+from tests.harness.node.chain import Block, Event, Log, Pair, Sent, address, bloom_of, make_block
 
 EVENTS = (Pair(0, 1), Sent(0, 7), Sent(1, 8))
 FIRST = make_block(None, EVENTS, "a")

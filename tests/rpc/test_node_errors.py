@@ -18,15 +18,7 @@ from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError, RateLimitedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.log_reader import LogReader
-from tests.harness.node.misbehaving_node import (
-    SETTINGS,
-    Node,
-    Reply,
-    encode,
-    encode_all,
-    good,
-    running,
-)
+from tests.harness.node.serve import SETTINGS, Node, Reply, encode, encode_all, good, running
 from tests.harness.rpc.clients import client_of
 
 FIRST, LAST = 1_000, 100_999

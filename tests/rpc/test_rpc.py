@@ -17,7 +17,7 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.messages import RpcAnswer, RpcFault
-from tests.harness.node.misbehaving_node import (
+from tests.harness.node.serve import (
     SETTINGS,
     Node,
     Reply,

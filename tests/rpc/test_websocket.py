@@ -8,8 +8,8 @@ import pytest
 from core.errors import UpstreamError
 from core.rpc.failures import AnswerTimeoutError, AnswerTooLargeError
 from indexer.heads import HeadFeed
-from tests.harness.node.misbehaving_node import SETTINGS, Node, encode, running
-from tests.harness.node.scripted_chain import make_block
+from tests.harness.node.chain import make_block
+from tests.harness.node.serve import SETTINGS, Node, encode, running
 from tests.harness.rpc.clients import client_of, echo, texts
 
 

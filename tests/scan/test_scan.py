@@ -17,7 +17,7 @@ from tests.harness.chain.back_ends import LACKING, Lacking
 from tests.harness.chain.contexts import Knowing, with_chain, with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.refusing_nodes import Hindered, NoOverrides
+from tests.harness.node.faults import Hindered, NoOverrides
 
 
 def only_pool(report: Report) -> PoolResultRow:

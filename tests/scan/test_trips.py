@@ -19,7 +19,7 @@ from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.harness.chain.request_budget import MOST_CALLS, MOST_TRIPS
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.counting import CountingNode
 from tests.harness.venues.many_pools import seed_nine_more
 
 PROXIES = ("proxy_1967", "proxy_beacon", "clone_1167")

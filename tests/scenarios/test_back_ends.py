@@ -13,7 +13,7 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.harness.chain.back_ends import LACKING, Lacking
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.counting import CountingNode
 from tests.harness.static.proxy_codes import CLONES
 
 METHODS = {"simulate": "eth_simulateV1", "traces": "debug_traceCall", "calls": "eth_call"}

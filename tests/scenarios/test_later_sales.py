@@ -16,7 +16,7 @@ from tests.harness.chain.request_budget import MOST_CALLS, MOST_TRIPS
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.counting import CountingNode
 
 DAY_S = 86_400
 VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4", "solid", "slipstream")

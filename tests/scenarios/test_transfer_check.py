@@ -18,7 +18,7 @@ from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.clock import HandClock
 from tests.harness.custody.custody_reports import KEEPER, with_wallets
-from tests.harness.node.refusing_nodes import NoOverrides
+from tests.harness.node.faults import NoOverrides
 from tests.harness.quotes.quote_traps import place, with_traps
 
 SLUG = "ethereum"

@@ -10,8 +10,8 @@ from config.chains import Chain as ChainFacts
 from core.evm.primitives import ZERO_ADDRESS, Address, to_hash32
 from core.rpc.messages import RpcFault
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.counting_node import CountingNode
-from tests.harness.node.refusing_nodes import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
+from tests.harness.node.counting import CountingNode
+from tests.harness.node.faults import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
 
 SLOTS = 12
 

@@ -22,7 +22,7 @@ from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.call_answers import raw
+from tests.harness.node.answers import raw
 from tests.harness.static.proxy_codes import CLONES
 
 T = TypeVar("T")

@@ -17,17 +17,17 @@ from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32
 from core.report.report import ClockLimitRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.harness.node.call_answers import (
+from tests.harness.node.answers import (
     BLOCK,
     LOST_BLOCK,
     REVERTED,
+    ScriptedAnswers,
     address,
     answer_in_turn,
     raw,
     sent,
     word,
 )
-from tests.harness.node.scripted_calls import ScriptedNode
 
 TOKEN = Address("0x" + "11" * 20)
 CONTRACT, WALLET = Address("0x" + "aa" * 20), Address("0x" + "bb" * 20)
@@ -36,7 +36,7 @@ BOTH = sent((20_000_000).to_bytes(32) + (1_790_000_000).to_bytes(32))
 READING = ClockReading(block_number=20_000_000, time_s=1_790_000_000)
 
 
-def at_block(node: ScriptedNode) -> BlockReader:
+def at_block(node: ScriptedAnswers) -> BlockReader:
     return BlockReader(node, block=BLOCK)
 
 
@@ -86,16 +86,16 @@ def test_a_clock_moves_on_by_whole_blocks() -> None:
 # --- clock and slots ---------------------------------------------------------------------------
 
 
-def telling(words: dict[int, RpcAnswer], *, clock_answer: RpcAnswer = BOTH) -> ScriptedNode:
+def telling(words: dict[int, RpcAnswer], *, clock_answer: RpcAnswer = BOTH) -> ScriptedAnswers:
     def answer(request: RpcRequest) -> RpcAnswer:
         if request.method == "eth_call":
             return clock_answer
         return words[int(str(request.params[1]), 16)]
 
-    return ScriptedNode(answer)
+    return ScriptedAnswers(answer)
 
 
-async def read(node: ScriptedNode, *limits: ClockLimit) -> ClockState:
+async def read(node: ScriptedAnswers, *limits: ClockLimit) -> ClockState:
     return await read_clock_state(at_block(node), TOKEN, limits)
 
 
@@ -127,7 +127,7 @@ async def test_a_packed_value_is_cut_out_and_what_the_code_adds_is_added() -> No
 
 
 async def test_without_limits_nothing_is_asked() -> None:
-    node = ScriptedNode()
+    node = ScriptedAnswers()
     assert await read(node) == ClockState(reading=None, limits=())
     assert node.requests == []
 
@@ -154,7 +154,7 @@ async def test_a_chain_that_is_silent_for_too_long_is_not_waited_for(
 ) -> None:
     assert deadline_state.CLOCK_WAIT_S == 5.0
     monkeypatch.setattr(deadline_state, "CLOCK_WAIT_S", 0.01)
-    state = await asyncio.wait_for(read(ScriptedNode(), stored(5)), 1)
+    state = await asyncio.wait_for(read(ScriptedAnswers(), stored(5)), 1)
     assert state == ClockState(reading=None, limits=(row(5, None),))
 
 
@@ -162,7 +162,7 @@ async def test_a_dead_node_is_no_error_here() -> None:
     def die(_: RpcRequest) -> RpcAnswer:
         raise UpstreamError(service="node", reason="gone")
 
-    state = await read(ScriptedNode(die), stored(5))
+    state = await read(ScriptedAnswers(die), stored(5))
     assert state == ClockState(reading=None, limits=(row(5, None),))
 
 
@@ -197,11 +197,11 @@ def test_vacant_slots(words: tuple[int | None, ...], vacant: bool | None) -> Non
     assert ownership.are_vacant(slots) is vacant
 
 
-def holding(slot_word: RpcAnswer) -> ScriptedNode:
+def holding(slot_word: RpcAnswer) -> ScriptedAnswers:
     def code(request: RpcRequest) -> RpcAnswer:
         return sent(b"" if request.params[0] == WALLET else b"\x60\x80")
 
-    return ScriptedNode(lambda _: slot_word, code)
+    return ScriptedAnswers(lambda _: slot_word, code)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_owner_slots_are_waited_for_two_seconds(
 ) -> None:
     assert owner_slots.OWNER_SLOTS_WAIT_S == 2.0
     monkeypatch.setattr(owner_slots, "OWNER_SLOTS_WAIT_S", 0.01)
-    node = ScriptedNode(lambda _: address(CONTRACT)) if words_come else ScriptedNode()
+    node = ScriptedAnswers(lambda _: address(CONTRACT)) if words_come else ScriptedAnswers()
     reading = read_owner_slots(at_block(node), TOKEN, [slot(1)])
     found = await asyncio.wait_for(reading, 1)
     assert found == OwnerSlots(wallets=None, are_vacant=False if words_come else None)

@@ -9,7 +9,7 @@ from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault
-from tests.harness.node.call_answers import (
+from tests.harness.node.answers import (
     BLOCK,
     LOST_BLOCK,
     REVERTED,

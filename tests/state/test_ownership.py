@@ -9,7 +9,7 @@ from analysis.token.ownership import OwnerReads, Ownership
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
-from tests.harness.node.call_answers import (
+from tests.harness.node.answers import (
     BLOCK,
     LOST_BLOCK,
     REVERTED,

@@ -22,9 +22,9 @@ from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.call_answers import raw
-from tests.harness.node.counting_node import CountingNode
-from tests.harness.node.refusing_nodes import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
+from tests.harness.node.answers import raw
+from tests.harness.node.counting import CountingNode
+from tests.harness.node.faults import NO_CODE, UNKNOWN_PARAMETER, WithoutCodeOverrides
 from tests.harness.static.proxy_codes import CLONES
 
 

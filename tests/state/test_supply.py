@@ -8,7 +8,7 @@ from analysis.token.burned_supply import Burned, BurnReads
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer
-from tests.harness.node.call_answers import BLOCK, REVERTED, answer_in_turn, requests_of, sent, word
+from tests.harness.node.answers import BLOCK, REVERTED, answer_in_turn, requests_of, sent, word
 
 TOKEN = Address("0x" + "11" * 20)
 ASKED = sorted(BURN_ADDRESSES)

@@ -21,7 +21,7 @@ from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread
-from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.counting import CountingNode
 from tests.harness.venues.range_pools import ASK, BID, DUST, LAUNCH, VENUES, Position, place
 
 LIQUID_USD = 100.0

@@ -12,7 +12,7 @@ from config.pool_families import DexKind
 from core.evm.abi import topic_of
 from core.evm.primitives import Address
 from core.rpc.messages import RpcFault
-from tests.harness.node.call_answers import BLOCK, answer_in_turn
+from tests.harness.node.answers import BLOCK, answer_in_turn
 
 FACTORY, OTHER = Address("0x" + "1a" * 20), Address("0x" + "2b" * 20)
 BY_FEE = topic_of("FeeAmountEnabled(uint24,int24)")

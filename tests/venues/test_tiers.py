@@ -17,7 +17,7 @@ from core.evm.primitives import Address
 from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.counting_node import CountingNode
+from tests.harness.node.counting import CountingNode
 
 NEW_FEE, ITS_SPACING = 2_000, 40
 NEW_SPACING = 75

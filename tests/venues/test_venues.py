@@ -18,7 +18,7 @@ from core.report.rows import PoolRow
 from tests.harness.chain.contexts import context_with, with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.node.log_limited_node import LogLimitedNode
+from tests.harness.node.faults import LogLimitedNode
 from tests.harness.venues import (
     balancer,
     balancer_v3,

@@ -32,7 +32,7 @@ from config.pool_families import DexKind
 from core.evm.abi import call_data, selector_of, topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
-from tests.harness.node.call_answers import BLOCK, address, answer_in_turn, sent
+from tests.harness.node.answers import BLOCK, address, answer_in_turn, sent
 
 pytestmark = pytest.mark.compiler
 

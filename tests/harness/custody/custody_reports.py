@@ -11,7 +11,7 @@ from assay.demo.layout import named_account
 from core.evm.primitives import Address, RawAmount
 from core.report.report import Report
 from tests.harness.chain.contexts import Knowing
-from tests.harness.node.refusing_nodes import NoOverrides
+from tests.harness.node.faults import NoOverrides
 
 SUPPLY = 1_000_000 * 10**18
 KEEPER = named_account("a keeper of custody")

@@ -7,7 +7,7 @@ import msgspec
 from config.chains import Chain
 from indexer.events import FOLLOW
 from sql.engine.store import Store
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     FACTORY_V2,
     FACTORY_V3,

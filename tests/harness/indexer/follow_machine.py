@@ -19,7 +19,7 @@ from sql.chain.blocks import read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.engine.store import Store
 from tests.harness.indexer.expected_tables import assert_window, expect, read
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     TRANSFER,
     Event,

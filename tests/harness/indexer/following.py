@@ -9,7 +9,7 @@ from config.settings_model import IndexerSettings
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from sql.engine.store import Store
-from tests.harness.node.scripted_chain import CHAIN, Odd, Pair, ScriptedNode, Sent, client_of
+from tests.harness.node.chain import CHAIN, Odd, Pair, ScriptedNode, Sent, client_of
 
 SETTINGS = IndexerSettings(poll_s=0.01, initial_log_range=8, max_log_range=16)
 

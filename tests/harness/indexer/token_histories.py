@@ -13,7 +13,7 @@ from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
 from sql.tokens.tokens import list_tracked
 from tests.harness.bare_reports import bare_report
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     TOKENS,
     Block,

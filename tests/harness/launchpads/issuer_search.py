@@ -14,7 +14,7 @@ from config.launchpads import Launchpad
 from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.harness.node.call_answers import answer_each
+from tests.harness.node.answers import answer_each
 
 METADATA = Metadata(name="Any", symbol="ANY", decimals=18, supply_raw=RawAmount(10**27))
 PIN = BlockRef(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tests.harness.node.forwarding_node import Ask, ForwardingNode
+from tests.harness.node.forward import Ask, ForwardingNode
 from tests.harness.replay.answers import RpcCall, RpcRefusalError
 from tests.harness.replay.faults import Fault, FaultPlan, Refusal
 from tests.harness.replay.http_server import ReplayServer

@@ -5,7 +5,7 @@ from config.load import load_chains
 from config.settings_model import RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
-from tests.harness.node.scripted_chain import InstantClock
+from tests.harness.node.chain import InstantClock
 from tests.harness.replay.answers import NodeAnswers
 from tests.harness.replay.block_maker import ReplaySpec
 from tests.harness.replay.faults import FaultPlan, no_faults

@@ -9,7 +9,7 @@ import msgspec
 
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcRequest
-from tests.harness.node.misbehaving_node import SETTINGS, Node
+from tests.harness.node.serve import SETTINGS, Node
 
 
 class SkippingClock:

@@ -18,7 +18,7 @@ from tests.harness.bare_reports import bare_report
 from tests.harness.indexer.backfill_tables import without_follow
 from tests.harness.indexer.expected_tables import expect, read
 from tests.harness.indexer.token_histories import sent_in, stored
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     TOKENS,
     InstantClock,

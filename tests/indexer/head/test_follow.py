@@ -22,16 +22,7 @@ from sql.tokens.tokens import track_tokens
 from sql.unwind import unwind_from
 from tests.harness.indexer.expected_tables import assert_window, expect, read
 from tests.harness.indexer.following import SETTINGS, following, grown
-from tests.harness.node.scripted_chain import (
-    CHAIN,
-    TOKENS,
-    Odd,
-    Pair,
-    Pool,
-    ScriptedNode,
-    Sent,
-    client_of,
-)
+from tests.harness.node.chain import CHAIN, TOKENS, Odd, Pair, Pool, ScriptedNode, Sent, client_of
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import transfers_of
 

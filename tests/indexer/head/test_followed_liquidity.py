@@ -11,7 +11,7 @@ import pytest
 from sql.engine.store import Store
 from tests.harness.indexer.expected_tables import expect, read
 from tests.harness.indexer.following import following, grown
-from tests.harness.node.scripted_chain import Event, LpSent, Pair, Pool, PositionMinted
+from tests.harness.node.chain import Event, LpSent, Pair, Pool, PositionMinted
 from tests.harness.store.empty_files import new_store
 
 

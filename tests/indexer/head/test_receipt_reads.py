@@ -24,7 +24,7 @@ from indexer.reads import TOPICS, BlockSpan, fetch_headers
 from sql.engine.store import Store
 from tests.harness.indexer.decoded_rows import rows_of
 from tests.harness.indexer.wire_logs import wire_log
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     TOKENS,
     Event,

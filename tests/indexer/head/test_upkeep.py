@@ -23,7 +23,7 @@ from sql.engine.store import Store
 from sql.engine.table_rows import SwapRow
 from tests.harness.indexer.token_histories import POOL_AT, followed, lived, sent_in, stored
 from tests.harness.indexer.waiting import until
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     Block,
     InstantClock,

@@ -23,7 +23,7 @@ from sql.engine.store import Store
 from sql.engine.table_rows import CheckpointRow
 from sql.unwind import unwind_from
 from tests.harness.examples import one_in
-from tests.harness.node.scripted_chain import CHAIN
+from tests.harness.node.chain import CHAIN
 from tests.harness.store.empty_files import temporary_store
 from tests.harness.store.sample_rows import hash32, pool
 

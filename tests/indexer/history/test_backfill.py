@@ -19,7 +19,7 @@ from tests.harness.indexer.expected_tables import (
     expect,
     read,
 )
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     Event,
     InstantClock,

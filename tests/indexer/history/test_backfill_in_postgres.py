@@ -18,7 +18,7 @@ from sql.chain.balances import read_holders
 from sql.engine.store import Store
 from sql.lake.compaction import ChainBounds, CompactionRequest
 from sql.lake.compaction_runner import run_compaction
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     InstantClock,
     Odd,

@@ -15,7 +15,7 @@ from sql.engine.store import Store
 from sql.lake.compaction import CompactionRequest, CompactionResult
 from sql.lake.lake_size import LakeSize
 from tests.harness.indexer.waiting import until
-from tests.harness.node.scripted_chain import CHAIN
+from tests.harness.node.chain import CHAIN
 from tests.harness.store.empty_files import new_store
 
 

@@ -28,7 +28,7 @@ from tests.harness.indexer.token_histories import (
     sent_in,
     stored,
 )
-from tests.harness.node.scripted_chain import (
+from tests.harness.node.chain import (
     CHAIN,
     Event,
     InstantClock,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tests.harness.node import answer_twists as twists
-from tests.harness.node.forwarding_node import Twist, tell_the_truth
+from tests.harness.node import twists
+from tests.harness.node.forward import Twist, tell_the_truth
 from tests.harness.replay.answers import RpcCall
 from tests.harness.replay.faults import Fault, FaultPlan, limit_ranges, no_faults
 

@@ -17,7 +17,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
 from tests.harness.indexer.wire_logs import encode_log, parse_event, wire_log
-from tests.harness.node.misbehaving_node import encode_all
+from tests.harness.node.serve import encode_all
 
 Log = dict[str, Any]
 Lie = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]

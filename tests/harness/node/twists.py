@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.evm.abi import selector_of
-from tests.harness.node.forwarding_node import Ask, Twist
+from tests.harness.node.forward import Ask, Twist
 from tests.harness.replay.answers import RpcCall, RpcRefusalError
 
 HOUR_S = 3_600

@@ -1,4 +1,4 @@
-"""Answers as a node would send them."""
+"""Answers as a node would send them, and nodes in memory that send them."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -7,13 +7,47 @@ import msgspec
 from eth_abi.abi import encode
 
 from analysis.reads.read_batch import ReadBatch
-from core.evm.primitives import Hash32
+from core.evm.primitives import BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.harness.node.scripted_calls import AnsweringNode
 
 BLOCK = Hash32("0x" + "22" * 32)
 REVERTED = RpcFault(code=3, message="execution reverted", data="0x")
 LOST_BLOCK = RpcFault(code=-32000, message="header not found")
+
+
+Answerer = Callable[[RpcRequest], RpcAnswer]
+
+
+class _Headless:
+    """Methods of a node that no test of this folder needs."""
+
+    async def fetch_head(self) -> BlockRef:
+        raise AssertionError
+
+
+class AnsweringNode(_Headless):
+    """Answers every request of every batch in the same way."""
+
+    def __init__(self, answer: Answerer) -> None:
+        self._answer = answer
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        return [self._answer(request) for request in requests]
+
+
+class ScriptedAnswers(_Headless):
+    """Answers each batch by the next answerer; after the last it never answers."""
+
+    def __init__(self, *answerers: Answerer) -> None:
+        self._answerers = list(answerers)
+        self.requests: list[tuple[RpcRequest, ...]] = []
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        self.requests.append(tuple(requests))
+        if not self._answerers:
+            await asyncio.Event().wait()
+        answer = self._answerers.pop(0)
+        return [answer(request) for request in requests]
 
 
 def sent(data: bytes) -> msgspec.Raw:
