@@ -152,7 +152,7 @@ def without_liquidity(tables: Tables, chain: Chain = CHAIN) -> Tables:
 def assert_window(
     store: Store, canonical: Sequence[Block], *, highest: int, start: int = 0
 ) -> None:
-    """Yield events of existing pools of any age: transfers of pairs, positions of others."""
+    """Assert that the window ends the canonical chain, and reaches the final block."""
     rows = read_rows(store, "select number, hash, parent_hash from block order by number")
     lowest = msgspec.convert(rows[0][0], int)
     assert rows == [(block.number, block.hash, block.parent_hash) for block in canonical[lowest:]]
