@@ -24,11 +24,11 @@ _MASKS_KEPT = 16_384
 """Contracts and topics whose bits are remembered, in about 8 MB."""
 
 
-def check_number(header: Header, *, asked: int) -> None:
-    """Check that the block at a height has that height."""
-    if header.number != asked:
+def check_number(header: Header, *, number: int) -> None:
+    """Check that the block returned for a height has that height."""
+    if header.number != number:
         raise DisagreementError(
-            first=f"eth_getBlockByNumber({asked})",
+            first=f"eth_getBlockByNumber({number})",
             second="its answer",
             difference=f"it is block {header.number}",
         )
@@ -45,8 +45,10 @@ def check_link(parent: BlockRef, child: BlockRef) -> None:
 
 
 def check_anchor(found: Header | None, anchor: BlockRef) -> None:
-    """Check that the node has a block that is known to be canonical: else it is behind, maybe on an
-    abandoned branch."""
+    """Check that the node has a block that is known to be canonical.
+
+    Otherwise the node is behind, maybe on an abandoned branch.
+    """
     if found is None or found.ref.hash != anchor.hash:
         raise DisagreementError(
             first=f"eth_getBlockByNumber({anchor.number})",
@@ -56,17 +58,16 @@ def check_anchor(found: Header | None, anchor: BlockRef) -> None:
 
 
 def check_block_logs(logs: LogColumns, header: Header, *, topics: Sequence[Hash32]) -> None:
-    """Check that logs read by block hash are of that block, in order, of the topics, and in its
-    bloom filter."""
-    asked = f"eth_getLogs(block {header.ref.hash})"
-    _check_topics(logs, topics=topics, asked=asked)
-    _check_order(logs, asked=asked)
-    _check_within(logs, first=header.number, last=header.number, asked=asked)
-    _check_hash(logs, header, asked=asked)
+    """Check logs read by block hash: block, order, topics and bloom filter."""
+    request = f"eth_getLogs(block {header.ref.hash})"
+    _check_topics(logs, topics=topics, request=request)
+    _check_order(logs, request=request)
+    _check_within(logs, first=header.number, last=header.number, request=request)
+    _check_hash(logs, header, request=request)
     for item in _bloom_items(logs):
         if not may_contain(header.logs_bloom, item):
             raise DisagreementError(
-                first=asked,
+                first=request,
                 second=f"the header of block {header.number}",
                 difference=f"a log has 0x{item.hex()}, which its bloom filter excludes",
             )
@@ -81,18 +82,17 @@ def check_range_logs(
     headers: Iterable[Header],
     address: Address | None = None,
 ) -> None:
-    """Check that logs read by range lie in it, in order, of the topics, with one hash a block, as
-    in `headers`.
+    """Check logs read by range: bounds, order, topics, one hash a block, agreement with `headers`.
 
     `address`: the only contract whose logs were queried. None: any.
     """
-    asked = f"eth_getLogs({first} to {last})"
-    _check_topics(logs, topics=topics, asked=asked)
-    _check_order(logs, asked=asked)
-    _check_within(logs, first=first, last=last, asked=asked)
+    request = f"eth_getLogs({first} to {last})"
+    _check_topics(logs, topics=topics, request=request)
+    _check_order(logs, request=request)
+    _check_within(logs, first=first, last=last, request=request)
     if address is not None:
-        _check_emitter(logs, address, asked=asked)
-    _check_one_hash_a_block(logs, asked=asked)
+        _check_emitter(logs, address, request=request)
+    _check_one_hash_a_block(logs, request=request)
     for header in headers:
         check_block_logs(logs.in_block(header.number), header, topics=topics)
 
@@ -100,7 +100,7 @@ def check_range_logs(
 def is_suspiciously_empty(logs: LogColumns, header: Header, *, topics: Sequence[Hash32]) -> bool:
     """True if there are no logs at all, although the bloom filter contains one of the topics.
 
-    The filter has false positives, so this is a reason to ask again, not an error.
+    The filter has false positives, so this is a reason to repeat the request, not an error.
     """
     return not len(logs) and any(
         may_contain(header.logs_bloom, bytes.fromhex(text[2:])) for text in topics
@@ -132,55 +132,56 @@ def _bloom_items(logs: LogColumns) -> list[bytes]:
     return [*sorted(emitters), *sorted({group.shape.topic0 for group in logs.groups})]
 
 
-def _check_topics(logs: LogColumns, *, topics: Sequence[Hash32], asked: str) -> None:
+def _check_topics(logs: LogColumns, *, topics: Sequence[Hash32], request: str) -> None:
     found = {group.shape.topic0 for group in logs.groups if len(group)}
     strange = found - {bytes.fromhex(text[2:]) for text in topics}
     if strange:
         topic = min(strange)
         raise DisagreementError(
-            first=asked,
+            first=request,
             second="its answer",
-            difference=f"topic {'0x' + topic.hex() if topic else 'none'} was not asked for",
+            difference=f"topic {'0x' + topic.hex() if topic else 'none'} was not requested",
         )
 
 
-def _check_order(logs: LogColumns, *, asked: str) -> None:
+def _check_order(logs: LogColumns, *, request: str) -> None:
     numbers, indices = logs.block_numbers(), logs.log_indices()
     ascends = (numbers[1:] > numbers[:-1]) | (
         (numbers[1:] == numbers[:-1]) & (indices[1:] > indices[:-1])
     )
     if not ascends.all():
         raise DisagreementError(
-            first=asked, second="itself", difference="logs are out of order, or one comes twice"
+            first=request, second="itself", difference="logs are out of order, or one comes twice"
         )
 
 
-def _check_within(logs: LogColumns, *, first: int, last: int, asked: str) -> None:
+def _check_within(logs: LogColumns, *, first: int, last: int, request: str) -> None:
     for group in logs.groups:
         outside = (group.block_number < first) | (group.block_number > last)
         if outside.any():
             raise DisagreementError(
-                first=asked,
+                first=request,
                 second="its answer",
                 difference=f"a log is of block {group.block_number[outside][0]}",
             )
 
 
-def _check_emitter(logs: LogColumns, address: Address, *, asked: str) -> None:
+def _check_emitter(logs: LogColumns, address: Address, *, request: str) -> None:
     own = np.frombuffer(bytes.fromhex(address[2:]), np.uint8)
     for group in logs.groups:
         strange = (group.address != own).any(axis=1)
         if strange.any():
             stranger = group.address[strange][0].tobytes().hex()
             raise DisagreementError(
-                first=asked,
+                first=request,
                 second="its answer",
-                difference=f"a log is of 0x{stranger}, which was not asked for",
+                difference=f"a log is of 0x{stranger}, which was not requested",
             )
 
 
-def _check_one_hash_a_block(logs: LogColumns, *, asked: str) -> None:
-    """Check all groups together; of logs in order, only the first of each block and hash counts."""
+def _check_one_hash_a_block(logs: LogColumns, *, request: str) -> None:
+    """Check all groups together; logs are in order, so only the first of each block and hash
+    counts."""
     firsts = [_first_of_each(group) for group in logs.groups if len(group)]
     if not firsts:
         return
@@ -191,12 +192,12 @@ def _check_one_hash_a_block(logs: LogColumns, *, asked: str) -> None:
     differs = (hashes[1:] != hashes[:-1]).any(axis=1)
     if (differs & (numbers[1:] == numbers[:-1])).any():
         raise DisagreementError(
-            first=asked, second="itself", difference="one block number has two hashes"
+            first=request, second="itself", difference="one block number has two hashes"
         )
 
 
 def _first_of_each(group: LogGroup) -> tuple[Int64Array, Uint64Array]:
-    """Return number and hash of each run of logs that have both in common."""
+    """Return number and hash of the first log in each run with equal number and hash."""
     words = _as_words(group.block_hash)
     begins = np.ones(len(group), np.bool_)
     begins[1:] = group.block_number[1:] != group.block_number[:-1]
@@ -206,17 +207,17 @@ def _first_of_each(group: LogGroup) -> tuple[Int64Array, Uint64Array]:
 
 
 def _as_words(hashes: ByteArray) -> Uint64Array:
-    """Return hashes as four numbers each, to be compared only."""
+    """Return hashes as four numbers each, for comparison only."""
     return hashes.view(np.uint64)
 
 
-def _check_hash(logs: LogColumns, header: Header, *, asked: str) -> None:
+def _check_hash(logs: LogColumns, header: Header, *, request: str) -> None:
     own = np.frombuffer(bytes.fromhex(header.ref.hash[2:]), np.uint8)
     for group in logs.groups:
         others = (group.block_hash != own).any(axis=1)
         if others.any():
             raise DisagreementError(
-                first=asked,
+                first=request,
                 second=f"the header of block {header.number} ({header.ref.hash})",
                 difference=f"a log is of block 0x{group.block_hash[others][0].tobytes().hex()}",
             )

@@ -1,7 +1,7 @@
-"""Resumable back-fill of a block range, with a checkpoint of its own.
+"""Resumable back-fill of a block range, with a separate checkpoint.
 
 Several sub-ranges are fetched concurrently; one writer commits them in order, in transactions of
-about `indexer.commit_rows` logs. Stopped anywhere, the next run continues after the checkpoint.
+about `indexer.commit_rows` logs. After a stop, the next run continues after the checkpoint.
 """
 
 import asyncio
@@ -45,12 +45,12 @@ _log = structlog.get_logger(__name__)
 
 
 class BackfillProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of a back-fill, with what earlier runs did."""
+    """Progress of a back-fill, earlier runs included."""
 
     from_block: int
     to_block: int
     done_to: int
-    """Committed up to and with this block; `from_block` - 1 at the start."""
+    """Last committed block; `from_block` - 1 at the start."""
     written: WrittenSpan
     """Rows and logs of this run."""
 
@@ -63,8 +63,8 @@ class BackfillResult(msgspec.Struct, frozen=True, kw_only=True):
     logs: int
     """Logs that were read."""
     done_to: int
-    """Committed up to and with this block. Below the range's end: the next one is not final yet,
-    and following does not hold it."""
+    """Last committed block. Below the range's end if the next block is not final yet and not in the
+    window of the follower."""
     seconds: float
 
     @property
@@ -96,10 +96,10 @@ async def backfill(
 ) -> BackfillResult:
     """Ingest `from_block` to `to_block`, ends included.
 
-    Continues after the checkpoint of the same range, if there is one. Of blocks that are not final
-    yet, only those are taken that following holds: it unwinds what a reorg takes away. The result
-    says how far it has come. Raises BeyondHeadError, UpstreamError when nodes stay silent or
-    contradict each other, and StoreError.
+    Continues after the checkpoint of the same range, if there is one. Blocks that are not final yet
+    are taken only if they are in the follower's window, as following unwinds them in a reorg. The
+    result names the last stored block. Raises BeyondHeadError, UpstreamError when nodes do not
+    answer or contradict each other, and StoreError.
     """
     run = _Run(chain, client, store, settings, from_block=from_block, to_block=to_block)
     try:
@@ -117,7 +117,7 @@ async def _run_out(
     while True:
         try:
             async for step in run.steps():
-                # The first step of each try only says where it begins: that is no progress.
+                # The first step of each try only yields the starting point: that is no progress.
                 if step.done_to != done_to:
                     failures, done_to = 0, step.done_to
                 if progress is not None:
@@ -127,7 +127,7 @@ async def _run_out(
             failures += 1
             if failures >= _TRIES or not run.has_begun:
                 raise
-            _log.warning("back-fill paused, trying again", chain=run.slug, reason=str(error))
+            _log.warning("back-fill paused, retrying", chain=run.slug, reason=str(error))
             await time_source.sleep(
                 backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
             )
@@ -175,38 +175,40 @@ class _Run:
         self.written = WrittenSpan()
         self.done_to = from_block - 1
         self.has_begun = False
-        """The node has answered once, so later failures are retried."""
+        """True once the node has answered, so later failures are retried."""
 
     def close(self) -> None:
-        """Close what the run has opened."""
+        """Close the resources that the run has opened."""
         self._final.close()
 
     async def steps(self) -> AsyncIterator[BackfillProgress]:
-        """Commit pieces as far as the range can be stored now, yielding first where it begins, and
-        after each piece. Raises as `backfill` does."""
+        """Commit spans as far as the range can be stored now. Yields the starting point, then
+        after each span. Raises as `backfill` does."""
         at = await asyncio.to_thread(self._read_next)
         yield self._note(at - 1)
         while at <= self._to:
             begun_at = at
             final, anchor = await self._fetch_final()
-            async with aclosing(self._gathered(at, final, anchor)) as pieces:
-                async for piece in pieces:
-                    await self._save(piece, is_final=True)
-                    at = piece.span.last + 1
-                    yield self._note(piece.span.last)
+            async with aclosing(self._gathered(at, final, anchor)) as gathered_spans:
+                async for gathered in gathered_spans:
+                    await self._save(gathered, is_final=True)
+                    at = gathered.span.last + 1
+                    yield self._note(gathered.span.last)
             if at > final:
-                async with aclosing(self._held_pieces(at)) as pieces:
-                    async for piece in pieces:
-                        await self._save(piece, is_final=False)
-                        at = piece.span.last + 1
-                        yield self._note(piece.span.last)
+                async with aclosing(self._followed_spans(at)) as gathered_spans:
+                    async for gathered in gathered_spans:
+                        await self._save(gathered, is_final=False)
+                        at = gathered.span.last + 1
+                        yield self._note(gathered.span.last)
             # While a long range was read, more of it has become final.
             if at == begun_at:
                 return
 
     async def _fetch_final(self) -> tuple[int, BlockRef]:
-        """Return the number of the last block of the range that is final now, and a block that is
-        canonical at or above it: a node that is behind may be on an abandoned branch."""
+        """Return the number of the range's last final block, and a canonical block at or above it.
+
+        A node that is behind may be on an abandoned branch.
+        """
         head = await self._client.fetch_head()
         self.has_begun = True
         if self._to > head.number:
@@ -215,20 +217,21 @@ class _Run:
         final = head.number - self._chain.finality_blocks
         if final < self._from:
             return final, head
-        # A final block, and not the head: that may be reorganised away while the range is read.
+        # A final block instead of the head: the head may be reorganised away while the range is
+        # read.
         (block,) = await fetch_headers_at(self._client, [final], anchor=head)
         if block is None:
             raise UpstreamError(service=self._client.services, reason=f"lacks block {final}")
         return min(self._to, final), block.ref
 
-    async def _held_pieces(self, first: int) -> AsyncGenerator[GatheredSpan, None]:
-        """Yield the blocks from `first` on that following holds, as the nodes have them."""
+    async def _followed_spans(self, first: int) -> AsyncGenerator[GatheredSpan, None]:
+        """Yield the blocks from `first` in the follower's window, as read from the nodes."""
         while first <= self._to:
             last = min(first + _BLOCKS_AT_ONCE - 1, self._to)
-            held = await asyncio.to_thread(self._list_held, self._store, first, last)
-            if not held:
+            followed = await asyncio.to_thread(self._list_followed, self._store, first, last)
+            if not followed:
                 return
-            last = held[-1].number
+            last = followed[-1].number
             headers = await fetch_headers(self._client, first, last)
             present = [header for header in headers if header is not None]
             if len(present) < len(headers):
@@ -240,16 +243,16 @@ class _Run:
     async def _gathered(
         self, first: int, last: int, anchor: BlockRef
     ) -> AsyncGenerator[GatheredSpan, None]:
-        """Yield final blocks in pieces that are large enough for a transaction, whose logs nothing
-        else holds."""
+        """Yield final blocks in spans large enough for a transaction. Nothing else refers to their
+        logs."""
         gathered: list[BlockSpan] = []
         logs = 0
         since_s = time.monotonic()
         async with aclosing(self._fetched(first, last, anchor)) as fetched:
-            async for pieces in fetched:
-                gathered += pieces
-                logs += sum(len(piece.logs) for piece in pieces)
-                pieces.clear()
+            async for spans in fetched:
+                gathered += spans
+                logs += sum(len(span.logs) for span in spans)
+                spans.clear()
                 if logs >= self._commit_rows or time.monotonic() - since_s >= _COMMIT_EVERY_S:
                     yield _emptied(gathered)
                     logs, since_s = 0, time.monotonic()
@@ -277,8 +280,8 @@ class _Run:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _save(self, piece: GatheredSpan, *, is_final: bool) -> None:
-        written = await asyncio.to_thread(self._commit, piece, is_final=is_final)
+    async def _save(self, gathered: GatheredSpan, *, is_final: bool) -> None:
+        written = await asyncio.to_thread(self._commit, gathered, is_final=is_final)
         self.written = self.written.plus(written)
 
     def _check_continues(self, tx: Transaction, first: int) -> None:
@@ -290,37 +293,37 @@ class _Run:
 
     def _commit(self, gathered: GatheredSpan, *, is_final: bool) -> WrittenSpan:
         self._final.open()
-        piece = gathered.span
-        first, last, logs = piece.first, piece.last, len(piece.logs)
-        del piece
+        span = gathered.span
+        first, last, logs = span.first, span.last, len(span.logs)
+        del span
         if is_final and logs >= LEAST_LOGS and self._is_never_followed(last):
             return self._bulk.write(gathered, check=lambda tx: self._check_continues(tx, first))
         with self._store.transaction(chain_id=self._chain.id) as tx:
             self._check_continues(tx, first)
             if not is_final:
-                self._check_held(tx, gathered.span)
+                self._check_followed(tx, gathered.span)
             return self._ingest.write(tx, gathered.span, stream=self._stream, final=self._final)
 
     def _is_never_followed(self, number: int) -> bool:
-        """True if following will not store a block: it does not look for its rows in the lake."""
+        """True if following will not store a block: it does not search the lake for its rows."""
         if read_checkpoint(self._store, chain_id=self._chain.id, stream=FOLLOW) is None:
             return self._chain.start_block is None or number < self._chain.start_block
         final = read_checkpoint(self._store, chain_id=self._chain.id, stream=FINAL)
         return final is not None and number <= final.number
 
-    def _check_held(self, tx: Transaction, piece: BlockSpan) -> None:
-        """Check that following holds these very blocks."""
-        held = {row.number: row.hash for row in self._list_held(tx, piece.first, piece.last)}
-        for header in piece.headers:
-            if held.get(header.number) != header.ref.hash:
+    def _check_followed(self, tx: Transaction, span: BlockSpan) -> None:
+        """Check that the follower's window has exactly these blocks."""
+        followed = {row.number: row.hash for row in self._list_followed(tx, span.first, span.last)}
+        for header in span.headers:
+            if followed.get(header.number) != header.ref.hash:
                 raise DisagreementError(
                     first=f"block {header.number} ({header.ref.hash})",
-                    second="the block that following holds",
+                    second="the block in the follower's window",
                     difference="one of them is being reorganised away",
                 )
 
-    def _list_held(self, store: Readable, first: int, last: int) -> list[BlockRow]:
-        """Return the blocks from `first` on that following holds, without a gap."""
+    def _list_followed(self, store: Readable, first: int, last: int) -> list[BlockRow]:
+        """Return the blocks from `first` in the follower's window, up to the first gap."""
         followed = read_checkpoint(store, chain_id=self._chain.id, stream=FOLLOW)
         if followed is None:
             return []
@@ -342,7 +345,7 @@ class _Run:
 
 
 def _emptied(gathered: list[BlockSpan]) -> GatheredSpan:
-    """Return these pieces joined, and keep none of them."""
+    """Join these spans and empty the list."""
     whole = GatheredSpan(gathered)
     gathered.clear()
     return whole

@@ -1,4 +1,4 @@
-"""Columns of transfers as the lake takes them: sorted, addresses and amounts as machine words."""
+"""Transfers in the column layout of the lake: sorted, addresses and amounts as machine words."""
 
 import msgspec
 import numpy as np
@@ -14,16 +14,15 @@ _FEW = 2**16
 
 
 class LakeTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Transfers and their tokens, by the names of `sql.lake.bulk_append`."""
+    """Transfers and their tokens, with the column names of `sql.lake.bulk_append`."""
 
     transfers: LakeColumns
-    """By token, block and log index."""
+    """Sorted by token, block and log index."""
     tokens: LakeColumns
 
 
 def to_lake(transfers: TransferColumns, token_ids: Int32Array) -> LakeTransfers:
-    """Return transfers in chain order, of which each has the id of its token, as columns of
-    words."""
+    """Return transfers in chain order, each with the id of its token, as columns of words."""
     first = _first_of_each(token_ids)
     order = _by_token(token_ids, first, np.lexsort(transfers.token[first].T[::-1]))
     amount = transfers.amount.view(">u8")
@@ -49,7 +48,7 @@ def _first_of_each(token_ids: Int32Array) -> IndexArray:
 
 
 def _by_token(token_ids: Int32Array, first: IndexArray, tokens: IndexArray) -> IndexArray:
-    """Return the rows in the order of the tokens; those of one token stay in theirs."""
+    """Return the rows sorted by token; the sort is stable."""
     places = np.empty(
         int(token_ids.max(initial=-1)) + 1, np.uint16 if first.size < _FEW else np.int32
     )

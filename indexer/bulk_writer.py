@@ -1,7 +1,7 @@
-"""Writer of large final pieces of a back-fill: their transfers go straight to the lake.
+"""Writer of large final spans of a back-fill: their transfers go straight to the lake.
 
 Three commits: everything but the transfers, then the transfers with a note in the lake, then the
-checkpoint. Stopped between them, the piece is written again, and what is there already is left out.
+checkpoint. If stopped between them, the span is written again and stored rows are left out.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from sql.lake.final_batches import FinalBatches
 from sql.lake.final_events import FinalEvents
 
 LEAST_LOGS: Final = 50_000
-"""Logs of a piece from which on a file of its own in the lake is worth it."""
+"""Fewest logs of a span that are worth a separate file in the lake."""
 
 
 class BulkWriter:
-    """Writes pieces of one back-fill of one chain. Blocks; not for concurrent use."""
+    """Writes spans of one back-fill of one chain. Blocking; not for concurrent use."""
 
     def __init__(
         self, chain: Chain, store: Store, ingest: Ingest, final: FinalEvents, *, stream: str
@@ -39,10 +39,10 @@ class BulkWriter:
         self._final = final
 
     def write(self, gathered: GatheredSpan, *, check: Callable[[Transaction], None]) -> WrittenSpan:
-        """Store a final piece and move the stream's checkpoint to its end.
+        """Store a final span and move the stream's checkpoint to its end.
 
-        `check` is called first in both transactions; it raises where the piece does not continue
-        what is stored. Raises StoreError.
+        `check` is called first in both transactions; it raises if the span does not continue the
+        stored blocks. Raises StoreError.
         """
         with self._store.transaction(chain_id=self._chain.id) as tx:
             check(tx)
@@ -51,30 +51,30 @@ class BulkWriter:
             )
         columns = to_lake(facts.found.transfers, facts.found.token_ids)
         token_ids, written = np.unique(facts.found.token_ids), facts.written
-        # What the columns were made of is of no more use, and the append needs room.
+        # The sources of the columns are no longer needed, and the append needs memory.
         del facts
         gathered.drop_logs()
-        piece = gathered.span
-        new = self._append(piece, columns)
+        span = gathered.span
+        new = self._append(span, columns)
         with self._store.transaction(chain_id=self._chain.id) as tx:
             check(tx)
             note_filled(
                 tx,
                 token_ids.tolist(),
-                FillRun(stream=self._stream, first=piece.first, last=piece.last),
+                FillRun(stream=self._stream, first=span.first, last=span.last),
             )
-            self._ingest.finish(tx, piece, stream=self._stream)
+            self._ingest.finish(tx, span, stream=self._stream)
         return msgspec.structs.replace(written, transfers=new)
 
-    def _append(self, piece: BlockSpan, columns: LakeTransfers) -> int:
+    def _append(self, span: BlockSpan, columns: LakeTransfers) -> int:
         with closing(FinalBatches.open(self._store.address)) as stored:
             note = append_transfers(
                 self._final.opened_lake(),
                 BulkRange(
                     chain_id=self._chain.id,
                     stream=self._stream,
-                    from_block=piece.first,
-                    to_block=piece.last,
+                    from_block=span.first,
+                    to_block=span.last,
                 ),
                 transfers=columns.transfers,
                 tokens=columns.tokens,

@@ -1,4 +1,4 @@
-"""The tracked tokens of one chain in memory, kept equal to the table of tokens."""
+"""In-memory copy of one chain's tracked tokens, kept equal to the table of tokens."""
 
 from collections.abc import Iterable, Sequence
 
@@ -27,7 +27,7 @@ _ADDRESS_BYTES = 20
 
 
 class ChainTokens:
-    """Memory of one chain's tokens: only what was committed, so a rollback needs no repair.
+    """Tracked tokens of one chain. Contains only committed tokens, so a rollback needs no repair.
 
     Not for concurrent use.
     """
@@ -41,10 +41,10 @@ class ChainTokens:
         """Tokens that the open transaction has added, or seen in earlier blocks."""
 
     def refresh(self, store: Readable) -> None:
-        """Take up what was committed since the last time, by whatever process. Raises StoreError.
+        """Load tokens that any process has committed since the last call. Raises StoreError.
 
-        Called first in a transaction. The first time reads all tokens, which takes seconds where
-        there are millions: a snapshot is the place for that, as nobody waits for it.
+        Called first in a transaction. The first call reads all tokens, which takes seconds where
+        there are millions: make it on a snapshot, where no other process waits for it.
         """
         self._own = None
         newest_id = find_newest_token_id(store, chain_id=self._chain_id)
@@ -55,7 +55,7 @@ class ChainTokens:
         else:
             at_most = max(0, newest_id - self._newest_id)  # the newest may be gone
             self._tokens = TrackedTokens.of_pages(pages, at_most=at_most)
-        # In a file of all chains: what others add is not looked through again at each block.
+        # In a file of all chains: additions of other chains are not searched again at each block.
         self._newest_id = newest_id
         changes = list_changes(store, chain_id=self._chain_id, after=self._last_change)
         if changes:
@@ -63,14 +63,15 @@ class ChainTokens:
             self._last_change = changes[-1].change
 
     def look_ahead(self, tx: Readable) -> None:
-        """Heed what the open transaction has added, or seen in earlier blocks, until the next
-        refresh. It must not have removed any. Raises StoreError."""
+        """Load tokens that the open transaction has added, or seen in earlier blocks, until the
+        next refresh. It must not have removed any. Raises StoreError."""
         changes = list_changes(tx, chain_id=self._chain_id, after=self._last_change)
         pages = [*self._read_pages(tx), *_changed_columns(changes)]
         self._own = None
         if pages:
             addresses, ids, first_seen = (np.concatenate(part) for part in zip(*pages, strict=True))
-            # Of a token that occurs twice the last is right: it was changed after it was added.
+            # For a token that occurs twice the last row is right: it was changed after it was
+            # added.
             last = {token_id: at for at, token_id in enumerate(ids.tolist())}
             rows = np.fromiter(last.values(), np.intp, len(last))
             self._own = TrackedTokens(addresses[rows], ids[rows], first_seen[rows])
@@ -103,7 +104,7 @@ class ChainTokens:
 
 
 def _changed_columns(changes: Sequence[TokenChange]) -> list[TokenColumns]:
-    """Return columns of the tokens that are tracked still, of each as it was changed last."""
+    """Return columns of the tokens that are still tracked, each as it was last changed."""
     last = {
         change.token_id: (change.token_id, change.address, change.first_seen_block)
         for change in changes

@@ -1,4 +1,4 @@
-"""Background compaction: final rows go to the lake, in a process of its own, now and then."""
+"""Background compaction: moves final rows to the lake from time to time, in a separate process."""
 
 import asyncio
 import contextlib
@@ -16,17 +16,17 @@ from sql.lake.compaction import CompactionRequest, CompactionResult, bounds_of
 from sql.lake.compaction_runner import run_compaction
 
 _EVERY_S = 300.0
-"""Seconds between two rounds. A round moves what has become a batch, and is soon over otherwise."""
+"""Seconds between two rounds. A round moves whole batches, and is quickly over if there is none."""
 
 _log = structlog.get_logger(__name__)
 
 
 class CompactionRound(msgspec.Struct, frozen=True, kw_only=True):
-    """One round of upkeep of the lake."""
+    """One round of lake maintenance."""
 
     seconds: float
     result: CompactionResult | None
-    """None: it failed, and the next round goes on with what is left."""
+    """None: it failed; the next round continues."""
 
 
 async def keep_compacting(
@@ -37,11 +37,11 @@ async def keep_compacting(
     stop: asyncio.Event,
     observe: Callable[[CompactionRound], None] = lambda _: None,
 ) -> None:
-    """Compact the store until `stop` is set; a round under way is ended then, and resumed by the
-    next service.
+    """Compact the store until `stop` is set, which ends a running round; the next service resumes
+    it.
 
-    Faults are logged and tried again with the next round; it raises none of them. `observe`: told
-    of every round that was not ended.
+    Faults are logged and retried in the next round, none is raised. `observe` receives every round
+    that was not ended.
     """
     request = CompactionRequest(chains=tuple(bounds_of(chain.id, settings) for chain in chains))
     while not stop.is_set():
@@ -56,11 +56,11 @@ async def keep_compacting(
         except (StoreError, OSError) as error:
             # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
-                _log.error("compaction put off", reason=str(error))
+                _log.error("compaction failed, retrying", reason=str(error))
             observe(CompactionRound(seconds=time.perf_counter() - started_s, result=None))
             continue
         if result is None:
             return
         observe(CompactionRound(seconds=time.perf_counter() - started_s, result=result))
         if result.moved_rows:
-            _log.info("moved to the lake", rows=result.moved_rows, merged=result.merged_files)
+            _log.info("compacted", rows=result.moved_rows, merged=result.merged_files)

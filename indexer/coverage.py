@@ -1,4 +1,4 @@
-"""Coverage: the block ranges that have been ingested, for all subjects of a chain at once."""
+"""Coverage: the block ranges that have been ingested, by subject of a chain."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ def extend_all(
 ) -> None:
     """Add blocks `first` to `last` to every subject.
 
-    A chain has a few dozen rows: those that change are written. Raises StoreError.
+    A chain has a few dozen rows: only changed ones are written. Raises StoreError.
     """
     known = list_coverage(tx, chain_id=chain_id)
     joined = join_coverage(known, chain_id=chain_id, subjects=subjects, first=first, last=last)
@@ -34,8 +34,7 @@ def join_coverage(
     first: int,
     last: int,
 ) -> list[CoverageRow]:
-    """Return the known ranges with the new one in each subject, joined where they touch or
-    overlap."""
+    """Return the ranges of each subject with the new one, joined where they touch or overlap."""
     others = [row for row in known if row.subject not in subjects]
     return others + [
         row

@@ -1,4 +1,4 @@
-"""Columns of decoded events as the rows that the store takes."""
+"""Conversion of decoded columns to the rows that the store accepts."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _NO_ID = "0x" + "00" * WORD_BYTES
 def transfer_rows(
     transfers: TransferColumns, token_ids: Int32Array | Sequence[int]
 ) -> list[TransferRow]:
-    """Return transfers with the ids of their tokens, one for each."""
+    """Return transfers as rows. `token_ids`: one for each transfer."""
     ids = token_ids if isinstance(token_ids, Sequence) else token_ids.tolist()
     return [
         TransferRow(
@@ -42,7 +42,7 @@ def transfer_rows(
 
 
 def swap_rows(trades: TradeColumns) -> list[SwapRow]:
-    """Return swaps, each with the kinds of pools that it may be of."""
+    """Return swaps as rows, each with the possible kinds of its pool."""
     return [
         SwapRow(
             block_number=block_number,

@@ -1,9 +1,9 @@
 """Kinds of chain events. Each names the logs to read, and decodes and stores those of a span.
 
 A new kind is one class here, its decoder in `indexer/decode`, its table in `sql/chain` and its
-count in `WrittenSpan`. `Ingest` lists them in the order in which a span is stored: tokens
-that a span announces are tracked before its transfers are decoded, and pools are stored before
-their swaps.
+count in `WrittenSpan`. `Ingest` lists them in the order in which a span is stored: tokens that a
+span announces are tracked before its transfers are decoded, and pools are stored before their
+swaps.
 """
 
 from collections.abc import Sequence
@@ -46,22 +46,23 @@ TRANSFERS: Final = "transfers"
 """Subject of coverage."""
 
 Reading = Literal["always", "timed", "followed"]
-"""Logs of a kind are read always; or only together with the times of their blocks; or only while
-following, and not for old blocks."""
+"""always; timed: only together with block times; followed: only while following, not for old
+blocks."""
 
 
 class SpanWrite(msgspec.Struct, kw_only=True):
-    """One span while it is stored."""
+    """One span, while it is being stored."""
 
     tx: Transaction
     span: BlockSpan
     stream: str
     final: FinalEvents | None
-    """Events that may be stored already. None: the span follows on what is stored."""
+    """Lookup of events that may already be stored. None: the span is new, following the stored
+    blocks."""
     pools: Sequence[PoolRow] = ()
     """Pools that the span announces."""
     announces_tokens: bool = False
-    """True if the span has pools or launches, so that tokens may be tracked from it on."""
+    """True if the span has pools or launches, so tokens may become tracked in it."""
     undecoded: list[UndecodedLogs] = msgspec.field(default_factory=list)
     """Logs of each kind that do not have its shape."""
 
@@ -102,7 +103,7 @@ class LaunchEvents:
         self.subjects: tuple[str, ...] = tuple(pad.subject for pad in chain.launchpads if pad.event)
 
     def store(self, write: SpanWrite) -> int:
-        """Track the tokens as well."""
+        """Store the launches and track their tokens."""
         decoded = self._decoder.decode(write.span.logs)
         write.undecoded.append(decoded.undecoded)
         seen = [(row.token, row.block_number) for row in decoded.launches]
@@ -123,7 +124,7 @@ class PoolEvents:
         self.subjects: tuple[str, ...] = tuple(f"pools:{dex.factory}" for dex in chain.dexes)
 
     def store(self, write: SpanWrite) -> int:
-        """Track the tokens as well."""
+        """Store the pools and track their tokens."""
         decoded = self._decoder.decode(write.span.logs)
         write.undecoded.append(decoded.undecoded)
         write.pools = decoded.pools
@@ -135,17 +136,19 @@ class PoolEvents:
 
 
 class FoundTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Transfers of a span, not stored yet."""
+    """Transfers of a span that are not stored yet."""
 
     transfers: TransferColumns
-    """Those of tracked tokens, from the block on from which each is tracked."""
+    """Transfers of tracked tokens, each from the first tracked block of its token."""
     token_ids: Int32Array
-    """Id of the token of each."""
+    """Token id of each transfer."""
 
 
 class TransferEvents:
-    """Transfers of tracked tokens. A back-fill may write them to the lake in bulk, so they are
-    found here and stored by `Ingest` or the bulk writer."""
+    """Transfers of tracked tokens.
+
+    Found here, but stored by `Ingest` or by the bulk writer, which appends them to the lake.
+    """
 
     name = "transfers"
     topics: tuple[Hash32, ...] = (TRANSFER_TOPIC,)
@@ -156,7 +159,7 @@ class TransferEvents:
         self._tokens = tokens
 
     def find(self, write: SpanWrite) -> FoundTransfers:
-        """Return the transfers of a span whose announced tokens are tracked."""
+        """Return the transfers of a span. Its announced tokens must be tracked already."""
         decoded = decode_transfers(write.span.logs)
         odd = decoded.undecoded
         write.undecoded.append(odd.take(_is_kept(self._tokens.find(odd.address), odd.block_number)))
@@ -183,7 +186,7 @@ class SwapEvents:
         self._anchors = anchors_of(chain)
 
     def store(self, write: SpanWrite) -> int:
-        """Leave out swaps that are final and stored."""
+        """Store the swaps, except final ones that are already stored."""
         trades = decode_trades(write.span.logs, (header.ref for header in write.span.headers))
         rows = swap_rows(trades)
         if write.final is not None:
@@ -204,7 +207,8 @@ class LiquidityEvents:
         self.subjects: tuple[str, ...] = (chain.liquidity_subject,)
 
     def store(self, write: SpanWrite) -> int:
-        """Do nothing for old blocks: holders are only needed of pools that are young now."""
+        """Store the events of a followed span. For old blocks do nothing: only pools that are young
+        now need holders."""
         if not write.is_followed:
             return 0
         first = write.span.first
@@ -225,7 +229,7 @@ class UndecodedEvents:
         self._chain_id = chain.id
 
     def store(self, write: SpanWrite) -> int:
-        """Leave out logs that are final and stored."""
+        """Store the logs, except final ones that are already stored."""
         rows = join_undecoded(write.undecoded).rows(chain_id=self._chain_id)
         if write.final is not None:
             rows = write.final.without_stored(write.tx, "undecoded", rows, chain_id=self._chain_id)
@@ -233,14 +237,14 @@ class UndecodedEvents:
 
 
 def anchors_of(chain: Chain) -> list[Address]:
-    """Tokens that are never tracked, as they have too many pools."""
+    """Return the tokens that are never tracked, as they have too many pools."""
     return [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
 
 
 def _track(
     write: SpanWrite, chain: Chain, seen: Sequence[tuple[Address, int]], *, because: Because
 ) -> None:
-    """Track tokens from the first block in which each was seen."""
+    """Track tokens from the first block in which each occurs."""
     anchors, first = anchors_of(chain), dict[Address, int]()
     for address, block_number in seen:
         if address not in anchors:
@@ -250,6 +254,6 @@ def _track(
 
 
 def _is_kept(found: FoundTokens, block_numbers: Int64Array) -> BoolArray:
-    """True where the token is tracked, from this block on or earlier."""
+    """True where the token is tracked from this block or earlier."""
     kept: BoolArray = (found.token_id != NOT_TRACKED) & (block_numbers >= found.first_seen_block)
     return kept

@@ -26,10 +26,11 @@ from sql.engine.store import Store
 
 _FIRST_PAUSE_S = 0.5
 _MOST_PAUSE_S = 2.0
-"""A chain is followed again within ten seconds after its nodes, or the store, are back."""
+"""Most seconds between retries: following resumes within ten seconds after nodes or store are back.
+"""
 
 _WRONG_CHAIN_PAUSE_S = 30.0
-"""That nodes serve another chain is no outage: somebody has to change a setting."""
+"""Pause if nodes serve another chain: not an outage, a setting must be changed."""
 
 _log = structlog.get_logger(__name__)
 
@@ -43,10 +44,10 @@ async def follow(
     stop: asyncio.Event,
     publish: Publish | None = None,
 ) -> None:
-    """Follow until `stop` is set; the piece being ingested is finished first.
+    """Follow until `stop` is set; the running span is completed first.
 
     Begins after the checkpoint, else at the chain's start block, else at the head. Faults of nodes,
-    of the disk and of the store are logged, published and retried; it raises none of them.
+    disk and store are logged, published and retried, none is raised.
     """
     watch = _Watch(chain, publish)
     follower = Follower(chain, client, store, settings)
@@ -73,7 +74,7 @@ async def follow(
 
 
 class _Watch:
-    """Log and published status of a follower: each failure is logged once, and so is its end."""
+    """Logging and status of a follower: each failure is logged once, and so is its end."""
 
     def __init__(self, chain: Chain, publish: Publish | None) -> None:
         self._chain = chain
@@ -87,13 +88,13 @@ class _Watch:
         self._change(head=head, tip=tip)
 
     def note_tip(self, tip: BlockRef | None, totals: FollowTotals) -> None:
-        """Record our tip, and all that was done, after a step forwards or backwards."""
+        """Record our tip and the totals, after a step forwards or backwards."""
         self._change(tip=tip, totals=totals, updated_at_s=time.time())
 
     def note_success(self, tip: BlockRef | None) -> None:
         """Record that our tip is level with the head."""
         if self._failures:
-            self._log.info("following again", tip=tip and tip.number)
+            self._log.info("following resumed", tip=tip and tip.number)
         self._failures = 0
         self._change(tip=tip, updated_at_s=time.time(), last_error=None)
 
@@ -106,7 +107,7 @@ class _Watch:
         if is_new:
             # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
-                self._log.error("following paused, trying again", reason=reason)
+                self._log.error("following paused, retrying", reason=reason)
         if isinstance(error, WrongChainError):
             return _WRONG_CHAIN_PAUSE_S
         return backoff_s(self._failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)

@@ -1,9 +1,9 @@
 """Ingestion of blocks at the head of one chain, and reorg handling: appends blocks and unwinds
 them.
 
-Blocks below the finality depth are fetched by range; blocks near the head one by one, checked by
-parent hash, and held in a window so that a reorg can be unwound. The loop around it is in
-follow.py.
+Blocks below the finality depth are fetched by range. Blocks near the head are fetched one by one,
+checked by parent hash, and kept in a window so that a reorg can be unwound. The loop around it is
+in follow.py.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from indexer.events import FOLLOW
 from indexer.follower_status import FollowTotals
 from indexer.ingest import Ingest, WrittenSpan
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_pieces
+from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_spans
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
 from indexer.watched.block_reads import BlockReads
@@ -37,9 +37,9 @@ from sql.engine.store import Store
 from sql.unwind import unwind_from
 
 _BLOCKS_AT_ONCE = 32
-"""Blocks near the head that are fetched, and committed, together."""
+"""Blocks near the head that are fetched and committed at a time."""
 _UNWOUND_AT_ONCE = 4
-"""Blocks of which a reorg is looked for, and unwound, together: few are deeper."""
+"""Blocks that are checked for a reorg, and unwound, at a time: few reorgs are deeper."""
 
 _log = structlog.get_logger(__name__)
 
@@ -68,7 +68,8 @@ class Follower:
         self._window: dict[int, BlockRef] = {}
         self._next: int | None = None
         self._floor = 0
-        """Lowest block that may be unwound; the one below is held, unless we began here."""
+        """Lowest block that may be unwound. The block below it is in the window, unless following
+        began here."""
         self._final_tip = -1
         self._confirmed_head: Hash32 | None = None
         self._is_unwinding = False
@@ -77,12 +78,11 @@ class Follower:
 
     @property
     def tip(self) -> BlockRef | None:
-        """Return our newest block. None: there is none yet, or its header is not held."""
+        """Return our newest block. None: there is none yet, or its header is not in the window."""
         return None if self._next is None else self._window.get(self._next - 1)
 
     def forget(self) -> None:
-        """Mark the position in memory as stale after a failure: it may differ from the stored
-        one."""
+        """Mark the position in memory as stale after a failure: the stored one may differ."""
         self.is_loaded = False
 
     async def load(self) -> None:
@@ -94,8 +94,8 @@ class Follower:
     async def advance(self, head: Header) -> AsyncIterator[BlockRef | None]:
         """Move step by step to a head, yielding our tip after each step.
 
-        Ends at the head, and also where the node's answers have changed meanwhile: then the next
-        head decides. Raises UpstreamError, RangeRefusedError and StoreError.
+        Also ends where the node's answers have changed in the meantime: the next head decides.
+        Raises UpstreamError, RangeRefusedError and StoreError.
         """
         while await self._step(head):
             yield self.tip
@@ -143,7 +143,7 @@ class Follower:
         if not await self._is_canonical(head):
             return False  # finality is counted from the head, so the head must be canonical
         if self.tip is not None and self.tip.number > self._final_tip:
-            # Our tip was not final when it was stored: check first that it is still canonical.
+            # The node must still have our last tip, which was not final when it was stored.
             following = await fetch_header(self._client, first)
             if following is None:
                 return False
@@ -151,8 +151,8 @@ class Follower:
                 return await self._drop_tip()
         last = min(first + self._spans.size - 1, final)
         is_recent = first > head.number - self._trade_blocks
-        piece = join_pieces(await self._spans.fetch(first, last, timed=is_recent))
-        if self.tip is not None and piece.parent_hash != self.tip.hash:
+        span = join_spans(await self._spans.fetch(first, last, timed=is_recent))
+        if self.tip is not None and span.parent_hash != self.tip.hash:
             raise UpstreamError(
                 service=self._client.services,
                 reason=f"block {first} does not follow block {first - 1} of before",
@@ -163,13 +163,13 @@ class Follower:
         following, newest = await fetch_headers_at(self._client, (last + 1, head.number))
         if newest is None or newest.ref.hash != head.ref.hash:
             return False
-        if following is None or following.ref.parent_hash != piece.tip.hash:
+        if following is None or following.ref.parent_hash != span.tip.hash:
             raise UpstreamError(
                 service=self._client.services,
                 reason=f"block {last + 1} does not follow block {last} as it was read",
             )
-        await self._store_piece(piece, keep_from=piece.last)
-        self._final_tip = piece.last
+        await self._store_span(span, keep_from=span.last)
+        self._final_tip = span.last
         return True
 
     async def _is_canonical(self, head: Header) -> bool:
@@ -185,42 +185,42 @@ class Follower:
         return self.tip is None or header.ref.parent_hash == self.tip.hash
 
     async def _store_blocks(self, headers: Sequence[Header]) -> None:
-        piece, reads = await self._read_blocks(headers)
+        span, reads = await self._read_blocks(headers)
         # Counted from the stored block, not from the head: nothing has confirmed the head's number.
-        keep_from = piece.last - self._chain.finality_blocks
-        await self._store_piece(piece, keep_from=keep_from, reads=reads)
+        keep_from = span.last - self._chain.finality_blocks
+        await self._store_span(span, keep_from=keep_from, reads=reads)
 
     async def _read_blocks(
         self, headers: Sequence[Header]
     ) -> tuple[BlockSpan, tuple[BlockReads, ...]]:
-        """Read blocks and, where tokens are watched, what else concerns these."""
+        """Read blocks and, where tokens are watched, the data on these."""
         reading = asyncio.create_task(self._watch.fetch(headers))
         try:
-            piece = await self._reader.fetch_blocks(headers, topics=self._ingest.block_topics)
-            return piece, await reading
+            span = await self._reader.fetch_blocks(headers, topics=self._ingest.block_topics)
+            return span, await reading
         finally:
             reading.cancel()
 
-    async def _store_piece(
-        self, piece: BlockSpan, *, keep_from: int, reads: tuple[BlockReads, ...] | None = None
+    async def _store_span(
+        self, span: BlockSpan, *, keep_from: int, reads: tuple[BlockReads, ...] | None = None
     ) -> None:
-        """Store a piece. `reads` None: its blocks were not read one by one."""
-        written, self._floor, seen = await asyncio.to_thread(self._commit, piece, keep_from, reads)
-        for header in piece.headers:
+        """Store a span. `reads` None: its blocks were not read one by one."""
+        written, self._floor, seen = await asyncio.to_thread(self._commit, span, keep_from, reads)
+        for header in span.headers:
             self._window[header.number] = header.ref
         self._forget_below(keep_from)
-        self._next = piece.last + 1
+        self._next = span.last + 1
         self._is_unwinding = False
         self.totals = msgspec.structs.replace(
             self.totals,
-            blocks=self.totals.blocks + piece.last - piece.first + 1,
+            blocks=self.totals.blocks + span.last - span.first + 1,
             written=self.totals.written.plus(written),
             watched=self.totals.watched.plus(seen),
         )
         self._log.debug(
             "ingested",
-            first=piece.first,
-            last=piece.last,
+            first=span.first,
+            last=span.last,
             logs=written.logs,
             pools=written.pools,
             launches=written.launches,
@@ -231,33 +231,33 @@ class Follower:
         )
 
     def _commit(
-        self, piece: BlockSpan, keep_from: int, reads: tuple[BlockReads, ...] | None
+        self, span: BlockSpan, keep_from: int, reads: tuple[BlockReads, ...] | None
     ) -> tuple[WrittenSpan, int, WatchTotals]:
-        """Store a piece; return what was written, the lowest block that may be unwound now, and
-        what was seen of watched tokens."""
+        """Store a span; return the written rows, the new floor, and the observations of watched
+        tokens."""
         with self._store.transaction(chain_id=self._chain.id) as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
-            if checkpoint is not None and checkpoint.number != piece.first - 1:
-                reason = f"the checkpoint is at {checkpoint.number}, not before {piece.first}"
+            if checkpoint is not None and checkpoint.number != span.first - 1:
+                reason = f"the checkpoint is at {checkpoint.number}, not before {span.first}"
                 raise InternalError(reason)
-            written = self._ingest.write(tx, piece, stream=FOLLOW)
+            written = self._ingest.write(tx, span, stream=FOLLOW)
             prune_blocks(tx, chain_id=self._chain.id, below=keep_from)
-            # With no checkpoint the piece is our first: what is below it was not read by us.
-            lowest = piece.first if checkpoint is None else self._floor
+            # With no checkpoint the span is our first: no blocks below it were read.
+            lowest = span.first if checkpoint is None else self._floor
             floor = max(lowest, keep_from + 1)
             raise_floor(tx, chain_id=self._chain.id, number=floor)
-            if reads is not None:  # a range that is caught up with tells no time of most blocks
-                self._check_predictions(tx, piece, reads)
-            seen = self._watch.write(tx, piece, reads)
+            if reads is not None:  # ranges lack the times of most blocks
+                self._check_predictions(tx, span, reads)
+            seen = self._watch.write(tx, span, reads)
         return written, floor, seen
 
     def _check_predictions(
-        self, tx: Transaction, piece: BlockSpan, reads: tuple[BlockReads, ...]
+        self, tx: Transaction, span: BlockSpan, reads: tuple[BlockReads, ...]
     ) -> None:
         write_checks(
             tx,
-            piece.logs,
-            [header.ref for header in piece.headers],
+            span.logs,
+            [header.ref for header in span.headers],
             reads,
             chain_id=self._chain.id,
             facts=self._trade_facts,
@@ -265,7 +265,8 @@ class Follower:
         )
 
     def _forget_below(self, number: int) -> None:
-        """Forget held blocks below a number. They are in order, so only those are looked at."""
+        """Remove blocks below a number from the window. They are in order, so only those are
+        visited."""
         while self._window and (lowest := next(iter(self._window))) < number:
             del self._window[lowest]
 
@@ -275,22 +276,22 @@ class Follower:
         return self.tip is not None and await self._drop(self.tip)
 
     async def _drop(self, block: BlockRef) -> bool:
-        """Unwind our tip, and with it the blocks below that the node has replaced, too. False: the
-        node, queried by height, still has the tip.
+        """Unwind our tip and the blocks below it that the node has replaced. False: the node still
+        has the tip when queried by height.
 
-        Raises UpstreamError, with nothing unwound, when the node's chain has left ours below what
-        may be unwound.
+        Raises UpstreamError, with nothing unwound, if the node's chain has left ours below the
+        floor.
         """
-        # Where following began above it, no block is final, and all that is held may be unwound.
+        # If following began above it, no block is final, and the whole window may be unwound.
         final = self._window.get(self._floor - 1)
-        asked = [*self._unwindable(block), *([] if final is None else [final])]
-        found = await fetch_headers_at(self._client, [ref.number for ref in asked])
-        canonical = dict(zip((ref.number for ref in asked), found, strict=True))
+        refs = [*self._unwindable(block), *([] if final is None else [final])]
+        found = await fetch_headers_at(self._client, [ref.number for ref in refs])
+        canonical = dict(zip((ref.number for ref in refs), found, strict=True))
         if _is_on(canonical[block.number], block):
             return False  # the head given is outdated
         if final is not None:
             self._check_final(final, canonical[final.number])
-        # A node that is behind has no block at some height, which replaces none of ours.
+        # A node that lags lacks some of these blocks, which does not mean that they are replaced.
         below = itertools.takewhile(
             lambda ref: _is_replaced(canonical[ref.number], ref), self._unwindable(block)[1:]
         )
@@ -320,9 +321,9 @@ class Follower:
         answer = "no such block" if found is None else found.ref.hash
         reason = (
             f"its chain has left ours at block {final.number} or below, which was final: "
-            f"{final.hash} here, there {answer}; nothing was unwound, and following goes on "
+            f"{final.hash} here, there {answer}; nothing was unwound, and following resumes "
             "once the node is back on our chain. If this is another chain with the same id, "
-            "give it a store of its own"
+            "give it a separate store"
         )
         raise UpstreamError(service=self._client.services, reason=reason)
 
@@ -331,10 +332,10 @@ class Follower:
             unwind_from(tx, chain_id=self._chain.id, number=block.number)
 
     def _read_position(self) -> None:
-        """Read the stored window, the tracked tokens and the young pools. What the window holds
-        above our checkpoint is nobody's: it is unwound.
+        """Read the stored window, the tracked tokens and the young pools.
 
-        An earlier release's back-fills have left such blocks, and nobody has watched over them.
+        Blocks in the window above our checkpoint are unwound: back-fills of an earlier release have
+        left them, and no follower has checked them for reorgs.
         """
         with self._store.snapshot() as reader:
             self._ingest.warm(reader)
@@ -349,15 +350,15 @@ class Follower:
         if unwatched:
             with self._store.transaction(chain_id=self._chain.id) as tx:
                 unwind_from(tx, chain_id=self._chain.id, number=unwatched[0])
-        held = [row.ref for row in rows if row.number <= tip]
-        self._window = {ref.number: ref for ref in held}
+        followed = [row.ref for row in rows if row.number <= tip]
+        self._window = {ref.number: ref for ref in followed}
         self._next = None if checkpoint is None else checkpoint.number + 1
         # A store that an earlier release has followed has no floor yet.
-        self._floor = floor or (held[0].number + 1 if held else tip + 1)
+        self._floor = floor or (followed[0].number + 1 if followed else tip + 1)
 
 
 def _is_on(found: Header | None, ref: BlockRef) -> bool:
-    """True if what the node has at a block's height is that block."""
+    """True if the node's block at that height is this block."""
     return found is not None and found.ref.hash == ref.hash
 
 

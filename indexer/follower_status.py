@@ -10,7 +10,7 @@ from indexer.watched.token_watch import WatchTotals
 
 
 class FollowTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What a follower has done since it was started."""
+    """Totals of a follower since its start."""
 
     blocks: int = 0
     """Blocks stored."""
@@ -31,14 +31,14 @@ class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
     tip: BlockRef | None = None
     """Our newest block. None: nothing ingested yet."""
     updated_at_s: float = 0.0
-    """Unix seconds of the last time we were level with the head, or came closer to it."""
+    """Unix seconds of the last time the tip was level with the head, or came closer to it."""
     totals: FollowTotals = FollowTotals()
     last_error: str | None = None
     """Current error, in words. None: there is none."""
 
     @property
     def lag_blocks(self) -> int | None:
-        """Return the blocks behind the head. None: unknown."""
+        """Return the number of blocks behind the head. None: unknown."""
         if self.head is None or self.tip is None:
             return None
         return max(0, self.head.number - self.tip.number)

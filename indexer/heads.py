@@ -52,8 +52,7 @@ class HeadFeed:
                 await self._listener
 
     async def next(self, *, stop: asyncio.Event, at_once: bool) -> Header | None:
-        """Return the newest head: now, or when there may be a new one. None: `stop` was set
-        meanwhile.
+        """Return the newest head, as soon as there may be a new one. None: `stop` was set.
 
         Raises UpstreamError when no endpoint answers.
         """

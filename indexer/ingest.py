@@ -1,6 +1,4 @@
-"""Writer of a span of the chain: rows, token tracking, coverage, window and checkpoint in one
-transaction.
-"""
+"""Writer of a span: rows, tracking, coverage, window and checkpoint in one transaction."""
 
 from collections.abc import Sequence
 
@@ -38,7 +36,7 @@ from sql.tokens.tokens import complete_transfers
 
 
 class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of logs that were read, and of rows of each kind that were new in the store."""
+    """Number of logs read, and of new rows of each kind."""
 
     logs: int = 0
     pools: int = 0
@@ -99,8 +97,8 @@ class Ingest:
         """All topics, for blocks that are read one by one."""
 
     def warm(self, store: Readable) -> None:
-        """Read the tracked tokens, so that no transaction has to: others wait for it. Raises
-        StoreError."""
+        """Read the tracked tokens before the first transaction, which would block other writers.
+        Raises StoreError."""
         self._tokens.refresh(store)
 
     def warm_young_pools(self, reader: Reader, *, tip: int) -> None:
@@ -117,10 +115,9 @@ class Ingest:
     ) -> WrittenSpan:
         """Store a span and move the stream's checkpoint to its end. Raises StoreError.
 
-        Runs in the caller's transaction, before whatever else belongs to it. Only the follow
-        stream, which continues to the head, makes the transfers of tokens complete, and adds the
-        span's blocks to the window. `final`: the events that may be stored already, for a
-        back-fill. None: the span follows on what is stored.
+        Runs first in the caller's transaction. Only the follow stream, which continues to the head,
+        makes the transfers of tokens complete and adds the span's blocks to the window. `final`:
+        lookup of events that a back-fill may find already stored. None: the span is new.
         """
         facts = self.write_facts(tx, span, stream=stream, final=final)
         transfers = self._insert_transfers(
@@ -139,8 +136,10 @@ class Ingest:
         stream: str,
         final: FinalEvents | None = None,
     ) -> StoredFacts:
-        """Store all events of a span but its transfers, and neither coverage nor checkpoint: that
-        is for `finish`, once the transfers are stored as well. Doing it twice changes nothing."""
+        """Store all events of a span but its transfers. Idempotent.
+
+        Coverage and checkpoint are left to `finish`, once the transfers are stored as well.
+        """
         write = SpanWrite(tx=tx, span=span, stream=stream, final=final)
         self._tokens.refresh(tx)
         counts = {kind.name: kind.store(write) for kind in self._announcements}
@@ -154,7 +153,7 @@ class Ingest:
         return StoredFacts(written=WrittenSpan(logs=len(span.logs), **counts), found=found)
 
     def finish(self, tx: Transaction, span: BlockSpan, *, stream: str) -> None:
-        """Store that all of a span is stored: its coverage and the stream's checkpoint."""
+        """Mark a span as complete: store its coverage and the stream's checkpoint."""
         extend_all(
             tx,
             chain_id=self._chain_id,
@@ -175,7 +174,7 @@ class Ingest:
         )
 
     def _topics_of(self, *readings: Reading) -> tuple[Hash32, ...]:
-        """Return the topics of the kinds that are read so, each once."""
+        """Return the distinct topics of the kinds that are read in one of these ways."""
         return tuple(
             dict.fromkeys(
                 topic

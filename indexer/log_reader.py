@@ -1,7 +1,6 @@
 """Reads of blocks with their logs: by block hash near the head, by range in final blocks.
 
-Where nodes refuse to search the logs of all contracts, the receipts of whole blocks are read
-instead.
+If nodes reject log queries without addresses, the receipts of whole blocks are read instead.
 """
 
 import itertools
@@ -33,22 +32,22 @@ from indexer.answer_checks import (
 )
 from indexer.decode.log_answers import LogDecoder
 from indexer.decode.log_columns import NO_TIME, LogColumns, LogGroup, join_logs
-from indexer.reads import TOPICS, BlockSpan, fetch_headers_at, join_pieces
+from indexer.reads import TOPICS, BlockSpan, fetch_headers_at, join_spans
 from indexer.receipt_reads import fetch_logs_by_receipts
 
 _RANGE_ATTEMPTS = 2
-"""Few, as a range that is too large is better made smaller than retried."""
+"""Few, as too large a range is better reduced than retried."""
 _RECEIPTS_FOR_S = 600.0
-"""Time after which a query for logs is tried again."""
+"""Seconds until log queries are tried again."""
 _MOST_BLOCKS_BY_RECEIPTS = 64
-"""Longest range: its receipts are far more bytes than its logs."""
+"""Longest range: receipts are many times larger than logs."""
 _BLOCKS_AT_ONCE = 16
-"""Blocks whose receipts are held together."""
+"""Blocks whose receipts are in memory at a time."""
 _METHOD_NOT_FOUND = -32601
 
 
 class _QueriesRefusedError(AssayError):
-    """As many endpoints as were asked refuse to search the logs of all contracts."""
+    """All endpoints tried reject log queries for all contracts."""
 
 
 class LogReader:
@@ -59,12 +58,12 @@ class LogReader:
         self._clock = clock or SystemClock()
         self._decoder = LogDecoder()
         self._receipts_until_s: float | None = None
-        """End of the time in which receipts are read. None: queries are answered."""
+        """End of the period in which receipts are read. None: log queries work."""
 
     async def fetch_blocks(
         self, headers: Sequence[Header], *, topics: Sequence[Hash32] = TOPICS
     ) -> BlockSpan:
-        """Return these blocks, which must follow one another, with their logs.
+        """Return these blocks, which must be consecutive, with their logs.
 
         Raises UpstreamError.
         """
@@ -87,11 +86,11 @@ class LogReader:
         address: Address | None = None,
         anchor: BlockRef | None = None,
     ) -> BlockSpan:
-        """Return final blocks with their logs read by range; with `address`, the logs of that
-        contract alone.
+        """Return final blocks with their logs read by range.
 
-        `anchor`: a canonical block at or above them; a node that has another there is not believed.
-        None: whoever stores the blocks checks that they are canonical.
+        `address`: restricts the logs to that contract. `anchor`: a canonical block at or above the
+        range; answers of nodes that contradict it are rejected. None: the caller checks that the
+        blocks are canonical.
 
         Raises RangeRefusedError when the range is too large for the node, UpstreamError otherwise.
         """
@@ -142,16 +141,16 @@ class LogReader:
         ]
         raise_if_refused = self._counted_refusals(self._client.endpoint_count)
 
-        def believe(answers: Sequence[RpcAnswer]) -> list[LogColumns]:
+        def check(answers: Sequence[RpcAnswer]) -> list[LogColumns]:
             found = []
             for header, answer in zip(headers, answers, strict=True):
                 raise_if_refused(answer)
-                logs = self._read(answer, asked=f"logs of block {header.ref.hash}")
+                logs = self._read(answer, request=f"logs of block {header.ref.hash}")
                 check_block_logs(logs, header, topics=topics)
                 found.append(logs)
             return found
 
-        return await self._client.ask(requests, believe)
+        return await self._client.ask(requests, check)
 
     async def _query_range(
         self,
@@ -178,7 +177,7 @@ class LogReader:
         most_refusals = min(self._client.endpoint_count, _RANGE_ATTEMPTS)
         raise_if_refused = self._counted_refusals(most_refusals)
 
-        def believe(answers: Sequence[RpcAnswer]) -> BlockSpan:
+        def check(answers: Sequence[RpcAnswer]) -> BlockSpan:
             *headers, found = answers
             if address is None:
                 raise_if_refused(found)
@@ -193,7 +192,7 @@ class LogReader:
                 for header, number in zip(decoded, (first, last), strict=True)
             ]
             _raise_if_too_large(found, first=first)
-            logs = self._read(found, asked=f"logs of blocks {first} to {last}")
+            logs = self._read(found, request=f"logs of blocks {first} to {last}")
             check_range_logs(
                 logs, first=first, last=last, topics=topics, headers=ends, address=address
             )
@@ -205,15 +204,15 @@ class LogReader:
                 headers=(ends[-1],),
             )
 
-        return await self._client.ask(requests, believe, attempts=_RANGE_ATTEMPTS)
+        return await self._client.ask(requests, check, attempts=_RANGE_ATTEMPTS)
 
-    def _read(self, answer: RpcAnswer, *, asked: str) -> LogColumns:
+    def _read(self, answer: RpcAnswer, *, request: str) -> LogColumns:
         if isinstance(answer, RpcFault):
-            raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")
+            raise MalformedAnswerError(service="node", reason=f"{request}: {answer.message}")
         try:
             return self._decoder.decode(answer)
         except ValueError as error:  # msgspec's errors are ValueErrors, too
-            raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None
+            raise MalformedAnswerError(service="node", reason=f"{request}: {error}") from None
 
     # --- by receipts ------------------------------------------------------------------------------
 
@@ -225,8 +224,8 @@ class LogReader:
         self._receipts_until_s = self._clock.now_s() + _RECEIPTS_FOR_S
 
     def _counted_refusals(self, most: int) -> Callable[[RpcAnswer], None]:
-        """Return a check of answers that sends the client to another endpoint on a refusal, and
-        ends its attempts at the `most`-th."""
+        """Return a check that retries refused log queries at other endpoints, `most` attempts in
+        all."""
         refusals = itertools.count(1)
 
         def raise_if_refused(answer: RpcAnswer) -> None:
@@ -246,13 +245,13 @@ class LogReader:
                 message="too many blocks to read by their receipts",
                 suggested=(first, first + _MOST_BLOCKS_BY_RECEIPTS - 1),
             )
-        pieces = []
+        spans = []
         for start in range(first, last + 1, _BLOCKS_AT_ONCE):
             end = min(start + _BLOCKS_AT_ONCE - 1, last)
             found = await fetch_headers_at(self._client, range(start, end + 1), anchor=anchor)
             headers = [_require(header, number) for number, header in enumerate(found, start=start)]
-            pieces.append(_with_header_times(await self.fetch_blocks(headers, topics=topics)))
-        whole = join_pieces(pieces)
+            spans.append(_with_header_times(await self.fetch_blocks(headers, topics=topics)))
+        whole = join_spans(spans)
         return msgspec.structs.replace(whole, headers=whole.headers[-1:])
 
 
@@ -269,8 +268,7 @@ def _raise_if_too_large(answer: RpcAnswer, *, first: int) -> None:
 
 
 def _with_believable_times(logs: LogColumns, first: Header, last: Header) -> LogColumns:
-    """Return the logs with those times that lie between the times of the headers: some nodes send
-    0."""
+    """Return the piece without times outside of its headers' times: some nodes send 0."""
 
     def believed(group: LogGroup) -> LogGroup:
         times = group.time_s
@@ -280,18 +278,18 @@ def _with_believable_times(logs: LogColumns, first: Header, last: Header) -> Log
     return LogColumns(tuple(believed(group) for group in logs.groups))
 
 
-def _with_header_times(piece: BlockSpan) -> BlockSpan:
+def _with_header_times(span: BlockSpan) -> BlockSpan:
     """Return a piece that has all its headers with their times in its logs."""
-    times = np.array([header.ref.time_s for header in piece.headers], np.int64)
+    times = np.array([header.ref.time_s for header in span.headers], np.int64)
     groups = (
-        msgspec.structs.replace(group, time_s=times[group.block_number - piece.first])
-        for group in piece.logs.groups
+        msgspec.structs.replace(group, time_s=times[group.block_number - span.first])
+        for group in span.logs.groups
     )
-    return msgspec.structs.replace(piece, logs=LogColumns(tuple(groups)))
+    return msgspec.structs.replace(span, logs=LogColumns(tuple(groups)))
 
 
 def _require(header: Header | None, number: int) -> Header:
     if header is None:
         raise UpstreamError(service="node", reason=f"has no block {number} below its head")
-    check_number(header, asked=number)
+    check_number(header, number=number)
     return header

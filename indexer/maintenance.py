@@ -1,6 +1,7 @@
-"""Background maintenance of a chain's tables beside following: finalization, back-fill of token
-histories, deletion of old trades and events of liquidity, old reports in the history and old counts
-of accuracy.
+"""Background maintenance of a chain's tables, in parallel to following.
+
+Finalizes rows, back-fills token histories, and deletes old trades, liquidity events, report history
+and accuracy counts.
 """
 
 import asyncio
@@ -39,9 +40,9 @@ async def keep_up(
     *,
     stop: asyncio.Event,
 ) -> None:
-    """Run until `stop` is set; a turn in progress is then cancelled.
+    """Run until `stop` is set, which cancels the running work.
 
-    Faults of nodes, of the disk and of the store are logged and retried; it raises none of them.
+    Faults of nodes, disk and store are logged and retried, none is raised.
     """
     histories = Histories(chain, client, store, settings)
     clock_s = asyncio.get_running_loop().time
@@ -52,11 +53,11 @@ async def keep_up(
                 delete_at_s = clock_s() + _DELETED_EVERY_S
                 await asyncio.to_thread(_delete_old, chain, store, settings)
             await asyncio.to_thread(_finalize, chain, store)
-            await _unless(stop, histories.take_turn())
+            await _unless(stop, histories.fetch_next())
         except (InternalError, OSError) as error:
             # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
-                _log.error("upkeep put off", chain=chain.slug, reason=str(error))
+                _log.error("maintenance failed, retrying", chain=chain.slug, reason=str(error))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), settings.poll_s)
 
@@ -92,7 +93,7 @@ def _finalize(chain: Chain, store: Store) -> None:
     checkpoint = read_checkpoint(store, chain_id=chain.id, stream=FOLLOW)
     if checkpoint is None:
         return
-    # One block more than the window holds: the window's lowest block may still be unwound.
+    # One block more than the window: the window's lowest block may still be unwound.
     final = checkpoint.number - chain.finality_blocks - 1
     while finalize_rows(store, chain_id=chain.id, final=final):
         pass

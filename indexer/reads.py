@@ -1,7 +1,7 @@
-"""Reads of headers for following and back-fills, and the pieces of a chain that reads return.
+"""Reads of headers for following and back-fills, and the spans of blocks that reads return.
 
-Answers that contradict each other raise DisagreementError inside the client's retries, so another
-endpoint is asked.
+Contradictory answers raise DisagreementError inside the client's retries, so another endpoint is
+tried.
 """
 
 import itertools
@@ -20,7 +20,8 @@ from indexer.decode.pool_events import CREATION_TOPICS
 from indexer.decode.transfer_events import TRANSFER_TOPIC
 
 TOPICS: tuple[Hash32, ...] = (*CREATION_TOPICS, TRANSFER_TOPIC)
-"""Topics ingested on every chain, queried without addresses, as tokens are too many to list."""
+"""Topics ingested on every chain. Queried without addresses, as there are too many tokens to list.
+"""
 
 
 class BlockSpan(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +33,7 @@ class BlockSpan(msgspec.Struct, frozen=True, kw_only=True):
     """Parent hash of the first block."""
     logs: LogColumns
     headers: tuple[Header, ...]
-    """Headers of every block where they were read one by one; of the last one where by range."""
+    """Headers of all blocks if read one by one, only of the last if read by range."""
 
     @property
     def tip(self) -> BlockRef:
@@ -41,24 +42,24 @@ class BlockSpan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GatheredSpan:
-    """A piece that whoever stores it can rid of its logs, as the last to hold them."""
+    """Joined spans with the only reference to their logs, so that the logs can be freed early."""
 
-    def __init__(self, pieces: Sequence[BlockSpan]) -> None:
-        """Join pieces that follow one another. Raises DisagreementError where they do not."""
-        self.span = join_pieces(pieces)
+    def __init__(self, spans: Sequence[BlockSpan]) -> None:
+        """Join consecutive spans. Raises DisagreementError if they are not consecutive."""
+        self.span = join_spans(spans)
 
     def drop_logs(self) -> None:
-        """Keep everything but the logs."""
+        """Remove the logs, keep everything else."""
         self.span = msgspec.structs.replace(self.span, logs=no_logs())
 
 
 async def fetch_header(client: RpcClient, number: int) -> Header | None:
-    """Return the canonical block at a height; None when the node has none. Raises UpstreamError."""
+    """Return the canonical block at a height; None if the node has none. Raises UpstreamError."""
     return (await fetch_headers(client, number, number))[0]
 
 
 async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header | None]:
-    """Return the canonical blocks at heights `first` to `last`; None for those the node lacks.
+    """Return the canonical blocks at heights `first` to `last`; None for those that the node lacks.
 
     Raises UpstreamError.
     """
@@ -68,31 +69,30 @@ async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header
 async def fetch_headers_at(
     client: RpcClient, numbers: Sequence[int], *, anchor: BlockRef | None = None
 ) -> list[Header | None]:
-    """Return the canonical blocks at these heights, asked for together: as one node has them, where
-    it takes as many requests at once.
+    """Return the canonical blocks at these heights, read in one batch.
 
-    `anchor`: a canonical block at or above them; a node that has another there is not believed.
-    Raises UpstreamError.
+    The batch goes to one node where that node accepts its size. `anchor`: a canonical block at or
+    above them; answers of nodes that contradict it are rejected. Raises UpstreamError.
     """
-    asked = [*numbers] if anchor is None else [*numbers, anchor.number]
+    heights = [*numbers] if anchor is None else [*numbers, anchor.number]
 
-    def believe(answers: Sequence[RpcAnswer]) -> list[Header | None]:
+    def check(answers: Sequence[RpcAnswer]) -> list[Header | None]:
         headers: list[Header | None] = []
-        for number, answer in zip(asked, answers, strict=True):
+        for number, answer in zip(heights, answers, strict=True):
             header = decode_header(answer, request=f"block {number}")
             if header is not None:
-                check_number(header, asked=number)
+                check_number(header, number=number)
             headers.append(header)
         if anchor is not None:
             check_anchor(headers.pop(), anchor)
         return headers
 
-    return await client.ask([header_request(number) for number in asked], believe)
+    return await client.ask([header_request(number) for number in heights], check)
 
 
-def join_pieces(pieces: Sequence[BlockSpan]) -> BlockSpan:
-    """Join pieces that follow one another. Raises DisagreementError where they do not."""
-    for before, after in itertools.pairwise(pieces):
+def join_spans(spans: Sequence[BlockSpan]) -> BlockSpan:
+    """Join consecutive spans. Raises DisagreementError if they are not consecutive."""
+    for before, after in itertools.pairwise(spans):
         if after.parent_hash != before.tip.hash:
             raise DisagreementError(
                 first=f"block {before.last} ({before.tip.hash})",
@@ -100,9 +100,9 @@ def join_pieces(pieces: Sequence[BlockSpan]) -> BlockSpan:
                 difference=f"the parent of the second is {after.parent_hash}",
             )
     return BlockSpan(
-        first=pieces[0].first,
-        last=pieces[-1].last,
-        parent_hash=pieces[0].parent_hash,
-        logs=join_logs([piece.logs for piece in pieces]),
-        headers=tuple(header for piece in pieces for header in piece.headers),
+        first=spans[0].first,
+        last=spans[-1].last,
+        parent_hash=spans[0].parent_hash,
+        logs=join_logs([span.logs for span in spans]),
+        headers=tuple(header for span in spans for header in span.headers),
     )

@@ -1,7 +1,4 @@
-"""Reorg handling as a pure function: the next step from our tip towards the node's head.
-
-The follower executes the step. No I/O.
-"""
+"""Reorg handling as a pure function: the next step from our tip towards the node's head."""
 
 import msgspec
 
@@ -34,11 +31,11 @@ ReconcileStep = NoChange | Append | CatchUp | Unwind
 
 
 def next_step(tip: BlockRef, head: BlockRef) -> ReconcileStep:
-    """Choose the one move that brings our tip closer to the node's head.
+    """Return the step that brings our tip closer to the node's head.
 
-    Stay: head is our tip.  Append: head's parent is our tip.
-    CatchUp: head is further on; take the next number first.
-    Unwind: none of these, so our tip has left the canonical chain; drop it, ask again.
+    NoChange: the head is our tip. Append: the head's parent is our tip. CatchUp: the head is
+    further on; the next block comes first. Unwind: our tip has left the canonical chain and is
+    dropped; then compare again.
     """
     if head.hash == tip.hash:
         return NoChange()

@@ -1,4 +1,4 @@
-"""Attempts to sell in past blocks: of known tokens, by those who had bought them."""
+"""Attempts by buyers of known tokens to sell them, in past blocks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -22,17 +22,17 @@ _BLOCKS_AT_ONCE: Final = 20
 
 
 class SaleAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction that sells a token, or was meant to."""
+    """A transaction that sells a token, or was intended to."""
 
     token: Address
     trader: Address
     block_number: int
     time_s: int
-    """Of its block, Unix seconds."""
+    """Time of the block, Unix seconds."""
     asked_raw: int | None
-    """Smallest units that the router was to sell. None: its function is not known."""
+    """Amount in the router call, in smallest units. None: unknown function."""
     has_failed: bool
-    """By none of its own limits of price, time or gas."""
+    """True if it failed, and not because of a limit on price, time or gas."""
 
 
 class _Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class _Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """Blocks from a height on, up to a time."""
+    """Blocks from a height up to a time."""
 
     first: int
     until_s: int
@@ -54,14 +54,13 @@ async def fetch_sale_attempts(
     windows: Iterable[BlockWindow],
     buyers: Mapping[Address, Sequence[Address]],
 ) -> list[SaleAttempt]:
-    """Return the sales in the blocks of these windows, in their order, each block read once: those
-    that failed, and those that passed if it is known how much they were to sell. `buyers`: tokens
-    by who bought them.
+    """Return the sales in these windows of blocks, in order; each block is read once. `buyers`:
+    tokens by buyer.
 
-    What a router is asked is not decoded beyond its usual functions: of others, a transaction that
-    names the token and pays no coins is taken for a sale. One that failed and passes when it is
-    made again on the block before is left out, as its failure may be the price's. Raises
-    UpstreamError.
+    Includes failed sales, and successful ones whose amount is known. Only the usual router
+    functions are decoded; any other transaction that names the token and pays no coins counts as a
+    sale. Failed sales that pass when repeated on the block before are left out, as the price may
+    have been the reason. Raises UpstreamError.
     """
     found: list[SaleAttempt] = []
     waiting = sorted(windows, key=lambda window: window.first, reverse=True)
@@ -89,19 +88,19 @@ async def _fetch_known(client: RpcClient, number: int) -> list[Header]:
 async def _fetch_group(
     client: RpcClient, headers: Sequence[Header], buyers: Mapping[Address, Sequence[Address]]
 ) -> list[SaleAttempt]:
-    def believe(answers: Sequence[RpcAnswer]) -> list[_Attempt]:
+    def check(answers: Sequence[RpcAnswer]) -> list[_Attempt]:
         return [
             attempt
             for header, answer in zip(headers, answers, strict=True)
             for attempt in _attempts_in(answer, header, buyers)
         ]
 
-    asked = [RpcRequest("eth_getBlockByHash", (one.ref.hash, True)) for one in headers]
-    attempts = await client.ask(asked, believe)
+    requests = [RpcRequest("eth_getBlockByHash", (one.ref.hash, True)) for one in headers]
+    attempts = await client.ask(requests, check)
     receipts = await _fetch_receipts(client, attempts)
     failed = [at for at, receipt in enumerate(receipts) if receipt.has_succeeded is False]
-    asked_again = [again_request(attempts[at].transaction, attempts[at].header) for at in failed]
-    answers = await client.ask(asked_again, list)
+    repeated = [again_request(attempts[at].transaction, attempts[at].header) for at in failed]
+    answers = await client.ask(repeated, list)
     causes = {
         at: isinstance(answer, RpcFault)
         and explain(attempts[at].transaction, receipts[at], answer).cause == "unknown"
@@ -140,11 +139,13 @@ def _attempts_in(
 
 
 async def _fetch_receipts(client: RpcClient, attempts: Sequence[_Attempt]) -> list[Receipt]:
-    def believe(answers: Sequence[RpcAnswer]) -> list[Receipt]:
+    def check(answers: Sequence[RpcAnswer]) -> list[Receipt]:
         return [
             decode_receipt(answer, transaction=one.transaction.hash, block=one.header.ref.hash)
             for one, answer in zip(attempts, answers, strict=True)
         ]
 
-    asked = [RpcRequest("eth_getTransactionReceipt", (one.transaction.hash,)) for one in attempts]
-    return await client.ask(asked, believe)
+    requests = [
+        RpcRequest("eth_getTransactionReceipt", (one.transaction.hash,)) for one in attempts
+    ]
+    return await client.ask(requests, check)

@@ -1,4 +1,4 @@
-"""Reads of final blocks by range, with a range size that adapts to what the nodes accept."""
+"""Reads of final blocks by range, with a range size that adapts to the nodes."""
 
 from collections.abc import Sequence
 
@@ -32,24 +32,24 @@ class SpanReader:
         self._topics = topics
         self._timed_topics = timed_topics
         self._tells_times = True
-        """Every log so far came with a time."""
+        """True while every log came with a time."""
         self._range = LogRange(size=settings.initial_log_range, largest=settings.max_log_range)
 
     @property
     def size(self) -> int:
-        """Return the present range size in blocks."""
+        """Return the current range size in blocks."""
         return self._range.size
 
     async def fetch(
         self, first: int, last: int, *, timed: bool = False, anchor: BlockRef | None = None
     ) -> list[BlockSpan]:
-        """Fetch `first` to `last` and return the pieces in order.
+        """Fetch `first` to `last` and return the spans in order.
 
-        `timed`: with the logs of `timed_topics`, as long as the nodes send times with logs.
-        `anchor`: as for `LogReader.fetch_range`. Raises RangeRefusedError when even a single block
-        is too much, UpstreamError otherwise.
+        `timed`: include logs of `timed_topics` while the nodes send times with logs. `anchor`: see
+        `LogReader.fetch_range`. Raises RangeRefusedError if even a single block is too much,
+        UpstreamError otherwise.
         """
-        pieces: list[BlockSpan] = []
+        spans: list[BlockSpan] = []
         at = first
         while at <= last:
             end = self._range.last_block(at, bound=last)
@@ -58,23 +58,23 @@ class SpanReader:
                 if timed and self._tells_times
                 else self._topics
             )
-            piece = await self._try(at, end, topics, anchor=anchor)
-            if piece is not None:
-                self._tells_times &= not piece.logs.lacks_times()
-                pieces.append(piece)
+            span = await self._try(at, end, topics, anchor=anchor)
+            if span is not None:
+                self._tells_times &= not span.logs.lacks_times()
+                spans.append(span)
                 at = end + 1
-        return pieces
+        return spans
 
     async def fetch_back(self, last: int, *, address: Address, anchor: BlockRef) -> BlockSpan:
-        """Fetch the logs of one contract up to `last`, over the present range size.
+        """Fetch the logs of one contract up to `last`, over the current range size.
 
         Raises as `fetch` does.
         """
         while True:
             first = max(0, last - self.size + 1)
-            piece = await self._try(first, last, self._topics, address=address, anchor=anchor)
-            if piece is not None:
-                return piece
+            span = await self._try(first, last, self._topics, address=address, anchor=anchor)
+            if span is not None:
+                return span
 
     async def _try(
         self,
@@ -85,26 +85,25 @@ class SpanReader:
         address: Address | None = None,
         anchor: BlockRef | None,
     ) -> BlockSpan | None:
-        asked = last - first + 1
+        length = last - first + 1
         try:
-            piece = await self._reader.fetch_range(
+            span = await self._reader.fetch_range(
                 first, last, topics=topics, address=address, anchor=anchor
             )
         except RangeRefusedError as error:
-            if asked == 1:
+            if length == 1:
                 raise
-            self._range = self._range.after_refusal(asked, suggested=_length(error, first=first))
+            self._range = self._range.after_refusal(length, suggested=_length(error, first=first))
             return None
         except (AnswerTimeoutError, AnswerTooLargeError, RateLimitedError):
-            if asked == 1:
+            if length == 1:
                 raise
-            self._range = self._range.after_refusal(asked)
+            self._range = self._range.after_refusal(length)
             return None
-        self._range = self._range.after_success(asked, logs=len(piece.logs))
-        return piece
+        self._range = self._range.after_success(length, logs=len(span.logs))
+        return span
 
 
 def _length(error: RangeRefusedError, *, first: int) -> int | None:
-    """Return the number of blocks the node suggests, counted from `first`. None: it suggests
-    none."""
+    """Return the number of blocks from `first` that the node suggests. None: no suggestion."""
     return None if error.suggested is None else error.suggested[1] - first + 1

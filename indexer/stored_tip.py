@@ -1,4 +1,4 @@
-"""How far the blocks of a chain are in the store, whichever process follows it."""
+"""Newest stored block of a chain, whichever process follows it."""
 
 from core.evm.primitives import BlockRef
 from indexer.events import FOLLOW

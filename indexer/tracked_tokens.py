@@ -1,7 +1,7 @@
-"""Set of tracked tokens of one chain in memory, searched by whole columns of addresses.
+"""In-memory set of tracked tokens of one chain, searched by whole columns of addresses.
 
 Sorted by the first eight bytes of the address; the other twelve are compared, too, as addresses
-with equal first bytes can be mined. Additions wait in a dict until there are enough to merge.
+with equal first bytes can be mined. Additions are collected in a dict and merged in bulk.
 """
 
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ NOT_TRACKED = -1
 
 _ADDRESS_BYTES = 20
 _MOST_ADDED = 4_096
-"""Additions before they are merged: merging copies the whole set."""
+"""Most additions before a merge, which copies the whole set."""
 _SORTED_ABOVE = 4_096
-"""Addresses from which on sorting them first is faster: most transfers are of few tokens, each of
-which is then searched once, and the search reads memory in order."""
+"""Fewest addresses that are worth sorting first: most transfers are of few tokens, each of which is
+then searched once, in memory order."""
 _ONE_BY_ONE_BELOW = 1_024
-"""Addresses that are looked up in the dict of additions one by one."""
+"""Fewest addresses that are not looked up in the dict of additions one by one."""
 
 _Parts = tuple[Uint64Array, Uint64Array, Uint32Array]
 
@@ -43,14 +43,14 @@ class FoundTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     token_id: Int32Array
     """NOT_TRACKED where the address is not tracked."""
     first_seen_block: Int64Array
-    """Block from which on its transfers are kept; 0 where the address is not tracked."""
+    """First block whose transfers are kept; 0 where the address is not tracked."""
 
 
 class AddressKeys(msgspec.Struct, frozen=True, eq=False):
-    """Addresses to look up, in one set of tokens or in several."""
+    """Addresses to look up, in one or several sets of tokens."""
 
     addresses: ByteArray
-    """uint8[m, 20]; of many addresses each that differs from the next in the order of `head`."""
+    """uint8[m, 20]; for many addresses, sorted by `head` and without consecutive duplicates."""
     head: Uint64Array
     """Bytes 0 to 7 of the address."""
     middle: Uint64Array
@@ -58,7 +58,7 @@ class AddressKeys(msgspec.Struct, frozen=True, eq=False):
     tail: Uint32Array
     """Bytes 16 to 19."""
     place: IndexArray | None
-    """Row of `addresses` for each address that was asked for. None: they are the rows."""
+    """Row in `addresses` of each requested address. None: the rows are the requested addresses."""
 
     @classmethod
     def of(cls, addresses: ByteArray) -> "AddressKeys":
@@ -98,7 +98,7 @@ class _Sorted(msgspec.Struct, frozen=True, eq=False):
 
 
 class TrackedTokens:
-    """Tracked tokens of one chain. Not for concurrent use while it is changed."""
+    """Tracked tokens of one chain. Not for concurrent use during changes."""
 
     def __init__(
         self, addresses: ByteArray, token_ids: Int32Array, first_seen_blocks: Int64Array
@@ -117,7 +117,7 @@ class TrackedTokens:
 
     @classmethod
     def empty(cls) -> "TrackedTokens":
-        """Return a set without tokens."""
+        """Return an empty set."""
         return cls(
             np.empty((0, _ADDRESS_BYTES), np.uint8), np.empty(0, np.int32), np.empty(0, np.int64)
         )
@@ -126,7 +126,7 @@ class TrackedTokens:
     def of_pages(cls, pages: Iterable[TokenColumns], *, at_most: int) -> "TrackedTokens":
         """Return the set of tokens that come page by page, `at_most` in all.
 
-        Takes little more memory meanwhile than in the end. Raises ValueError if an address occurs
+        Peak memory is little more than that of the result. Raises ValueError if an address occurs
         twice.
         """
         tokens = cls.empty()
@@ -136,7 +136,7 @@ class TrackedTokens:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of memory that the merged tokens take."""
+        """Return the bytes of memory of the merged tokens."""
         one = self._merged
         parts = (one.head, one.middle, one.tail, one.token_id, one.first_seen_block)
         return sum(part.nbytes for part in parts)
@@ -165,8 +165,7 @@ class TrackedTokens:
     ) -> None:
         """Add tokens: uint8[n, 20], int32[n], int64[n].
 
-        A token that is tracked already takes the new id and block; of one that occurs twice here,
-        the last.
+        The last entry of a token replaces earlier ones, in the set and among the arguments.
         """
         fresh = dict(
             zip(
@@ -219,7 +218,7 @@ class TrackedTokens:
 
 
 def _parts(addresses: ByteArray) -> _Parts:
-    """Return bytes 0 to 7, 8 to 15 and 16 to 19 as numbers whose order is that of the bytes."""
+    """Return bytes 0 to 7, 8 to 15 and 16 to 19 as big-endian numbers."""
     head, middle = (
         np.ascontiguousarray(addresses[:, start : start + 8]).view(">u8").ravel().astype(np.uint64)
         for start in (0, 8)
@@ -242,7 +241,7 @@ def _sort(addresses: ByteArray, token_ids: Int32Array, first_seen: Int64Array) -
 
 
 def _gather(pages: Iterable[TokenColumns], *, at_most: int) -> _Sorted:
-    """Return all pages sorted. Memory of a column that is not written is not taken."""
+    """Return all pages sorted. A column takes memory only once it is written."""
     columns: list[np.ndarray[Any, Any]] = [
         np.empty(at_most, kind) for kind in (np.uint64, np.uint64, np.uint32, np.int32, np.int64)
     ]
@@ -276,14 +275,14 @@ def _search(
     token_id: Int32Array,
     first_seen: Int64Array,
 ) -> None:
-    """Write id and block of the addresses found into `token_id` and `first_seen`."""
+    """Write id and first block of the found addresses into `token_id` and `first_seen`."""
     if not tokens.head.size:
         return
     head, middle, tail = parts
     at = np.searchsorted(tokens.head, head)
     rows = np.arange(head.size)
     while rows.size:
-        # Round by round through runs of equal heads; almost all are of one token.
+        # Round by round through runs of equal heads; almost all runs have one token.
         inside = at < tokens.head.size
         rows, at = rows[inside], at[inside]
         same = tokens.head[at] == head[rows]

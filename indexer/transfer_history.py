@@ -1,10 +1,10 @@
-"""Back-fill of tokens' transfers from before following took them up, from new blocks to old.
+"""Back-fill of tokens' transfers from before tracking, from new blocks to old.
 
-Works on one token and one turn at a time, in final blocks. Each turn is committed in one
-transaction with its new lower bound, directly below what is stored already: stopped anywhere,
-nothing is lost, doubled or left out. A history is whole once it reaches back to a block where the
-token had no code, or once the stored transfers account for its whole supply. Where nodes show
-neither, or it is longer than the settings allow, it stays incomplete.
+Each run covers a part of one token's history, in final blocks. Its transaction also stores the new
+lower bound, directly below the stored rows: after a stop nothing is lost, duplicated or left out. A
+history is complete once it reaches a block in which the token had no code, or once the stored
+transfers account for the whole supply. If nodes show neither, or the history exceeds the limits in
+the settings, it stays incomplete.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
 from indexer.event_rows import transfer_rows
 from indexer.events import FOLLOW
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan, join_pieces
+from indexer.reads import BlockSpan, join_spans
 from indexer.spans import SpanReader
 from sql.chain.balances import read_holders
 from sql.chain.blocks import find_block_from, has_backfill, read_checkpoint
@@ -47,15 +47,17 @@ _MOST_REQUESTS_A_TURN = 20
 _MOST_LOGS_A_TURN = 20_000
 
 _LEASE_S = 60
-"""Seconds after which a turn that did not end comes again, as its process or the store failed. It
-may also take longer: only who follows the chain takes turns, and what no longer fits is not
-written."""
+"""Seconds after which a run that did not end is repeated, as its process or the store failed.
+
+A run may take longer: only the follower of the chain starts one, and results that no longer fit are
+not written.
+"""
 
 _MOST_WAIT_S = 60
-"""Most seconds until it is looked again whether the blocks to fetch are final."""
+"""Most seconds between checks that the blocks to fetch are final."""
 
 _REQUESTED_WORTH = 1_000_000
-"""Worth of the history of a token that somebody asked for: it comes first."""
+"""Worth of the history of a requested token: it comes first."""
 
 _MOST_REMEMBERED = 10_000
 
@@ -66,18 +68,18 @@ _MOST_PAUSE_S = 21_600.0
 _log = structlog.get_logger(__name__)
 
 
-class _Turn(msgspec.Struct, kw_only=True):
-    """Result of one turn for one token."""
+class _Part(msgspec.Struct, kw_only=True):
+    """Result of one run for one token."""
 
-    piece: BlockSpan | None = None
+    span: BlockSpan | None = None
     requests: int = 0
     is_first: bool | None = False
-    """The piece reaches the start of the token's history. None: no node could show it."""
+    """True if the span reaches the start of the token's history. None: no node could show it."""
     failure: UpstreamError | RangeRefusedError | None = None
 
     @property
     def logs(self) -> int:
-        return 0 if self.piece is None else len(self.piece.logs)
+        return 0 if self.span is None else len(self.span.logs)
 
 
 class Histories:
@@ -101,8 +103,8 @@ class Histories:
         self._failures = FIFOCache[Address, int](_MOST_REMEMBERED)
         """Failures in a row."""
 
-    async def take_turn(self) -> bool:
-        """Fetch a part of one token's history. False: there is none to be fetched now.
+    async def fetch_next(self) -> bool:
+        """Fetch a part of one token's history. False: none is due.
 
         Faults of nodes are logged and delay the token, with exponential back-off. Raises
         StoreError.
@@ -110,12 +112,12 @@ class Histories:
         due = await asyncio.to_thread(self._take_due)
         if due is None:
             return False
-        turn = await self._fetch(due)
-        await asyncio.to_thread(self._commit, due, turn)
+        part = await self._fetch(due)
+        await asyncio.to_thread(self._commit, due, part)
         return True
 
     def _take_due(self) -> DueHistory | None:
-        """Return the token whose turn it is. None: there is none."""
+        """Return the token that is due. None: there is none."""
         while True:
             now_s = int(self._now_s())
             tasks = take_tasks(
@@ -140,14 +142,14 @@ class Histories:
                 put_task(tx, "history", token=task.token, worth=task.worth, due_s=now_s + wait_s)
 
     def _is_worth(self, due: DueHistory) -> bool:
-        """False: what was fetched of it already is as much as the settings allow."""
+        """False: the fetched part is already as long as the settings allow."""
         return due.logs < self._settings.history_logs and (
             due.requests < self._settings.history_requests
         )
 
     def _wait_s(self, tx: Transaction, due: DueHistory) -> int:
-        """Return about how long what is to be fetched may still be reorganised away. 0: not any
-        more."""
+        """Return about how many seconds the next part may still be reorganised away. 0: it is
+        final."""
         checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
         if checkpoint is None:
             return _MOST_WAIT_S
@@ -155,69 +157,69 @@ class Histories:
         missing = max(0, due.transfers_from_block - 1 - final)
         return min(_MOST_WAIT_S, math.ceil(missing * self._chain.block_time_s))
 
-    def _next_turn(self, tx: Transaction, due: DueHistory, turn: _Turn) -> None:
-        """Set when the token's turn comes again: at once after a success, later after failures."""
+    def _schedule_next(self, tx: Transaction, due: DueHistory, part: _Part) -> None:
+        """Schedule the token's next run: immediately after a success, later after failures."""
         token = read_token(tx, chain_id=self._chain.id, address=due.address)
         if token is None:
             return
         now_s = self._now_s()
-        if turn.failure is None:
+        if part.failure is None:
             self._failures.pop(due.address, None)
         else:
             failures = self._failures.get(due.address, 0) + 1
             self._failures[due.address] = failures
             now_s += backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
             _log.info(
-                "past of a token not fetched",
+                "token history not fetched",
                 chain=self._chain.slug,
                 token=due.address,
-                why=str(turn.failure),
+                reason=str(part.failure),
             )
         requested = _REQUESTED_WORTH if token.requested_at_block is not None else 0
-        worth = requested - due.requests - turn.requests
+        worth = requested - due.requests - part.requests
         put_task(tx, "history", token=token, worth=worth, due_s=int(now_s))
 
     # --- from the nodes -----------------------------------------------------------------------
 
-    async def _fetch(self, due: DueHistory) -> _Turn:
-        turn = _Turn()
+    async def _fetch(self, due: DueHistory) -> _Part:
+        part = _Part()
         requests = min(_MOST_REQUESTS_A_TURN, self._settings.history_requests - due.requests)
         logs = min(_MOST_LOGS_A_TURN, self._settings.history_logs - due.logs)
         last = due.transfers_from_block - 1
         try:
             anchor = await asyncio.to_thread(self._read_anchor, last)
-            while turn.is_first is False and turn.requests < requests and turn.logs < logs:
-                piece = await self._spans.fetch_back(last, address=due.address, anchor=anchor)
-                is_first = await self._is_first(due.address, piece)
-                turn.piece = join_pieces([piece] if turn.piece is None else [piece, turn.piece])
-                turn.requests += 1
-                turn.is_first = is_first
-                last = piece.first - 1
+            while part.is_first is False and part.requests < requests and part.logs < logs:
+                span = await self._spans.fetch_back(last, address=due.address, anchor=anchor)
+                is_first = await self._is_first(due.address, span)
+                part.span = join_spans([span] if part.span is None else [span, part.span])
+                part.requests += 1
+                part.is_first = is_first
+                last = span.first - 1
         except (UpstreamError, RangeRefusedError) as error:
-            turn.failure = error
-        return turn
+            part.failure = error
+        return part
 
     def _read_anchor(self, number: int) -> BlockRef:
-        """Return the lowest block that following holds from a number on. Raises UpstreamError where
-        it holds none: a reorganisation is being unwound."""
-        held = find_block_from(self._store, chain_id=self._chain.id, number=number)
-        if held is None:
-            reason = f"block {number} is above what following holds"
+        """Return the first block of the follower's window from a number. Raises UpstreamError if
+        there is none: a reorg is being unwound."""
+        row = find_block_from(self._store, chain_id=self._chain.id, number=number)
+        if row is None:
+            reason = f"block {number} is above the followed blocks"
             raise UpstreamError(service=self._client.services, reason=reason)
-        return held.ref
+        return row.ref
 
-    async def _is_first(self, token: Address, piece: BlockSpan) -> bool | None:
-        """True if the token had no code before the piece. None: not known.
+    async def _is_first(self, token: Address, span: BlockSpan) -> bool | None:
+        """True if the token had no code before the span. None: unknown.
 
         A node without old state may answer that there is no code, so it must also return the code
-        right after the piece.
+        right after the span.
         """
-        if piece.first == 0:
+        if span.first == 0:
             return True
         before, after = await self._client.batch(
             [
                 RpcRequest("eth_getCode", (token, hex(height)))
-                for height in (piece.first - 1, piece.last + 1)
+                for height in (span.first - 1, span.last + 1)
             ]
         )
         if _has_code(before) is None or not _has_code(after):
@@ -226,27 +228,27 @@ class Histories:
 
     # --- into the tables ----------------------------------------------------------------------
 
-    def _commit(self, due: DueHistory, turn: _Turn) -> None:
+    def _commit(self, due: DueHistory, part: _Part) -> None:
         with self._store.transaction(chain_id=self._chain.id) as tx:
-            if turn.piece is not None and self._still_fits(tx, due):
-                self._write(tx, due, turn.piece, turn)
-            self._next_turn(tx, due, turn)
+            if part.span is not None and self._still_fits(tx, due):
+                self._write(tx, due, part.span, part)
+            self._schedule_next(tx, due, part)
 
-    def _write(self, tx: Transaction, due: DueHistory, piece: BlockSpan, turn: _Turn) -> None:
-        # Every log is the token's: answers with others' are refused.
-        decoded = decode_transfers(piece.logs)
+    def _write(self, tx: Transaction, due: DueHistory, span: BlockSpan, part: _Part) -> None:
+        # Every log is the token's: answers with other contracts' logs are rejected.
+        decoded = decode_transfers(span.logs)
         token_ids = [due.token_id] * len(decoded.transfers)
         rows = transfer_rows(decoded.transfers, token_ids)
         insert_old_transfers(tx, rows, chain_id=self._chain.id, run=None)
         undecoded = decoded.undecoded.rows(chain_id=self._chain.id)
         insert_undecoded(tx, self._without_filled(tx, undecoded))
-        set_transfers_from(tx, token_id=due.token_id, block_number=piece.first)
+        set_transfers_from(tx, token_id=due.token_id, block_number=span.first)
         write_history(
             tx,
             HistoryRow(
-                is_whole=self._is_whole(tx, due, turn),
-                requests=due.requests + turn.requests,
-                logs=due.logs + turn.logs,
+                is_whole=self._is_whole(tx, due, part),
+                requests=due.requests + part.requests,
+                logs=due.logs + part.logs,
             ),
             token_id=due.token_id,
         )
@@ -254,21 +256,21 @@ class Histories:
     def _without_filled(
         self, tx: Transaction, undecoded: Sequence[UndecodedRow]
     ) -> Sequence[UndecodedRow]:
-        """Leave out what a back-fill has stored already. Most tokens send no such log, and most
-        chains have no back-fill."""
+        """Leave out logs that a back-fill has stored. Most tokens send no such log, and most chains
+        have no back-fill."""
         if not undecoded or not has_backfill(tx, chain_id=self._chain.id):
             return undecoded
         with closing(FinalEvents(self._store.address)) as final:
             return final.without_stored(tx, "undecoded", undecoded, chain_id=self._chain.id)
 
-    def _is_whole(self, tx: Transaction, due: DueHistory, turn: _Turn) -> bool:
-        if turn.is_first is not None:
-            return turn.is_first
-        held = read_holders(tx, chain_id=self._chain.id, token=due.address, at_most=1)
-        return not held.is_overdrawn and held.held_raw == due.supply_raw > 0
+    def _is_whole(self, tx: Transaction, due: DueHistory, part: _Part) -> bool:
+        if part.is_first is not None:
+            return part.is_first
+        holders = read_holders(tx, chain_id=self._chain.id, token=due.address, at_most=1)
+        return not holders.is_overdrawn and holders.held_raw == due.supply_raw > 0
 
     def _still_fits(self, tx: Transaction, due: DueHistory) -> bool:
-        """True if the token is stored as before the fetch: a reorg may have removed it."""
+        """True if the token is stored as it was before the fetch: a reorg may have removed it."""
         token = read_token(tx, chain_id=self._chain.id, address=due.address)
         return (
             token is not None
@@ -278,7 +280,7 @@ class Histories:
 
 
 def _has_code(answer: RpcAnswer) -> bool | None:
-    """Return True if the answer is code, False if it is empty. None: the node returned an error."""
+    """True if the answer is code, False if it is empty. None: the node returned an error."""
     if isinstance(answer, RpcFault):
         return None
     return bytes(answer).strip() not in (b'"0x"', b'"0x0"', b"null")

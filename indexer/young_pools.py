@@ -1,5 +1,7 @@
-"""The young pools of one chain in memory, by which the events of pools are told from the very many
-of other contracts that have the same topics."""
+"""In-memory set of recent pools, for selecting their events.
+
+Very many unrelated contracts emit events with the same topics.
+"""
 
 from collections.abc import Sequence
 
@@ -15,45 +17,45 @@ from sql.engine.database import Reader
 
 _HEAD_BYTES = 8
 _MOST_ADDED = 4_096
-"""Additions before they are merged: merging copies the whole set."""
+"""Most additions before a merge, which copies the whole set."""
 
 
 class YoungPools:
-    """First bytes of the addresses of pools that are contracts of their own.
+    """First bytes of the addresses of pools that are separate contracts.
 
-    A superset of those announced in followed blocks: some other contract may have the same first
+    A superset of those announced in followed blocks: another contract may have the same first
     bytes, and pools of a transaction that was rolled back, or of a block that was unwound, remain
-    until they are old. The table of pools decides. None is missing: what is read is committed, and
-    what a transaction adds is taken up from its logs, before it ends. Not for concurrent use.
+    until they are old. The table of pools decides. None is missing: committed pools are read, and
+    those of the open transaction are added from its logs before it ends. Not for concurrent use.
     """
 
     def __init__(self, chain: Chain) -> None:
         self._chain_id = chain.id
         self._unwound_blocks = chain.finality_blocks
-        # Where a reorg takes back so many, pools are young again.
+        # After a reorg this deep, pools are young again.
         self._kept_blocks = kept_blocks(chain) + self._unwound_blocks
         self._heads: Uint64Array = np.empty(0, np.uint64)
         """Ascending."""
         self._blocks: Int64Array = np.empty(0, np.int64)
         """Block of the creation of each."""
         self._added: dict[int, int] = {}
-        """The same of those that are not merged yet."""
+        """Creation blocks of pools that are not merged yet."""
         self._added_heads: Uint64Array | None = None
-        """None: to be made anew."""
+        """None: to be rebuilt."""
         self._known_to: int | None = None
-        """Last block of which all pools are in memory. None: none was read."""
+        """Last block of which all pools are in memory. None: not read yet."""
 
     def load(self, reader: Reader, *, tip: int) -> None:
-        """Take up the pools announced up to `tip`, the last block that is stored. Raises
-        StoreError.
+        """Load the pools announced up to `tip`, the last stored block. Raises StoreError.
 
-        Read by their blocks, not by their numbers: followed blocks are committed one after another,
-        under a lock, while a back-fill can commit numbers below those that were seen (PostgreSQL),
-        or a rollback give them out again (SQLite). The first time reads all young ones.
+        Read by block, not by row number: followed blocks are committed one after another, under a
+        lock, while a back-fill can commit lower numbers later (PostgreSQL), or a rollback lets them
+        be reused (SQLite). The first call reads all young ones.
         """
         first = tip - self._kept_blocks
         if self._known_to is not None:
-            # Another process may have followed meanwhile, and unwound what can be unwound.
+            # Another process may have followed in the meantime, and unwound any block above the
+            # floor.
             first = max(first, self._known_to - self._unwound_blocks)
         pages = [
             (page.heads, np.array(page.blocks, np.int64))
@@ -65,8 +67,8 @@ class YoungPools:
         self._known_to = tip
 
     def add(self, pools: Sequence[PoolRow], *, first: int) -> None:
-        """Take up pools that are announced in block `first` or later, of a piece that is being
-        stored: what is below it was committed."""
+        """Add pools that are announced in block `first` or later, in a span that is being stored:
+        earlier ones are committed."""
         for pool in pools:
             if pool.pool_id is None:
                 (head,) = _as_numbers(blob(pool.pool)[:_HEAD_BYTES]).tolist()
@@ -80,7 +82,7 @@ class YoungPools:
         self._known_to = first - 1
 
     def may_contain(self, addresses: ByteArray) -> BoolArray:
-        """Return whether each address, uint8[n, 20], may be that of a young pool."""
+        """True for each address, uint8[n, 20], that may be that of a young pool."""
         heads = _as_numbers(np.ascontiguousarray(addresses[:, :_HEAD_BYTES]).tobytes())
         found = self._are_merged(heads)[0]
         if self._added:
@@ -90,7 +92,7 @@ class YoungPools:
         return found
 
     def _are_merged(self, heads: Uint64Array) -> tuple[BoolArray, IndexArray]:
-        """Return whether each is there, and the place where it is or belongs."""
+        """Return for each whether it is in the merged set, and its place in it."""
         at = np.searchsorted(self._heads, heads)
         inside = at < self._heads.size
         found: BoolArray = np.zeros(heads.size, np.bool_)
@@ -98,7 +100,7 @@ class YoungPools:
         return found, at
 
     def _merge(self, heads: Uint64Array, blocks: Int64Array, *, tip: int) -> None:
-        """Add pools in any order. What is too old by `tip`, a block at or near it, goes."""
+        """Add pools in any order, and drop those too old at `tip`, a block at or near the head."""
         young = self._blocks >= tip - self._kept_blocks
         self._heads, self._blocks = self._heads[young], self._blocks[young]
         order = np.argsort(heads)

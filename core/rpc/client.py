@@ -140,30 +140,30 @@ class RpcClient:
     async def fetch_head_header(self) -> Header:
         """Return the newest block's header. Raises UpstreamError."""
 
-        def believe(answers: Sequence[RpcAnswer]) -> Header:
+        def check(answers: Sequence[RpcAnswer]) -> Header:
             header = decode_header(answers[0], request="latest block")
             if header is None:
                 raise MalformedAnswerError(service="node", reason="has no latest block")
             return header
 
-        return await self.ask([LATEST], believe)
+        return await self.ask([LATEST], check)
 
     async def ask(
         self,
         requests: Sequence[RpcRequest],
-        believe: Callable[[Sequence[RpcAnswer]], T],
+        check: Callable[[Sequence[RpcAnswer]], T],
         *,
         attempts: int | None = None,
     ) -> T:
-        """Send `requests`, until `believe` accepts the answers, and return its result.
+        """Send `requests` until `check` accepts the answers, and return its result.
 
-        `believe` raises an UpstreamError for answers that cannot be true: that lowers the
+        `check` raises an UpstreamError for answers that cannot be true: that lowers the
         endpoint's health, and all requests are sent to another one. Its other exceptions pass
         through at once. `attempts` None: as configured, but at least one for each endpoint. Raises
         UpstreamError (of the last failure's class), naming hosts only.
         """
         if not requests:
-            return believe([])
+            return check([])
         question = RpcQuestion(requests)
         spare: list[RpcAnswer] | None = None
         failures: dict[str, UpstreamError] = {}
@@ -176,7 +176,7 @@ class RpcClient:
             try:
                 await self._attempt(endpoint, question)
                 if not self._is_known_elsewhere(endpoint, question, tried):
-                    return believe(question.answers())
+                    return check(question.answers())
                 spare = question.answers()
                 question.forget()
             except UpstreamError as error:
@@ -185,9 +185,9 @@ class RpcClient:
                 self._penalise(endpoint, error)
                 question.forget_unless_partial(error)
         if spare is not None:
-            return believe(spare)
+            return check(spare)
         if question.settle_unserved_queries():
-            return believe(question.answers())
+            return check(question.answers())
         raise _sum_up(failures)
 
     async def announced_heads(self) -> AsyncIterator[Header]:

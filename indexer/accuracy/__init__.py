@@ -1,1 +1,1 @@
-"""Predictions of stored reports, held against the trades and transfers of new blocks."""
+"""Comparison of stored predictions with the trades and transfers of new blocks."""

@@ -1,6 +1,6 @@
-"""Writer of what new blocks say of predictions, in the transaction that stores the blocks.
+"""Writer of prediction checks, in the transaction that stores the blocks.
 
-Nothing is asked of a node: it takes the logs at hand, and two look-ups for each commit.
+Sends no node requests: uses the logs that were read anyway, plus two look-ups per commit.
 """
 
 from collections import defaultdict
@@ -47,7 +47,7 @@ def write_checks(
     facts: TradeFacts,
     now_s: float,
 ) -> None:
-    """Hold the predictions of reports against these blocks; store counts and disagreements.
+    """Check the predictions of reports against these blocks; store counts and disagreements.
 
     `reads`: receipts of watched tokens' trades, where they were read. Raises StoreError.
     """
@@ -76,7 +76,7 @@ def write_checks(
 def count_checks(
     checks: Iterable[PlacedCheck], times: dict[int, int], *, chain_id: int
 ) -> list[AccuracyCount]:
-    """Return the checks as counts by block, exchange, flag and age. `times`: of the blocks, Unix
+    """Return the checks as counts by block, exchange, flag and age. `times`: block times, Unix
     seconds."""
     found: dict[tuple[int, str, str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for one in checks:
@@ -104,7 +104,7 @@ def count_checks(
 
 
 def to_disagreement(one: PlacedCheck, *, time_s: int, chain_id: int) -> Disagreement:
-    """Return a check that differs as it is written down. `time_s`: of its block."""
+    """Return the stored form of a failed check. `time_s`: time of its block."""
     return Disagreement(
         chain_id=chain_id,
         block_number=one.block_number,

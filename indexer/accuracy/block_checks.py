@@ -1,4 +1,4 @@
-"""All that the logs of blocks say of predictions, as checks with their place. Pure."""
+"""Checks of predictions against the logs of blocks. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -27,14 +27,14 @@ _SWAP_TOPICS = frozenset(blob(topic) for topic in SWAP_TOPICS)
 
 
 class PlacedCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """A check of one prediction, and where the trade is."""
+    """A check of one prediction, and the place of the trade."""
 
     block_number: int
     tx_hash: Hash32
     log_index: int | None
     """None: the transaction failed."""
     trader: Address | None
-    """None: not known."""
+    """None: unknown."""
     of: PredictedPool | PredictedTransfer
     check: PredictionCheck
 
@@ -45,7 +45,7 @@ def check_trades(
     predictions: Sequence[PredictedPool],
     facts: TradeFacts,
 ) -> Iterator[PlacedCheck]:
-    """Yield what swaps say of predictions that are of earlier blocks."""
+    """Yield checks of swaps against predictions made in earlier blocks."""
     if not predictions:
         return
     by_pool: dict[bytes, list[PredictedPool]] = defaultdict(list)
@@ -61,15 +61,15 @@ def check_trades(
                 if one.report_block < transaction.block_number:
                     of_token[blob(one.token)][event.pool] = one
         for token, pools in of_token.items():
-            told = token_logs(transaction, token, pools, facts)
-            yield from _check_token(tx_hash, transaction.block_number, told, pools)
+            of_one = token_logs(transaction, token, pools, facts)
+            yield from _check_token(tx_hash, transaction.block_number, of_one, pools)
 
 
 def check_transfers(
     logs: LogColumns, predictions: Sequence[PredictedTransfer]
 ) -> Iterator[PlacedCheck]:
-    """Yield what transfers say of predictions that are of earlier blocks: those that are the only
-    one of their token in their transaction, and without a swap there."""
+    """Yield checks of transfers against predictions made in earlier blocks. Only transfers that are
+    the only one of their token in a transaction without a swap count."""
     by_token = {blob(one.token): one for one in predictions}
     if not by_token:
         return
@@ -102,8 +102,8 @@ def check_transfers(
 
 
 def failures_in(reads: Sequence[BlockReads]) -> Iterator[tuple[int, TransactionOutcome]]:
-    """Yield trades of watched tokens that failed for a reason that is not their own as far as is
-    known, with their blocks."""
+    """Yield failed trades of watched tokens, with their blocks. Failures known to be the trade's
+    own fault are left out."""
     for read in reads:
         for outcome in read.outcomes:
             if outcome.failure is not None and outcome.failure.cause == "unknown":
@@ -113,8 +113,7 @@ def failures_in(reads: Sequence[BlockReads]) -> Iterator[tuple[int, TransactionO
 def check_failure(
     block_number: int, outcome: TransactionOutcome, predicted: PredictedPool
 ) -> Iterator[PlacedCheck]:
-    """Yield what a failed trade says of a prediction that its side passes in the token's deepest
-    pool."""
+    """Yield the check of a failed trade in the token's deepest pool, if success was predicted."""
     transaction = outcome.candidate.transaction
     side = side_of(transaction.data, blob(predicted.token))
     promised = {"buy": predicted.buy, "sell": predicted.sell, "unknown": None}[side]
@@ -136,10 +135,10 @@ def check_failure(
 
 
 def _check_token(
-    tx_hash: bytes, block_number: int, told: TokenLogs, pools: dict[bytes, PredictedPool]
+    tx_hash: bytes, block_number: int, logs: TokenLogs, pools: dict[bytes, PredictedPool]
 ) -> Iterator[PlacedCheck]:
-    readings = [reading for reading in read_swaps(told) if not reading.is_own]
-    is_alone = len(readings) == 1 and not _went_elsewhere(told)
+    readings = [reading for reading in read_swaps(logs) if not reading.is_own]
+    is_alone = len(readings) == 1 and not _went_elsewhere(logs)
     for reading in readings:
         trader = None if reading.trade is None else Address("0x" + reading.trade.trader.hex())
         predicted = pools[reading.swap.pool]
@@ -154,7 +153,7 @@ def _check_token(
             )
 
 
-def _went_elsewhere(told: TokenLogs) -> bool:
-    """True if the token also moved at a pool of it that no report names: a second trade, it may
-    be."""
-    return any(move.sender in told.others or move.recipient in told.others for move in told.moves)
+def _went_elsewhere(logs: TokenLogs) -> bool:
+    """True if the token also moved at one of its pools that no report names: possibly a second
+    trade."""
+    return any(move.sender in logs.others or move.recipient in logs.others for move in logs.moves)

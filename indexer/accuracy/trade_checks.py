@@ -1,4 +1,4 @@
-"""One real trade or transfer beside what a report predicted of it. Pure."""
+"""Comparison of one real trade or transfer with a report's prediction. Pure."""
 
 from collections.abc import Iterator
 from typing import Final, Literal
@@ -11,26 +11,26 @@ from sql.engine.columns import blob
 from sql.reports.accuracy_counts import PredictedPool, PredictedTransfer, address_of
 
 PredictionResult = Literal["agreed", "disagreed", "open", "uncounted"]
-"""open: it differs, but for a reason that may be the trader's own."""
+"""open: a difference for which the trader may be the reason."""
 
 _TAX_DECIMALS: Final = 4
 
 
 class PredictionCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One prediction of one trade or transfer, as it came out."""
+    """One prediction for one trade or transfer, with its outcome."""
 
     flag: PredictionFlag
     result: PredictionResult
     predicted: str
-    """passed or refused; of a tax, percent as decimal text."""
+    """passed or refused; for a tax, percent as decimal text."""
     observed: str
-    """passed; of a tax, percent as decimal text. Empty: it cannot be told."""
+    """passed; for a tax, percent as decimal text. Empty: unknown."""
 
 
 def check_swap(
     reading: SwapReading, predicted: PredictedPool, *, is_alone: bool
 ) -> Iterator[PredictionCheck]:
-    """Yield what a swap says of the predictions of its side; nothing of a side without one.
+    """Yield checks of the predictions for a swap's side; nothing for a side without one.
 
     `is_alone` False: others traded the token in the same transaction, so nothing is certain.
     """
@@ -64,7 +64,7 @@ def check_swap(
 def check_transfer(
     sender: bytes, recipient: bytes, predicted: PredictedTransfer
 ) -> PredictionCheck:
-    """Return what the only transfer of a token in a transaction says of its prediction."""
+    """Return the check of a transfer that is the only one of its token in its transaction."""
     special = {address_of(predicted.owner), address_of(predicted.creator)}
     special |= TAKES_TAX | {blob(predicted.token)}
     if sender in special or recipient in special:
@@ -77,7 +77,7 @@ def check_transfer(
 
 
 def _is_special(trade: RealTrade, predicted: PredictedPool) -> bool:
-    """True if the trader is one whom tokens treat otherwise, or got more than the pool paid."""
+    """True if tokens treat the trader specially, or the trader got more than the pool paid."""
     known = {address_of(predicted.owner), address_of(predicted.creator)}
     tax_pct = trade.tax_pct
     return trade.trader in known or (tax_pct is not None and tax_pct < -TOLERANCE_POINTS)
@@ -90,7 +90,7 @@ def _tax_result(
         return "agreed"
     if paid_pct < tax_pct:
         return "open"  # the trader may be exempt
-    # What a seller sends elsewhere may be a payment, not a tax.
+    # Tokens that a seller sends elsewhere may be a payment, not a tax.
     is_tax = trade.others <= TAKES_TAX | {blob(predicted.token)}
     return "disagreed" if is_tax else "open"
 

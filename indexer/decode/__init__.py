@@ -1,1 +1,1 @@
-"""Decoders: bytes of answers to columns of logs, and those to events of every kind."""
+"""Decoders: answers of nodes to columns of logs, and columns of logs to events of every kind."""

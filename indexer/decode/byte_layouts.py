@@ -1,8 +1,8 @@
-"""Byte layouts: where the values lie in a log's JSON, so that many logs are decoded at once.
+"""Byte layouts: the places of values in a log's JSON, for decoding many logs at a time.
 
-A layout fits an object if all bytes outside of the hex values are the ones it was learned from:
-keys, quotes, `0x`, topic 0, `removed`. Then the values are in known places, and all that is left to
-check of them is that they are hex.
+A layout fits an object if all bytes outside of the hex values equal those it was learned from:
+keys, quotes, `0x`, topic 0, `removed`. The values are then in known places, and only need a check
+that they are hex.
 """
 
 import binascii
@@ -28,7 +28,7 @@ _FILLER = ord("0")
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """One hex value in an object, and where its digits go."""
+    """One hex value in an object, and the target of its digits."""
 
     start: int
     """First digit in the object."""
@@ -39,7 +39,7 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class RecordPlaces(msgspec.Struct, frozen=True):
-    """Places of a log's values in its decoded record, in bytes. The same for all of one shape."""
+    """Places of a log's values in its decoded record, in bytes. Equal for all logs of one shape."""
 
     data: int
     block_number: int
@@ -74,14 +74,14 @@ class ByteLayout(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     shape: LogShape
     has_time: bool
-    """True if the objects tell the time of their block."""
+    """True if the objects contain the time of their block."""
     mask: Uint64Array
-    """Ones where a byte is fixed; behind the object's end there are zeros up to a whole word."""
+    """Ones where a byte is fixed; zeros behind the object's end, up to a whole word."""
     fixed: Uint64Array
     """The fixed bytes, zero elsewhere."""
     segments: tuple[Segment, ...]
     digits: int
-    """Digits of a record, with those of other hex values, which are checked and dropped."""
+    """Digits of a record, including other hex values, which are checked and dropped."""
 
     def fits(self, objects: ByteArray) -> BoolArray | None:
         """Return which objects, uint8[n, padded width], have the layout's fixed bytes. None: all
@@ -107,7 +107,7 @@ class ByteLayout(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def padded(width: int) -> int:
-    """Return the bytes in which an object of this length is compared: whole 64-bit words."""
+    """Return the size in bytes at which objects of this length are compared: whole 64-bit words."""
     return _rounded_up(width)
 
 

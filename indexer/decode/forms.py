@@ -58,7 +58,7 @@ class TokenListForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CoinPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers of the coins that a swap exchanged, or their addresses, and their amounts."""
+    """Places of the coins (numbers or addresses) and amounts of a swap."""
 
     coin_in: WordPlace
     amount_in: WordPlace
@@ -78,21 +78,20 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
     """Address of a pool whose tokens the emitter holds. None: `pool_id` names it, or nothing
     does."""
     paid_in: tuple[WordPlace, WordPlace] | None = None
-    """Of token0 and token1: what the pool received; with a sign where `paid_out` is None. None: see
-    `coins`."""
+    """Received amounts of token0 and token1; signed where `paid_out` is None. None: see `coins`."""
     paid_out: tuple[WordPlace, WordPlace] | None = None
     kept: tuple[WordPlace, WordPlace] | None = None
-    """Of token0 and token1: what the pool received beside `paid_in`."""
+    """Amounts of token0 and token1 that the pool received in addition to `paid_in`."""
     coins: CoinPlaces | None = None
-    """None: there are two tokens, and `paid_in` tells their amounts."""
+    """None: there are two tokens, with their amounts in `paid_in`."""
     is_by_token: bool = False
     """True if `coins` are addresses, not numbers."""
     recipient: WordPlace | None = None
-    """To whom the pool was asked to send what it paid out. None: the event does not say."""
+    """Recipient of the output, as requested of the pool. None: not in the event."""
     payer: WordPlace | None = None
-    """Who called the pool and paid. None: the event does not say."""
+    """Caller of the pool, which paid. None: not in the event."""
     is_negated: bool = False
-    """True if a signed amount above 0 is what the pool paid out."""
+    """True if positive signed amounts are those that the pool paid out."""
 
 
 def pool_form(event: PoolCreation) -> PoolForm:

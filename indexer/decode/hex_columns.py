@@ -1,5 +1,6 @@
-"""Columns of hex texts to columns of bytes and numbers, and back. Raises ValueError for what is not
-hex of the right length.
+"""Conversion between columns of hex texts and columns of bytes and numbers.
+
+Raises ValueError for text that is not hex of the right length.
 """
 
 import binascii

@@ -1,7 +1,7 @@
 """Decoder of the creation events of launch platforms: logs in, launch rows out.
 
-A log counts only by its emitter, as forks of a platform emit identical events. The shapes of the
-events are configuration (`[[launchpad.event]]`), so a new platform needs no new code.
+Only logs of the platform's contracts count, as forks of a platform emit identical events. The
+shapes of the events are configuration (`[[launchpad.event]]`), so a new platform needs no new code.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class LaunchDecoder:
     def __init__(self, launchpads: Sequence[Launchpad], *, chain_id: int) -> None:
         self._chain_id = chain_id
         self._claims: dict[bytes, dict[bytes, list[tuple[str, CreationEvent]]]] = {}
-        """By topic 0 and emitter: the platforms whose event it is, with that event."""
+        """Platforms that emit the event, with its form, by topic 0 and emitter."""
         for pad in launchpads:
             for event in pad.event:
                 by_emitter = self._claims.setdefault(bytes.fromhex(event.topic[2:]), {})

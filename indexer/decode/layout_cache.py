@@ -1,4 +1,4 @@
-"""Layouts learned from earlier objects; bounded, as the senders of logs choose the lengths."""
+"""Cache of learned layouts; bounded, as senders of logs choose the lengths."""
 
 from collections import OrderedDict
 
@@ -9,13 +9,13 @@ MOST_OF_A_LENGTH = 12
 MOST_LAYOUTS = 512
 
 _LESSONS = 8
-"""Lessons in one answer, whatever its size."""
+"""Lessons per answer, whatever its size."""
 _LOGS_A_LESSON = 64
-"""Logs for which there is one more: a lesson costs as much as a hundred logs in general columns."""
+"""Logs per additional lesson: a lesson costs as much as a hundred logs in the general decoder."""
 
 
 class LayoutCache:
-    """Known layouts by length of the object, those used last in front. Not for concurrent use."""
+    """Known layouts by length of the object, last used first. Not for concurrent use."""
 
     def __init__(self) -> None:
         self._by_length: OrderedDict[int, list[ByteLayout]] = OrderedDict()
@@ -26,7 +26,7 @@ class LayoutCache:
         return self._count
 
     def begin_answer(self, logs: int) -> None:
-        """Grant the lessons of an answer with so many logs."""
+        """Grant the lessons of an answer with this number of logs."""
         self._lessons_left = _LESSONS + logs // _LOGS_A_LESSON
 
     def of_length(self, width: int) -> tuple[ByteLayout, ...]:
@@ -38,7 +38,7 @@ class LayoutCache:
         return tuple(known)
 
     def note_use(self, width: int, layout: ByteLayout) -> None:
-        """Put a layout in front of its length."""
+        """Move a layout to the front of its length."""
         known = self._by_length[width]
         if known[0] is not layout:
             known.remove(layout)

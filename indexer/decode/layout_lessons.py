@@ -1,6 +1,6 @@
 """Learning of byte layouts: one log's JSON is scanned strictly, and its hex values are located.
 
-What it finds is compared with the general decoder's result for the same log before it is used.
+A new layout must reproduce the general decoder's result for the same log before it is used.
 """
 
 import re
@@ -42,7 +42,7 @@ _one = msgspec.json.Decoder(WireLog)
 
 
 class _Unlearnable(Exception):  # noqa: N818 - an outcome of a lesson, never an error to a caller
-    """The object has no layout that would hold for others."""
+    """The object has no layout that applies to others."""
 
 
 def learn(text: bytes) -> ByteLayout | None:
@@ -94,7 +94,7 @@ def _layout(text: bytes) -> ByteLayout:
             to, size = values[key]
             segments.append(Segment(*_span(value, most=2 * size, exact=True), 2 * to))
         elif isinstance(value, tuple):
-            # Of a field that nobody reads: the digits must be hex, that is all.
+            # An unused field: only checked for hex digits.
             segments.append(Segment(*value, digits))
             digits += -(-(value[1] - value[0]) // 2) * 2
     mask, fixed = _mask(text, segments)
@@ -138,7 +138,7 @@ def _value(text: bytes, start: int, end: int) -> _Value:
 
 
 def _span(value: _Value | None, *, most: int | None, exact: bool = False) -> _Span:
-    """Return the place of a hex text of at most so many digits, or exactly so many."""
+    """Return the place of a hex text with at most, or exactly, this number of digits."""
     if not isinstance(value, tuple):
         raise _Unlearnable
     digits = value[1] - value[0]
@@ -159,7 +159,7 @@ def _mask(text: bytes, segments: list[Segment]) -> tuple[Uint64Array, Uint64Arra
 
 
 def _agrees(layout: ByteLayout, text: bytes) -> bool:
-    """True if the layout says of the object what the general decoder says."""
+    """True if layout and general decoder agree about the object."""
     (expected,) = columns_of([_one.decode(text)]).groups
     whole = np.zeros((1, padded(len(text))), np.uint8)
     whole[0, : len(text)] = np.frombuffer(text, np.uint8)

@@ -1,6 +1,6 @@
-"""Decoder of the events that name who may hold liquidity: logs in, rows out.
+"""Decoder of events that name possible holders of liquidity: logs in, rows out.
 
-Kinds share topics, and tokens share theirs with pairs, so only the emitters that may be pools are
+Kinds share topics, and tokens share theirs with pairs, so only emitters that may be pools are
 taken; the table of pools decides.
 """
 
@@ -55,8 +55,10 @@ LIQUIDITY_TOPICS: tuple[Hash32, ...] = tuple(form.event.topic0 for form in LIQUI
 def decode_liquidity(
     logs: LogColumns, may_be_pool: Callable[[ByteArray], BoolArray]
 ) -> list[LiquidityLogRow]:
-    """Return the events of pools. `may_be_pool`: of emitters, uint8[n, 20]; may be wrong about
-    some that are none."""
+    """Return the events of pools.
+
+    `may_be_pool` filters emitters, uint8[n, 20]; it may have false positives.
+    """
     return [
         row
         for form in LIQUIDITY_FORMS

@@ -1,7 +1,7 @@
 """Decoder of whole answers with logs: by learned byte layouts where they fit, else in general.
 
-The fast way never decides that an answer is ill-formed: whatever it stumbles over, the general
-decoder reads the answer, or refuses it.
+The fast way never rejects an answer: where it fails, the general decoder reads the answer or
+rejects it.
 """
 
 import msgspec
@@ -14,13 +14,12 @@ from indexer.decode.log_columns import LogColumns, LogGroup, LogShape
 from indexer.decode.logs import WireLog, columns_of, decode_logs
 
 _SMALL_BYTES = 128 * 1024
-"""Answers below, of about 200 logs, are decoded in general: few logs do not pay for the calls of
-whole columns."""
+"""Size below which answers (about 200 logs) go to the general decoder, which has less overhead."""
 _ROWS_AT_ONCE = 512
-"""Objects that are compared and decoded together: they stay in the processor's cache."""
+"""Objects compared and decoded at a time, so that they stay in the processor's cache."""
 _SCAN_BYTES = 1 << 20
 _WORTH_LEARNING = 8
-"""Objects of one length that no layout fits, below which they are decoded in general."""
+"""Fewest objects of one length without a layout that are worth a lesson."""
 _WIDEST = 2**16 - 2
 """Bytes of the longest object that is compared: lengths of 16 bits are sorted fastest."""
 
@@ -31,7 +30,7 @@ _one = msgspec.json.Decoder(WireLog)
 
 
 class _StumbleError(ValueError):
-    """The answer is not as the fast way expects; it may well be good."""
+    """The answer is not in the form that the fast way expects; it may still be valid."""
 
 
 class LogDecoder:
@@ -46,7 +45,7 @@ class LogDecoder:
         return len(self._cache)
 
     def decode(self, answer: bytes | msgspec.Raw) -> LogColumns:
-        """Decode an answer's logs. Raises ValueError for those that `decode_logs` refuses."""
+        """Decode an answer's logs. Raises ValueError for those that `decode_logs` rejects."""
         view = memoryview(answer)
         if len(view) < _SMALL_BYTES:
             return decode_logs(answer)
@@ -92,7 +91,7 @@ class _Objects(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Found:
-    """What was decoded of one answer."""
+    """Decoded logs of one answer."""
 
     def __init__(self, text: memoryview, objects: _Objects) -> None:
         self.objects = objects
@@ -106,12 +105,12 @@ class _Found:
         return bytes(self._text[start : start + int(self.objects.widths[row])])
 
     def leave(self, rows: IndexArray) -> None:
-        """Leave these objects to the general decoder."""
+        """Pass these objects to the general decoder."""
         if rows.size:
             self._left.append(rows)
 
     def take(self, rows: IndexArray, width: int, layout: ByteLayout) -> IndexArray:
-        """Decode those of the objects, all of this length, that fit; return the others."""
+        """Decode the objects, all of this length, that fit; return the others."""
         others = []
         parts = self._records.setdefault((layout.shape, layout.has_time), [])
         for at in range(0, rows.size, _ROWS_AT_ONCE):
@@ -146,7 +145,7 @@ class _Found:
         rank = np.empty(self.objects.starts.size, np.intp)
         groups = []
         while self._records:
-            # Taken out one by one: what is merged is not held twice.
+            # Removed one at a time, so that merged groups are not in memory twice.
             (shape, has_time), parts = self._records.popitem()
             if parts:
                 groups.append(_group(parts, shape, rank, has_time=has_time))
@@ -156,7 +155,7 @@ class _Found:
         if not self._left:
             return []
         rows = np.sort(np.concatenate(self._left))
-        # One by one: only then are they known to be objects of their own.
+        # One at a time: only then are they known to be separate objects.
         logs = [_one.decode(self.text_of(row)) for row in rows.tolist()]
         return [
             msgspec.structs.replace(group, position=rows[group.position])
@@ -167,7 +166,7 @@ class _Found:
 def _group(
     parts: list[tuple[IndexArray, ByteArray]], shape: LogShape, rank: IndexArray, *, has_time: bool
 ) -> LogGroup:
-    """Return decoded records as a group. `rank` is room for a number for each object."""
+    """Return decoded records as a group. `rank`: buffer with a number for each object."""
     position = np.sort(np.concatenate([some for some, _ in parts]))
     rank[position] = np.arange(position.size)
     records = np.empty((position.size, RecordPlaces.of(shape).size), np.uint8)
@@ -177,10 +176,10 @@ def _group(
 
 
 def _find_objects(text: memoryview) -> _Objects:
-    """Return start and length of the objects of a list; raises _StumbleError where it is not one.
+    """Return start and length of the objects of a list. Raises _StumbleError if it is not one.
 
-    They begin wherever a brace opens and end where the next separator begins, which is the same
-    between all; that an object is one, and no part of one, is known only when it has been read.
+    Objects begin at every opening brace and end before the next separator, which is the same
+    between all. Only decoding shows that each is a whole object.
     """
     raw = np.frombuffer(text, np.uint8)
     starts = np.concatenate(

@@ -1,6 +1,4 @@
-"""Logs as columns, in groups of one shape: what the decoders of answers make and those of events
-take.
-"""
+"""Logs as columns, in groups of one shape: output of answer decoders, input of event decoders."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -10,7 +8,7 @@ import numpy as np
 from core.process.arrays import BoolArray, ByteArray, IndexArray, Int32Array, Int64Array
 
 NO_TIME = -1
-"""Mark in `time_s`: the node did not send the time of the block with the log."""
+"""Mark in `time_s`: the node did not send the block's time with the log."""
 
 HASH_BYTES = 32
 ADDRESS_BYTES = 20
@@ -22,7 +20,7 @@ more than the copy."""
 
 
 class LogShape(msgspec.Struct, frozen=True, order=True):
-    """What all logs of a group have in common."""
+    """Properties common to all logs of a group."""
 
     topic0: bytes
     """32 bytes; empty where the logs have no topics."""
@@ -41,7 +39,7 @@ class LogGroup(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     block_number: Int64Array
     log_index: Int32Array
     time_s: Int64Array
-    """Time of the block, Unix seconds; NO_TIME where it is not known."""
+    """Time of the block, Unix seconds; NO_TIME where unknown."""
     block_hash: ByteArray
     """uint8[n, 32]."""
     tx_hash: ByteArray
@@ -57,7 +55,7 @@ class LogGroup(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.position.size
 
     def take(self, rows: IndexArray | BoolArray) -> "LogGroup":
-        """Return these logs, given by index or mask, as a group of their own."""
+        """Return the logs at an index or mask as a separate group."""
         return self._each(lambda column: column[rows])
 
     def _each(self, change: "Callable[[_Array], _Array]") -> "LogGroup":
@@ -82,10 +80,10 @@ COLUMNS = (
 
 
 class LogColumns(msgspec.Struct, frozen=True, eq=False):
-    """Logs of an answer, or of several joined."""
+    """Logs of an answer, or of several joined answers."""
 
     groups: tuple[LogGroup, ...] = ()
-    """Several may have one shape, where their logs came differently."""
+    """Several groups may have one shape, if their logs came in different layouts."""
 
     def __len__(self) -> int:
         return sum(len(group) for group in self.groups)
@@ -110,17 +108,17 @@ class LogColumns(msgspec.Struct, frozen=True, eq=False):
         return indices
 
     def lacks_times(self) -> bool:
-        """True if the time of some log is not known."""
+        """True if the time of some log is unknown."""
         return any(bool((group.time_s == NO_TIME).any()) for group in self.groups)
 
     def in_block(self, number: int) -> "LogColumns":
-        """Return the logs of one block; positions are counted anew."""
+        """Return the logs of one block, with positions renumbered from 0."""
         rows = [np.flatnonzero(group.block_number == number) for group in self.groups]
         own = zip(self.groups, rows, strict=True)
         return LogColumns(_renumbered([group.take(some) for group, some in own if some.size]))
 
     def only_topics(self, topics: Iterable[bytes]) -> "LogColumns":
-        """Return the logs with one of these as topic 0; positions are counted anew."""
+        """Return the logs with one of these as topic 0, with positions renumbered from 0."""
         return LogColumns(_renumbered([*self.with_topics(topics)]))
 
 
@@ -130,7 +128,7 @@ def no_logs() -> LogColumns:
 
 
 def join_logs(parts: Sequence[LogColumns]) -> LogColumns:
-    """Join answers that follow one another."""
+    """Join consecutive answers."""
     if len(parts) == 1:
         return parts[0]
     found: dict[LogShape, list[LogGroup]] = {}
@@ -162,7 +160,7 @@ def _merged(groups: Sequence[LogGroup]) -> Sequence[LogGroup]:
 
 
 def _renumbered(groups: Sequence[LogGroup]) -> tuple[LogGroup, ...]:
-    """Return groups that are a part of an answer, with positions from 0 without gaps."""
+    """Return groups of a part of an answer, with positions from 0 without gaps."""
     if not groups:
         return ()
     left = np.sort(np.concatenate([group.position for group in groups]))

@@ -1,7 +1,6 @@
 """General decoder of logs: parsed JSON in, columns out.
 
-It alone decides what a well-formed log is, and it alone refuses one: every faster way must agree
-with it or leave the decision to it.
+The only authority on well-formed logs: faster decoders must agree with it or hand over to it.
 """
 
 from collections.abc import Callable, Sequence
@@ -161,7 +160,7 @@ def _indices(texts: Sequence[str]) -> Int32Array:
 
 
 def _tx_hashes(texts: Sequence[str]) -> ByteArray:
-    """Return what are hashes; few logs need one, so a node may send others, or none."""
+    """Return the valid hashes; few logs need one, so a node may send something else, or none."""
     try:
         return _hashes(texts)
     except ValueError:
@@ -176,7 +175,7 @@ def _tx_hash(text: str) -> ByteArray:
 
 
 def _times(values: Sequence[str | float | None]) -> Int64Array:
-    """Return the times that are quantities; nodes also send none, or JSON numbers."""
+    """Return the times that are hex quantities; nodes also send none, or JSON numbers."""
     texts = [value for value in values if isinstance(value, str)]
     if len(texts) == len(values):
         try:

@@ -118,14 +118,14 @@ def _place(row: PoolRow) -> tuple[int, int]:
 
 
 class _Own(msgspec.Struct, frozen=True, eq=False):
-    """Logs of a group that are pools of one kind, and their rows in it."""
+    """Pools of one kind in a group of logs, and their rows."""
 
     logs: LogGroup
     rows: IndexArray
 
 
 def _well_formed(group: LogGroup, rows: list[int], form: PoolForm) -> _Own:
-    """Return those of a factory's logs that have the form."""
+    """Return the logs of a factory that have the form."""
     at = np.array(rows, np.intp)
     logs = group.take(at)
     fits = _is_well_formed(logs, form)
@@ -133,15 +133,15 @@ def _well_formed(group: LogGroup, rows: list[int], form: PoolForm) -> _Own:
 
 
 def _listing(group: LogGroup, rows: list[int], dex: Dex) -> list[int]:
-    """Return the rows that may be pools of this kind with a list of tokens."""
+    """Return the rows that may be list pools of this kind."""
     form = LIST_FORMS.get((dex.kind, _topic0(group)))
     return rows if form is not None and form.fits(group.shape) else []
 
 
 def _form_of(group: LogGroup, dex: Dex) -> PoolForm | None:
-    """Return the form of the dex's pools. None: the group's logs do not have it.
+    """Return the form of the exchange's pools. None: the group's logs do not have it.
 
-    A factory that emits another kind's event is configured wrongly: it has no pools.
+    A factory that emits another kind's event is misconfigured: it has no pools.
     """
     form = FORMS.get((dex.kind, _topic0(group)))
     return form if form is not None and form.shape == group.shape else None

@@ -12,12 +12,12 @@ from indexer.decode.logs import WireLog, columns_of
 
 
 class BlockReceipts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Receipts of one block, as far as they concern logs."""
+    """Log-related part of one block's receipts."""
 
     block_hashes: ByteArray
     """Hash of the block in each receipt, uint8[n, 32]."""
     logs: LogColumns
-    """All logs of the block, of whatever topics."""
+    """All logs of the block, with any topics."""
 
 
 class _WireReceipt(msgspec.Struct, rename="camel", gc=False):
@@ -31,7 +31,7 @@ _decoder = msgspec.json.Decoder(list[_WireReceipt] | None)
 def decode_receipts(body: bytes | msgspec.Raw) -> BlockReceipts | None:
     """Decode the receipts of a block. None: the node does not have the block.
 
-    Raises ValueError (msgspec's errors are among them) for anything else than a list of receipts
+    Raises ValueError (msgspec's errors are among them) for anything other than a list of receipts
     with well-formed logs.
     """
     try:

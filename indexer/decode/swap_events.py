@@ -1,7 +1,7 @@
 """Decoder of Swap events of all kinds: logs in, trade columns out.
 
-Kinds share topics, so an event's form only limits the kinds of pool that it may be of; the table of
-pools decides.
+Kinds share topics, so an event's form only limits the possible kinds of pool; the table of pools
+decides.
 """
 
 from collections.abc import Iterable
@@ -48,19 +48,20 @@ SWAP_TOPICS: tuple[Hash32, ...] = tuple(dict.fromkeys(form.topic0 for form in SW
 
 
 class TradeColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Swaps in chain order. Amounts are signed from the pool's side: positive was received."""
+    """Swaps in chain order. Amounts are signed from the pool's side: positive amounts were
+    received."""
 
     block_number: Int64Array
     log_index: Int32Array
     time_s: Int64Array
     """Time of the block, Unix seconds."""
     form: Int32Array
-    """Index into SWAP_FORMS; its `kinds` are those of the pools that it may be of."""
+    """Index into SWAP_FORMS; its `kinds` are the possible kinds of the pool."""
     emitter: ByteArray
     """uint8[n, 20]."""
     pool_id: ByteArray
-    """uint8[n, 32]; all zero where the emitter is the pool. Of other coins than its first two, the
-    id of the pair; all ones where there are no such coins."""
+    """uint8[n, 32]; all zero where the emitter is the pool. For coins after the first two, the id
+    of the pair; all ones where there are no such coins."""
     amount0: FloatArray
     amount1: FloatArray
 
@@ -71,8 +72,8 @@ class TradeColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def decode_trades(logs: LogColumns, blocks: Iterable[BlockRef]) -> TradeColumns:
     """Return the swaps in chain order.
 
-    The time is that of the block among these `blocks`, else the log's own; swaps without either,
-    and logs of another shape, are left out.
+    The time is the block's where it is among `blocks`, else the log's; swaps without either, and
+    logs of another shape, are left out.
     """
     times = {block.number: block.time_s for block in blocks}
     parts = [_no_trades()]
@@ -145,14 +146,14 @@ def _no_ids(count: int) -> ByteArray:
 
 
 def _coin_amounts(group: LogGroup, coins: CoinPlaces) -> tuple[FloatArray, FloatArray]:
-    """Return the amounts of the two coins, that of the lower number first."""
+    """Return the amounts of the two coins, lower coin number first."""
     received, sent = to_float(coins.amount_in.of(group)), to_float(coins.amount_out.of(group))
     is_first = to_small(coins.coin_in.of(group)) < to_small(coins.coin_out.of(group))
     return np.where(is_first, received, -sent), np.where(is_first, -sent, received)
 
 
 def _coin_ids(group: LogGroup, coins: CoinPlaces) -> ByteArray:
-    """Return the ids of the pairs, as `core.evm.coin_pairs` says."""
+    """Return the ids of the pairs, see `core.evm.coin_pairs`."""
     words = coins.coin_in.of(group), coins.coin_out.of(group)
     numbers = np.sort(np.stack([to_small(one) for one in words]), axis=0)
     lower, upper = numbers
@@ -166,7 +167,7 @@ def _coin_ids(group: LogGroup, coins: CoinPlaces) -> ByteArray:
 
 
 def _token_amounts(group: LogGroup, coins: CoinPlaces) -> tuple[FloatArray, FloatArray]:
-    """Return the amounts of the two tokens, that of the lower address first."""
+    """Return the amounts of the two tokens, lower address first."""
     received, sent = to_float(coins.amount_in.of(group)), to_float(coins.amount_out.of(group))
     paid, bought = (keys_of(one.of(group)) for one in (coins.coin_in, coins.coin_out))
     is_first = np.array([one < other for one, other in zip(paid, bought, strict=True)], np.bool_)

@@ -1,4 +1,4 @@
-"""Logs of blocks by transaction, as far as swaps of given pools and moves of tokens go. Pure."""
+"""Logs grouped by transaction, limited to swaps of given pools and moves of given tokens. Pure."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
@@ -31,29 +31,29 @@ class PoolSwapEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pool: bytes
     """Key of the pool: its address, or its id of 32 bytes."""
     recipient: bytes | None
-    """To whom the pool was asked to send what it paid out. None: the event does not say."""
+    """Recipient of the output, as requested of the pool. None: not in the event."""
     payer: bytes | None
-    """Who called the pool and paid. None: the event does not say."""
+    """Caller of the pool, which paid. None: not in the event."""
     amounts: tuple[float, float]
-    """What the pool received of token0 and token1, below 0 what it paid out."""
+    """Amounts of token0 and token1 that the pool received; negative if paid out."""
 
 
 class SwapTransaction(msgspec.Struct):
-    """The logs of one transaction as far as they matter. Addresses are 20 bytes."""
+    """Relevant logs of one transaction. Addresses are 20 bytes."""
 
     block_number: int
     swapped: set[bytes]
-    """All contracts that emitted a Swap event in it, pools of other tokens included."""
+    """Contracts that emitted a Swap event in the transaction, pools of other tokens included."""
     entries: set[bytes]
-    """Ids of all pools that swapped in it and are entries of one contract."""
+    """Ids of all pools that swapped in it and are entries of a shared contract."""
     swaps: dict[int, PoolSwapEvent]
-    """By log index; of the given pools alone."""
+    """Swaps of the given pools, by log index."""
     moves: dict[bytes, list[TokenMove]]
-    """By token, of the given tokens alone."""
+    """Moves of the given tokens, by token."""
 
 
 class PoolAmounts(msgspec.Struct, frozen=True, gc=False):
-    """One swap as it was decoded."""
+    """Decoded amounts of one swap."""
 
     pool: bytes
     """Key of the pool."""
@@ -65,7 +65,7 @@ SwapsByPlace = dict[tuple[int, int], PoolAmounts]
 
 
 def swaps_by_place(logs: LogColumns, blocks: Iterable[BlockRef]) -> SwapsByPlace:
-    """Return which pool each swap is of, and what it moved."""
+    """Return pool and amounts of each swap."""
     trades = decode_trades(logs, blocks)
     keys = (
         emitter if pool_id == _NO_ID else pool_id

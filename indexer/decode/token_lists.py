@@ -1,7 +1,7 @@
-"""Decoder of creation events that list a pool's tokens: a row for each two of them, as a pool of
-more than two trades every one against every other.
+"""Decoder of creation events that list a pool's tokens, with a row for each pair of them.
 
-They are rare and their data has no fixed length, so they are decoded log by log.
+A pool of more than two tokens trades each against every other. Such events are rare and their data
+has no fixed length, so they are decoded log by log.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,16 +20,18 @@ from indexer.decode.log_columns import ADDRESS_BYTES, HASH_BYTES, WORD_BYTES, Lo
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 
 _MOST_TOKENS = 8
-"""Of a pool of any of these exchanges."""
+"""Most tokens in a pool of any of these exchanges."""
 _PADDING = bytes(WORD_BYTES - ADDRESS_BYTES)
 
 FindMinter = Callable[[bytes, int], Address | None]
-"""By hash of a transaction and index of a log in the block. None: there is none."""
+"""Finds a contract by transaction hash and log index in the block. None: there is none."""
 
 
 def find_minters(logs: LogColumns) -> FindMinter:
-    """Return the search for the contract that announced itself last before a log of a transaction:
-    by a Transfer of 0 from the zero address."""
+    """Return the search for the last contract that announced itself before a log of a transaction.
+
+    An announcement is a Transfer of 0 from the zero address.
+    """
     found: dict[bytes, list[tuple[int, Address]]] = {}
     for group in logs.groups:
         if group.shape != PLAIN_TRANSFER:
@@ -58,7 +60,7 @@ def listed_pools(
     find_minter: FindMinter,
 ) -> list[PoolRow]:
     """Return the pairs of one pool. Empty: the log does not have the event's form, or its pool is
-    not known."""
+    unknown."""
     tokens = _tokens(group.data[row].tobytes(), form.tokens)
     log_index = int(group.log_index[row])
     pool: Address | None = Address(dex.factory)
@@ -90,7 +92,7 @@ def listed_pools(
 
 
 def _in_vault(group: LogGroup, row: int, form: TokenListForm) -> bytes | None:
-    """Return how the vault knows the pool: by an id, or by its address. None: there is no vault."""
+    """Return the vault's key for the pool: an id, or its address. None: there is no vault."""
     if form.pool_id is not None:
         return bytes(form.pool_id.of(group)[row])
     if form.vault_pool is not None:
@@ -99,7 +101,7 @@ def _in_vault(group: LogGroup, row: int, form: TokenListForm) -> bytes | None:
 
 
 _Pair = tuple[Hash32 | None, Address, Address]
-"""Id, None where the pool is its key, and tokens."""
+"""Pool id (None: the pool's address is its key) and the two tokens."""
 
 
 def _vault_pairs(vault_id: bytes, tokens: Sequence[Address]) -> list[_Pair]:
@@ -163,13 +165,13 @@ def _tokens(data: bytes, place: ListPlace) -> Sequence[Address]:
 
 
 def _number(data: bytes, at: int) -> int:
-    """Return a word's number; more than any offset or length where the data ends before."""
+    """Return a word's number. If the data ends before the word, one above any offset or length."""
     word = data[at : at + WORD_BYTES]
     return int.from_bytes(word) if len(word) == WORD_BYTES else 1 << 255
 
 
 def _address(word: bytes) -> Address | None:
-    """Return the address in a word. None: it holds more than one."""
+    """Return the address in a word. None: the word exceeds 20 bytes."""
     if not word.startswith(_PADDING):
         return None
     return Address("0x" + word[-ADDRESS_BYTES:].hex())

@@ -31,7 +31,7 @@ _AMOUNT = word(0)
 
 
 class TransferColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Transfers in chain order, of tokens that are tracked and of others."""
+    """Transfers in chain order, of tracked and other tokens."""
 
     block_number: Int64Array
     log_index: Int32Array
@@ -44,15 +44,15 @@ class TransferColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     amount: ByteArray
     """Big-endian, in the token's smallest unit: uint8[n, 32]."""
     time_s: Int64Array
-    """Time of the block, Unix seconds; NO_TIME where it is not known."""
+    """Time of the block, Unix seconds; NO_TIME where unknown."""
 
     def __len__(self) -> int:
         return self.block_number.size
 
     def take(self, rows: IndexArray | BoolArray) -> "TransferColumns":
-        """Return these transfers, given by index or mask."""
+        """Return the transfers at these indices or under this mask."""
         at = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        # Of rows of bytes, `take` copies each at once; indexing goes byte by byte.
+        # `take` copies whole rows of bytes; indexing goes byte by byte.
         return TransferColumns(
             block_number=self.block_number.take(at),
             log_index=self.log_index.take(at),
@@ -65,15 +65,17 @@ class TransferColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def with_block_times(transfers: TransferColumns, blocks: Iterable[BlockRef]) -> TransferColumns:
-    """Return the transfers with the times of those of their blocks that are among these."""
+    """Return the transfers with the times of the given blocks."""
     times = {block.number: block.time_s for block in blocks}
     numbers = np.array(sorted(times), np.int64)
     if not numbers.size:
         return transfers
     at = np.searchsorted(numbers, transfers.block_number).clip(max=numbers.size - 1)
-    told = np.array([times[number] for number in numbers.tolist()], np.int64)[at]
+    block_times = np.array([times[number] for number in numbers.tolist()], np.int64)[at]
     is_known = numbers[at] == transfers.block_number
-    return msgspec.structs.replace(transfers, time_s=np.where(is_known, told, transfers.time_s))
+    return msgspec.structs.replace(
+        transfers, time_s=np.where(is_known, block_times, transfers.time_s)
+    )
 
 
 class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -134,7 +136,7 @@ def _of_group(group: LogGroup) -> TransferColumns:
 
 
 def _in_chain_order(columns: TransferColumns) -> TransferColumns:
-    """Return the columns sorted, unless they are: answers come in chain order."""
+    """Return the columns sorted. Usually they are sorted already: answers come in chain order."""
     after, before = columns.block_number[1:], columns.block_number[:-1]
     ascends = (after > before) | (
         (after == before) & (columns.log_index[1:] > columns.log_index[:-1])

@@ -1,4 +1,4 @@
-"""Undecoded logs: those with a known topic but not the shape of its event. They are stored, too."""
+"""Undecoded logs: those with a known topic but another shape. They are stored, too."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _KEPT_BYTES = 1_024
 
 
 class UndecodedLogs(msgspec.Struct, frozen=True, eq=False):
-    """Undecoded logs, of which rows are made only where they are wanted."""
+    """Undecoded logs; rows are made on demand."""
 
     groups: tuple[LogGroup, ...] = ()
 

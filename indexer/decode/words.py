@@ -1,6 +1,6 @@
 """ABI words as columns of bytes: addresses and small numbers out of uint8[n, 32].
 
-A `to_*` function decodes words and assumes that the matching `is_*` is true of them. Source:
+A `to_*` function decodes words and requires that the matching `is_*` is true for them. Source:
 Solidity ABI specification, "Formal Specification of the Encoding" and "Events".
 """
 
@@ -27,10 +27,9 @@ class WordPlace(msgspec.Struct, frozen=True):
 
     source: Literal["topic", "word"]
     index: int
-    """Index of the topic, from 1, as 0 is the event's own hash; or of the word of data."""
+    """Index of the topic, from 1, as 0 is the event's hash; or index of the data word."""
     low_bit: int | None = None
-    """First bit of a value packed among others in its word. None: the value has the word for
-    itself."""
+    """First bit of a value packed among others in its word. None: the value fills its word."""
 
     def of(self, group: LogGroup) -> ByteArray:
         """Return the argument's words, uint8[n, 32]. The logs must be long enough."""
@@ -120,7 +119,7 @@ def to_half_float(words: ByteArray, *, low_bit: int | None) -> FloatArray:
 def to_signed_float(words: ByteArray) -> FloatArray:
     """Return words in two's complement as 64-bit floats.
 
-    A negative one is computed from its complement, as a small one would lose all precision beside
+    A negative one is computed from its complement: a small one would lose all precision next to
     2**256.
     """
     limbs = _limbs(words)
@@ -140,8 +139,11 @@ def _sum_of_limbs(limbs: Uint64Array) -> FloatArray:
 
 
 def _is_zero(part: ByteArray) -> BoolArray:
-    """True where all bytes of a row are zero. Compared four at a time where they divide so, and
-    column by column, as numpy takes several times as long along short rows."""
+    """True where all bytes of a row are zero.
+
+    Compared four bytes at a time where possible, and column by column: numpy is several times
+    slower along short rows.
+    """
     wide = part.view(np.uint32) if part.shape[1] % 4 == 0 else part
     bits = wide[:, 0].copy()
     for at in range(1, wide.shape[1]):

@@ -1,1 +1,1 @@
-"""What new blocks say about watched tokens: their logs, calls of them, and trades."""
+"""Observation of watched tokens in new blocks: logs, calls and trades."""

@@ -1,6 +1,6 @@
-"""Reads of a block beside its followed events, made only where tokens are watched.
+"""Additional reads of a block on chains with watched tokens.
 
-Their failure must not hold up following: what could not be read is told with the rest.
+Their failure must not hold up following: failed reads are listed in the result.
 """
 
 import asyncio
@@ -35,40 +35,40 @@ _ADDRESSES_AT_ONCE: Final = 1_000
 
 _ATTEMPTS: Final = 2
 _MOST_S: Final = 5.0
-"""Few attempts and seconds: the block is stored only after them."""
+"""Limits on attempts and seconds: the block is stored only after these reads."""
 
 _TOO_SLOW: Final = "no answer in time"
 
 
 class TransactionOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction that concerns a watched token, and what came of it."""
+    """A transaction that concerns a watched token, with its outcome."""
 
     candidate: WatchCandidate
     has_succeeded: bool | None
     failure: TradeFailure | None
-    """Of a trade that failed. None: it did not, or it was not looked into."""
+    """Reason of a failed trade. None: it passed, or was not investigated."""
 
 
 class BlockReads(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read of one block."""
+    """Additional reads of one block."""
 
     number: int
     logs: LogColumns
-    """All of watched tokens."""
+    """All logs of watched tokens."""
     senders: dict[Hash32, BlockTransaction]
     """All transactions, by hash. Empty: not read."""
     outcomes: tuple[TransactionOutcome, ...] = ()
     unread: int = 0
-    """Transactions that concern a watched token and were left out, as there were too many."""
+    """Number of transactions on watched tokens beyond the limit, which were left out."""
     missing: tuple[str, ...] = ()
-    """What the node did not answer."""
+    """Reads that the node did not answer."""
 
 
 class WatchReader:
     """Reads blocks for watched tokens."""
 
     def __init__(self, client: RpcClient, *, most_receipts: int) -> None:
-        """`most_receipts`: 0 leaves transactions unread altogether."""
+        """`most_receipts` 0: transactions are not read at all."""
         self._client = client
         self._most_receipts = most_receipts
         self._decoder = LogDecoder()
@@ -115,24 +115,24 @@ class WatchReader:
             for at in range(0, len(possible), _ADDRESSES_AT_ONCE)
         ]
 
-        def believe(answers: Sequence[RpcAnswer]) -> LogColumns:
+        def check(answers: Sequence[RpcAnswer]) -> LogColumns:
             return join_logs([no_logs(), *(self._read_logs(one, header) for one in answers)])
 
-        return await self._client.ask(requests, believe, attempts=_ATTEMPTS)
+        return await self._client.ask(requests, check, attempts=_ATTEMPTS)
 
     def _read_logs(self, answer: RpcAnswer, header: Header) -> LogColumns:
-        asked = f"logs of watched tokens in block {header.ref.hash}"
+        request = f"logs of watched tokens in block {header.ref.hash}"
         if isinstance(answer, RpcFault):
-            raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")
+            raise MalformedAnswerError(service="node", reason=f"{request}: {answer.message}")
         try:
             logs = self._decoder.decode(answer)
         except ValueError as error:  # msgspec's errors are ValueErrors, too
-            raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None
+            raise MalformedAnswerError(service="node", reason=f"{request}: {error}") from None
         own = bytes.fromhex(header.ref.hash[2:])
         for group in logs.groups:
             if set(keys_of(group.block_hash)) != {own}:
                 raise DisagreementError(
-                    first=asked, second="its answer", difference="a log is of another block"
+                    first=request, second="its answer", difference="a log is of another block"
                 )
         return logs
 
@@ -163,14 +163,14 @@ class WatchReader:
     ) -> list[Receipt]:
         hashes = [one.transaction.hash for one in candidates]
 
-        def believe(answers: Sequence[RpcAnswer]) -> list[Receipt]:
+        def check(answers: Sequence[RpcAnswer]) -> list[Receipt]:
             return [
                 decode_receipt(answer, transaction=each, block=block)
                 for each, answer in zip(hashes, answers, strict=True)
             ]
 
         requests = [RpcRequest("eth_getTransactionReceipt", (each,)) for each in hashes]
-        return await self._client.ask(requests, believe, attempts=_ATTEMPTS)
+        return await self._client.ask(requests, check, attempts=_ATTEMPTS)
 
     async def _explain(
         self, candidates: Sequence[WatchCandidate], receipts: Sequence[Receipt], header: Header

@@ -1,4 +1,4 @@
-"""What blocks say about watched tokens, from the reads of them to the observations. Pure."""
+"""Observations of watched tokens in blocks. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,23 +20,23 @@ _MOST_DETAIL = 1_024
 
 
 class BlockWatch:
-    """Finds what blocks say about watched tokens of one chain."""
+    """Finds the observations of one chain's watched tokens in blocks."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain_id = chain.id
         self._pools = PoolDecoder(chain.dexes, chain_id=chain.id)
 
     def observe(
-        self, piece: BlockSpan, reads: Sequence[BlockReads], watched: WatchedSet
+        self, span: BlockSpan, reads: Sequence[BlockReads], watched: WatchedSet
     ) -> list[Observation]:
-        """Return what was seen, in order of the blocks."""
-        blocks = {header.number: header.ref for header in piece.headers}
+        """Return the observations, in order of the blocks."""
+        blocks = {header.number: header.ref for header in span.headers}
         senders = {
             tx_hash: transaction.sender
             for read in reads
             for tx_hash, transaction in read.senders.items()
         }
-        found = sorted(self._find(piece, reads, watched), key=lambda seen: seen.block_number)
+        found = sorted(self._find(span, reads, watched), key=lambda seen: seen.block_number)
         return [
             seen.at(
                 blocks[seen.block_number],
@@ -47,18 +47,18 @@ class BlockWatch:
         ]
 
     def _find(
-        self, piece: BlockSpan, reads: Sequence[BlockReads], watched: WatchedSet
+        self, span: BlockSpan, reads: Sequence[BlockReads], watched: WatchedSet
     ) -> Iterator[Seen]:
-        blocks: list[BlockRef] = [header.ref for header in piece.headers]
+        blocks: list[BlockRef] = [header.ref for header in span.headers]
         for read in reads:
             yield from find_events(read.logs, watched)
             for outcome in read.outcomes:
                 yield from _of_outcome(outcome, block_number=read.number)
-        yield from find_other_taxes(piece.logs, blocks, watched)
-        yield from self._new_pools(piece, watched)
+        yield from find_other_taxes(span.logs, blocks, watched)
+        yield from self._new_pools(span, watched)
 
-    def _new_pools(self, piece: BlockSpan, watched: WatchedSet) -> Iterator[Seen]:
-        for pool in self._pools.decode(piece.logs).pools:
+    def _new_pools(self, span: BlockSpan, watched: WatchedSet) -> Iterator[Seen]:
+        for pool in self._pools.decode(span.logs).pools:
             for side in (pool.token0, pool.token1):
                 token = watched.tokens.get(blob(side))
                 if token is not None:
@@ -72,7 +72,7 @@ class BlockWatch:
 
 
 def _of_outcome(outcome: TransactionOutcome, *, block_number: int) -> Iterator[Seen]:
-    """Yield a call that did not fail, or a trade that failed for a reason that is not its own."""
+    """Yield a successful call, or a failed trade that did not fail for its own limits."""
     candidate = outcome.candidate
     transaction, token = candidate.transaction, candidate.token
     if candidate.what == "call" and outcome.has_succeeded is not False:
@@ -92,5 +92,5 @@ def _of_outcome(outcome: TransactionOutcome, *, block_number: int) -> Iterator[S
             kind="failed_trade",
             tx_hash=transaction.hash,
             what=side_of(transaction.data, blob(token.address)),
-            detail=outcome.failure.told,
+            detail=outcome.failure.error,
         )

@@ -1,8 +1,7 @@
-"""Why a trade failed, as far as that can be told. Pure.
+"""Causes of failed trades, as far as they can be found. Pure.
 
-A node keeps no reason with a receipt: the call is made again on the state before the block, and
-what it fails with there is taken for the reason. It is not certain, as other transactions of the
-block came first.
+A receipt has no reason, so the call is repeated on the state before the block and its error is
+taken as the reason. That is not certain, as other transactions of the block came first.
 """
 
 from typing import Final, Literal
@@ -15,15 +14,16 @@ from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.watched.transactions import BlockTransaction, Receipt
 
 FailureCause = Literal["slippage", "deadline", "gas", "unknown"]
-"""slippage, deadline, gas: the trade's own limits. unknown: anything else, the token included."""
+"""slippage, deadline, gas: limits of the trade itself. unknown: anything else, the token included.
+"""
 
 
 class TradeFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a trade failed."""
+    """Cause of a failed trade."""
 
     cause: FailureCause
-    told: str
-    """What it failed with when it was made again."""
+    error: str
+    """Error of the repeated call."""
 
 
 _TEXTS: Final[tuple[tuple[str, FailureCause], ...]] = (
@@ -77,7 +77,7 @@ _PATHS: Final[dict[bytes, int]] = {
         ),
     )
 }
-"""Place of the path among the arguments. Source: Uniswap v2-periphery IUniswapV2Router02."""
+"""Position of the path among the arguments. Source: Uniswap v2-periphery IUniswapV2Router02."""
 
 _PAIRS: Final[dict[bytes, int | None]] = {
     bytes.fromhex(selector_of(f"{name}({types})")[2:]): place
@@ -96,9 +96,8 @@ _PAIRS: Final[dict[bytes, int | None]] = {
         ("exactOutputSingle", "(address,address,uint24,address,uint256,uint256,uint160)", None),
     )
 }
-"""Place of the amount to sell, in those that begin with the token paid and the token bought; None:
-it is not told. Sources: Uniswap v3-periphery
-ISwapRouter, swap-router-contracts IV3SwapRouter."""
+"""Functions that begin with input and output token, with the position of the amount to sell; None:
+no such argument. Sources: Uniswap v3-periphery ISwapRouter, swap-router-contracts IV3SwapRouter."""
 
 _EXACT_INPUTS: Final = frozenset(
     bytes.fromhex(selector_of(f"{name}(uint256,uint256,address[],address,uint256)")[2:])
@@ -109,7 +108,7 @@ _EXACT_INPUTS: Final = frozenset(
         "swapExactTokensForETHSupportingFeeOnTransferTokens",
     )
 )
-"""Those whose first argument is the amount to sell. Source: as _PATHS."""
+"""Functions whose first argument is the amount to sell. Source: as _PATHS."""
 
 _SELECTOR_BYTES: Final = 4
 _WORD: Final = 32
@@ -117,21 +116,21 @@ _MOST_HOPS: Final = 16
 
 
 def explain(transaction: BlockTransaction, receipt: Receipt, again: RpcAnswer) -> TradeFailure:
-    """Return why a failed trade failed; `again`: the answer to the same call on the state before
+    """Return the cause of a failed trade. `again`: the answer to the same call on the state before
     its block."""
     if receipt.gas_used >= transaction.gas:
-        return TradeFailure(cause="gas", told="all gas was used")
+        return TradeFailure(cause="gas", error="all gas was used")
     if not isinstance(again, RpcFault):
-        return TradeFailure(cause="unknown", told="it passes on the block before")
+        return TradeFailure(cause="unknown", error="it passes on the block before")
     data = again.data or ""
-    told = _text(again)
-    by_text = (cause for end, cause in _TEXTS if told.endswith(end))
+    error = _text(again)
+    by_text = (cause for end, cause in _TEXTS if error.endswith(end))
     cause = _ERRORS.get(data[:_SELECTOR_CHARS]) or next(by_text, None) or "unknown"
-    return TradeFailure(cause=cause, told=told)
+    return TradeFailure(cause=cause, error=error)
 
 
 def again_request(transaction: BlockTransaction, header: Header) -> RpcRequest:
-    """Return the call of a transaction, to be made again on the state before its block."""
+    """Return the request that repeats a transaction's call on the state before its block."""
     call = {
         "from": transaction.sender,
         "to": "0x" + transaction.to.hex(),
@@ -143,8 +142,8 @@ def again_request(transaction: BlockTransaction, header: Header) -> RpcRequest:
 
 
 def side_of(data: bytes, token: bytes) -> RouterSide:
-    """Return whether a router call buys or sells a token. unknown: the function is not known, or
-    the token is neither first nor last."""
+    """Return the side of a router call for a token. unknown: unknown function, or the token is
+    neither first nor last."""
     selector, arguments = data[:_SELECTOR_BYTES], data[_SELECTOR_BYTES:]
     if selector in _PATHS:
         path = _path(arguments, _PATHS[selector])
@@ -160,8 +159,8 @@ def side_of(data: bytes, token: bytes) -> RouterSide:
 
 
 def sold_raw(data: bytes, token: bytes) -> int | None:
-    """Return how much of a token a router call is to sell, in smallest units. None: it does not
-    sell it, or does not tell how much."""
+    """Return the amount of a token that a router call sells, in smallest units. None: not a sale,
+    or no such argument."""
     if side_of(data, token) != "sell":
         return None
     selector, arguments = data[:_SELECTOR_BYTES], data[_SELECTOR_BYTES:]
@@ -191,7 +190,7 @@ def _text(fault: RpcFault) -> str:
 
 
 def _error_string(arguments: str) -> str:
-    """Return the text of Error(string). Empty: they are not its arguments."""
+    """Return the text of Error(string). Empty: the arguments are malformed."""
     try:
         raw = bytes.fromhex(arguments)
     except ValueError:

@@ -1,11 +1,13 @@
-"""What real trades paid as tax, by the logs of their transaction, beside a prediction. Pure.
+"""Taxes of real trades, computed from the logs of their transactions, and their comparison with
+predictions. Pure.
 
-A tax is only stated where the logs leave one reading: one trader, one swap of the pool that the
-tokens were meant for, and no other pool or router between. Anything else is left out, as unknown.
-Purchases are measured by the token's own Transfer events, which it may forge, and so are sales to
-pools that tell what was ordered; of others what a pool received is its own account. Where no event
-names the buyer, it is whoever got the tokens, and their tax is stated if the same account paid. No
-tax is stated where a hook may take some of the other token, which the token's events do not show.
+A tax is only computed where the logs allow one reading: one trader, one swap of the pool for which
+the tokens were intended, and no other pool or router in between. Anything else is left out, as
+unknown. Purchases are measured by the token's Transfer events, which it may forge; so are sales to
+pools that report ordered amounts. Other sales are measured by the pool's reported input. Where no
+event names the buyer, the recipient of the tokens counts as buyer, with a tax only if the same
+account paid. No tax is computed where a hook may take some of the other token, which the token's
+events do not show.
 """
 
 from collections import Counter
@@ -22,44 +24,43 @@ from indexer.watched.token_swaps import TokenLogs, TokenSwap, is_all_of_holder
 from sql.engine.columns import blob
 
 _LEAST_RAW: Final = 1_000
-"""Smallest units of a trade below which rounding decides its tax."""
+"""Fewest units of a trade; below, rounding decides its tax."""
 
 TAKES_TAX: Final = frozenset(blob(address) for address in BURN_ADDRESSES) | {bytes(20)}
-"""Who, beside the token, gets a tax and never trades."""
+"""Addresses besides the token that receive taxes and never trade."""
 
 TradeSide = Literal["buy", "sell"]
 
 
 class RealTrade(msgspec.Struct, frozen=True, kw_only=True):
-    """One trade whose tax the logs tell."""
+    """One trade whose tax follows from the logs."""
 
     log_index: int
     pool: bytes
     side: TradeSide
     trader: bytes
     tax_pct: float | None
-    """None: the logs do not tell it."""
+    """None: unknown."""
     others: frozenset[bytes] = frozenset()
-    """To whom else than the pool the trader of a sale sent tokens: those who take the tax, as a
-    rule."""
+    """Recipients of tokens from the seller other than the pool; usually tax collectors."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says of one side of one pool."""
+    """Prediction of a report for one side of one pool."""
 
     outcome: TradeOutcome | None
     tax_pct: float | None
 
 
 class SwapReading(msgspec.Struct, frozen=True, kw_only=True):
-    """What the logs say of one swap."""
+    """Reading of one swap from the logs."""
 
     swap: TokenSwap
     side: TradeSide
     is_own: bool
-    """True if the token sells what it holds, as many do with their fees."""
+    """True if the token sells its own balance, as many do with their fees."""
     trade: RealTrade | None
-    """None: its tax cannot be told."""
+    """None: its tax is unknown."""
 
 
 def find_trades(logs: TokenLogs) -> Iterator[RealTrade]:
@@ -70,7 +71,7 @@ def find_trades(logs: TokenLogs) -> Iterator[RealTrade]:
 
 
 def read_swaps(logs: TokenLogs) -> Iterator[SwapReading]:
-    """Yield what is known of each swap of one transaction."""
+    """Yield the reading of each swap of one transaction."""
     read = [(swap, *_parties(logs, swap)) for swap in logs.swaps]
     trades_of = Counter(trader for _, _, trader in read)
     swaps_at = Counter(swap.holder for swap in logs.swaps if swap.has_no_place)
@@ -93,7 +94,7 @@ def read_swaps(logs: TokenLogs) -> Iterator[SwapReading]:
 
 
 def _parties(logs: TokenLogs, swap: TokenSwap) -> tuple[TradeSide, bytes | None]:
-    """Return the side and the trader. None: nobody by the logs, or several."""
+    """Return the side and the trader. None: the logs name no trader, or several."""
     own = _moves_of(logs, swap)
     if swap.token_in > 0:
         senders = {move.sender for move in own if move.recipient == swap.holder}
@@ -109,8 +110,8 @@ def _parties(logs: TokenLogs, swap: TokenSwap) -> tuple[TradeSide, bytes | None]
 
 
 def _moves_of(logs: TokenLogs, swap: TokenSwap) -> list[TokenMove]:
-    """Return the moves that belong to a swap: those since the last one at the same pool, or all
-    where they may come at any time."""
+    """Return the moves that belong to a swap: those since the last swap of the pool, or all if they
+    may come at any time."""
     if swap.has_no_place:
         return list(logs.moves)
     before = max(
@@ -125,7 +126,7 @@ def _is_before(one: TokenSwap, swap: TokenSwap) -> bool:
 
 
 def _trade(logs: TokenLogs, swap: TokenSwap, side: TradeSide, trader: bytes) -> RealTrade | None:
-    """Return the trade. None: tokens went on or came from elsewhere, or rounding decides."""
+    """Return the trade. None: tokens were passed on or came from elsewhere, or rounding decides."""
     sent = [move for move in logs.moves if move.sender == trader]
     sent_raw = sum(move.amount_raw for move in sent)
     received_raw = sum(move.amount_raw for move in logs.moves if move.recipient == trader)
@@ -148,7 +149,7 @@ def _trade(logs: TokenLogs, swap: TokenSwap, side: TradeSide, trader: bytes) -> 
 
 
 def _reached(logs: TokenLogs, swap: TokenSwap) -> float:
-    """Return what a pool received in a sale."""
+    """Return the amount that a pool received in a sale."""
     if not swap.is_order:
         return swap.token_in
     own = _moves_of(logs, swap)
@@ -157,8 +158,8 @@ def _reached(logs: TokenLogs, swap: TokenSwap) -> float:
 
 
 def differs(trade: RealTrade, predicted: Prediction) -> str | None:
-    """Return how a trade differs from its prediction, in words. None: it does not, or there is no
-    prediction to compare it with."""
+    """Describe the difference of a trade from its prediction. None: there is none, or no
+    prediction."""
     tax_pct = trade.tax_pct
     paid = f"{trade.side} passed" if tax_pct is None else f"{trade.side} paid {tax_pct:.2f} %"
     if predicted.outcome == "refused":

@@ -1,4 +1,4 @@
-"""One thing seen about a watched token in a block, before the block's time and sender are added."""
+"""Observation of a watched token before the block's time and sender are added."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from sql.tokens.observations import Observation
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """As Observation, whose fields these are."""
+    """Observation without block; the fields are those of Observation."""
 
     block_number: int
     token_id: int

@@ -33,10 +33,10 @@ _OF_HOLDERS: Final = (
     "Deposit(address indexed to,uint256 value)",
     "Withdrawal(address indexed from,uint256 value)",
 )
-"""Events of what holders do. Sources: EIP-20, EIP-721, WETH9."""
+"""Events of holders' actions. Sources: EIP-20, EIP-721, WETH9."""
 
 _MOST_DETAIL: Final = 1_024
-"""Characters of a log's arguments that are kept."""
+"""Characters kept of a log's arguments."""
 
 
 def _topic(declared: str) -> bytes:
@@ -51,9 +51,9 @@ _NAMES: Final[dict[bytes, tuple[ObservationKind, str]]] = {
 
 
 def find_events(logs: LogColumns, watched: WatchedSet) -> Iterator[Seen]:
-    """Yield the logs of watched tokens by which something other than a holding may have changed.
+    """Yield the logs of watched tokens that may announce a change other than of a balance.
 
-    An event that is not known by name is named by its topic 0, one without topics `anonymous`.
+    An unknown event is named by its topic 0, one without topics `anonymous`.
     """
     for group in logs.groups:
         if group.shape.topic0 in _IGNORED:
@@ -79,6 +79,6 @@ def _named(group: LogGroup) -> tuple[ObservationKind, str]:
 
 
 def _arguments(group: LogGroup, row: int) -> str:
-    """Return the arguments as they are in the log: indexed ones first, 0x and hex."""
+    """Return the arguments as 0x and hex, indexed ones first."""
     words: bytes = group.topics[row].tobytes() + group.data[row].tobytes()
     return ("0x" + words.hex())[:_MOST_DETAIL]

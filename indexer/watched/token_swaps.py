@@ -13,17 +13,17 @@ from indexer.decode.swap_transactions import SwapTransaction, TokenMove
 from sql.engine.columns import blob
 
 _EQUAL_SHARE = 1e-9
-"""Amounts of events are floats, of moves whole."""
+"""Relative tolerance: amounts of events are floats, those of moves integers."""
 
 
 class TradeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What trades of one chain are read by, beside their logs. Addresses are 20 bytes."""
+    """Facts of a chain for reading its trades. Addresses are 20 bytes."""
 
     vaults: Mapping[bytes, bytes] = {}
-    """Who holds the tokens of pools that are entries of a contract, by that contract, where it is
-    another one."""
+    """Holder of pool tokens by contract, for contracts with many pools whose tokens another one
+    holds."""
     ordering: frozenset[str] = frozenset()
-    """Names of exchanges with pools that tell what was ordered, whatever arrived of it."""
+    """Names of exchanges whose pools report ordered instead of received amounts."""
 
 
 def trade_facts(chain: Chain) -> TradeFacts:
@@ -42,21 +42,21 @@ def _books_orders(kind: str, *, variant: str | None) -> bool:
 
 
 class ReportedPool(Protocol):
-    """A pool in a report, as far as its trades are read by it."""
+    """A pool in a report, with the properties needed to read its trades."""
 
     @property
     def pool(self) -> Address:
-        """The pool's contract, or the one that all pools are entries of."""
+        """Address of the pool, or of the contract that manages all pools."""
         ...
 
     @property
     def pool_id(self) -> Hash32 | None:
-        """None: the pool is a contract, and the first two of its coins."""
+        """None: the pool is a contract, and trades its first two coins."""
         ...
 
     @property
     def kind(self) -> str:
-        """Its family."""
+        """Pool family."""
         ...
 
     @property
@@ -66,69 +66,71 @@ class ReportedPool(Protocol):
 
     @property
     def quote(self) -> Address:
-        """The pool's other token."""
+        """Other token of the pool."""
         ...
 
     @property
     def token0(self) -> Address | None:
-        """None: the index does not have the pool."""
+        """None: the pool is not indexed."""
         ...
 
     @property
     def hooks(self) -> Address | None:
-        """None: there are none, or the index does not have the pool."""
+        """Hook contract. None: there is none, or the pool is not indexed."""
         ...
 
 
 def pool_key(pool: ReportedPool) -> bytes:
-    """Return the key by which swaps name a pool."""
+    """Return the key by which swaps refer to a pool."""
     return blob(pool.pool_id or pool.pool)
 
 
 class TokenSwap(msgspec.Struct, frozen=True, kw_only=True):
-    """One trade of the token in a pool: a Swap event, or one for each bin that it went through."""
+    """One trade of the token in a pool: one Swap event, or several if it passed through bins."""
 
     log_index: int
-    """Of the last of its events."""
+    """Log index of its last event."""
     first_log: int
-    """Log index of the first of them."""
+    """Log index of its first event."""
     pool: bytes
     """Key of the pool."""
     holder: bytes
-    """Who holds the pool's tokens."""
+    """Holder of the pool's tokens."""
     is_shared: bool = False
-    """True if the holder has the tokens of other pools, too."""
+    """True if the holder also has the tokens of other pools."""
     recipient: bytes | None
-    """To whom the pool was asked to send what it paid out. None: the event does not say."""
+    """Recipient of the output, as requested of the pool. None: not in the event."""
     payer: bytes | None = None
-    """Who paid the other token. None: not known, or several did."""
+    """Payer of the other token. None: unknown, or several."""
     token_in: float
-    """Tokens that the pool received, less those that it paid out: below 0 for a purchase."""
+    """Net amount of tokens that the pool received; negative for a purchase."""
     may_be_hooked: bool = False
     """True if a hook may take part of the trade, in either token."""
     is_order: bool = False
-    """True if what the pool says to have received may be what was ordered."""
+    """True if the pool's reported input may be the ordered amount."""
 
     @property
     def has_no_place(self) -> bool:
-        """True if tokens may move before the event or after it: a vault is settled with at the end,
-        and some pools that book orders pull the payment last."""
+        """True if tokens may move before or after the event.
+
+        Vaults are settled at the end, and some pools that report orders pull the payment last.
+        """
         return self.is_shared or self.is_order
 
 
 class TokenLogs(msgspec.Struct, frozen=True, kw_only=True):
-    """What one transaction did with one token, in order of the logs."""
+    """Swaps and moves of one token in one transaction, in order of the logs."""
 
     token: bytes
     moves: Sequence[TokenMove]
     swaps: Sequence[TokenSwap]
     swapped: frozenset[bytes]
-    """All contracts that emitted a Swap event in it, pools of other tokens included."""
+    """Contracts that emitted a Swap event in the transaction, pools of other tokens included."""
     others: frozenset[bytes] = frozenset()
-    """Of `swapped`, those that are not among the token's reported pools."""
+    """Contracts in `swapped` that are not among the token's reported pools."""
     has_other_entries: bool = False
-    """True if pools that are entries of one contract swapped in it, and are not among the token's
-    reported ones: they may be of the token all the same."""
+    """True if a pool within a shared contract swapped that is not among the reported ones; it may
+    still be of the token."""
 
 
 def token_logs(
@@ -137,7 +139,7 @@ def token_logs(
     pools: Mapping[bytes, ReportedPool],
     facts: TradeFacts,
 ) -> TokenLogs:
-    """Return what a transaction did with a token. `pools`: its reported ones, by key."""
+    """Return the swaps and moves of a token. `pools`: its reported ones, by key."""
     own = {blob(pool.pool) for pool in pools.values()}
     return TokenLogs(
         token=token,
@@ -150,7 +152,7 @@ def token_logs(
 
 
 def is_all_of_holder(logs: TokenLogs, swap: TokenSwap) -> bool:
-    """True if the holder received, or paid out, just what this swap says."""
+    """True if the holder received, or paid out, exactly the amount of this swap."""
     received = sum(one.amount_raw for one in logs.moves if one.recipient == swap.holder)
     sent = sum(one.amount_raw for one in logs.moves if one.sender == swap.holder)
     return math.isclose(float(received - sent), swap.token_in, rel_tol=_EQUAL_SHARE)
@@ -162,8 +164,8 @@ def _swaps(
     pools: Mapping[bytes, ReportedPool],
     facts: TradeFacts,
 ) -> Iterator[TokenSwap]:
-    """Yield the Swap events of the token's pools, by log index; those whose sides are not known are
-    left out."""
+    """Yield the Swap events of the token's pools, by log index. Events with unknown sides are left
+    out."""
     for log_index, event in sorted(transaction.swaps.items()):
         pool = pools.get(event.pool)
         side = None if pool is None else _side(token, pool)
@@ -187,7 +189,7 @@ def _swaps(
 
 
 def _side(token: bytes, pool: ReportedPool) -> int | None:
-    """Return the token's place in the pool. None: not known."""
+    """Return the token's place in the pool. None: unknown."""
     if FAMILY_OF[pool.kind].sorts_tokens:
         return 0 if token < blob(pool.quote) else 1
     if pool.token0 is None:
@@ -208,8 +210,8 @@ def _payer(transaction: SwapTransaction, quote: bytes, holder: bytes) -> bytes |
 
 
 def _whole_trades(swaps: Iterator[TokenSwap]) -> list[TokenSwap]:
-    """Return events of a pool without another log between them, in the same direction and for the
-    same recipient, as one: a trade through several bins."""
+    """Merge consecutive events of a pool with the same direction and recipient: a trade through
+    several bins."""
     found: list[TokenSwap] = []
     for swap in swaps:
         last = found[-1] if found else None

@@ -1,6 +1,6 @@
-"""Watching of tokens beside following: reads blocks, and writes what they say with the blocks.
+"""Watching of tokens in parallel to following: reads blocks, and writes observations with them.
 
-Where no token is watched it costs one look-up of a number for each commit, and no request.
+On a chain without watched tokens it costs one integer read per commit, and no request.
 """
 
 import time
@@ -27,12 +27,12 @@ _log = structlog.get_logger(__name__)
 
 
 class WatchTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen of watched tokens, and what was not looked at."""
+    """Counts of observations, and of data that was left out."""
 
     observations: Mapping[str, int] = {}
-    """By kind."""
+    """Number of observations by kind."""
     unread_transactions: int = 0
-    """Those that concern a watched token and were left out, as there were too many in a block."""
+    """Transactions on watched tokens beyond the limit of a block, which were left out."""
     missing_reads: int = 0
     """Reads of blocks that no node answered."""
 
@@ -62,42 +62,46 @@ class TokenWatch:
         self._log = _log.bind(chain=chain.slug)
 
     def warm(self, store: Readable) -> None:
-        """Read which tokens are watched. Raises StoreError."""
+        """Load the set of watched tokens. Raises StoreError."""
         self._now = self._tokens.refresh(store)
 
     async def fetch(self, headers: Sequence[Header]) -> tuple[BlockReads, ...]:
-        """Read what blocks say of watched tokens beside their followed events. Raises nothing of
-        the nodes: what they do not answer is logged and counted."""
+        """Read additional data on watched tokens in these blocks.
+
+        Failures of nodes are logged and counted, none is raised.
+        """
         if not self._now:
             return ()
         reads = await self._reader.fetch(headers, self._now)
         for read in reads:
             for reason in read.missing:
-                self._log.warning("not read for watched tokens", block=read.number, reason=reason)
+                self._log.warning(
+                    "reads for watched tokens failed", block=read.number, reason=reason
+                )
         return reads
 
     def write(
-        self, tx: Transaction, piece: BlockSpan, reads: Sequence[BlockReads] | None
+        self, tx: Transaction, span: BlockSpan, reads: Sequence[BlockReads] | None
     ) -> WatchTotals:
-        """Write what a piece says, in the transaction that stores it.
+        """Write the observations in a span, in the transaction that stores it.
 
         `reads` None: its blocks were not read one by one. Raises StoreError.
         """
-        totals = self._write(tx, piece, reads) if self._now else WatchTotals()
-        self._last = piece.tip
+        totals = self._write(tx, span, reads) if self._now else WatchTotals()
+        self._last = span.tip
         self.warm(tx)
         return totals
 
     def _write(
-        self, tx: Transaction, piece: BlockSpan, reads: Sequence[BlockReads] | None
+        self, tx: Transaction, span: BlockSpan, reads: Sequence[BlockReads] | None
     ) -> WatchTotals:
         now_s = time.time()
         if reads is None:
-            where = {"chain_id": self._chain_id, "first": piece.first}
-            missed = write_gap(tx, **where, last=piece.tip, now_s=now_s)
+            where = {"chain_id": self._chain_id, "first": span.first}
+            missed = write_gap(tx, **where, last=span.tip, now_s=now_s)
             return WatchTotals(observations={"gap": missed})
-        seen = self._watch.observe(piece, reads, self._now)
-        pace = self._pace.between(self._last, piece.tip)
+        seen = self._watch.observe(span, reads, self._now)
+        pace = self._pace.between(self._last, span.tip)
         write_observations(tx, seen, pace=pace, now_s=now_s)
         return WatchTotals(
             observations=Counter(one.kind for one in seen),

@@ -1,4 +1,4 @@
-"""Trades of watched tokens in the logs of blocks that paid another tax than predicted. Pure."""
+"""Trades of watched tokens whose tax differs from the prediction, from the logs of blocks. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -28,7 +28,7 @@ from sql.tokens.watched_tokens import WatchedPool, WatchedToken
 def find_other_taxes(
     logs: LogColumns, blocks: Iterable[BlockRef], watched: WatchedSet
 ) -> Iterator[Seen]:
-    """Yield trades in blocks after a token's report that it did not predict so."""
+    """Yield trades in blocks after a token's report that contradict its prediction."""
     if not watched.pools:
         return
     transactions = find_swaps(logs, swaps_by_place(logs, blocks), watched.pools)

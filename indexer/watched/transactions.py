@@ -1,4 +1,4 @@
-"""Whole transactions of a block, and those among them that concern watched tokens. Pure."""
+"""Whole transactions of a block, and the selection of those that concern watched tokens. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
@@ -26,14 +26,14 @@ _OF_HOLDERS: Final = frozenset(
         "withdraw(uint256)",
     )
 )
-"""What holders do with a token. Sources: EIP-20, EIP-2612, OpenZeppelin's ERC20, WETH9."""
+"""Functions for holders of a token. Sources: EIP-20, EIP-2612, OpenZeppelin's ERC20, WETH9."""
 
 _SELECTOR_BYTES: Final = 4
 _ADDRESS_BYTES: Final = 20
 
 
 class BlockTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """One transaction as it stands in its block."""
+    """One transaction as included in its block."""
 
     hash: Hash32
     sender: Address
@@ -45,7 +45,7 @@ class BlockTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction that concerns a watched token, once its receipt is known."""
+    """A transaction that may concern a watched token, before its receipt is known."""
 
     transaction: BlockTransaction
     token: WatchedToken
@@ -75,10 +75,10 @@ class _WireReceipt(msgspec.Struct, rename="camel", gc=False):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a transaction."""
+    """Outcome of a transaction."""
 
     has_succeeded: bool | None
-    """None: the receipt does not say (before EIP-658)."""
+    """None: not in the receipt (before EIP-658)."""
     gas_used: int
 
 
@@ -87,39 +87,40 @@ _receipt = msgspec.json.Decoder(_WireReceipt | None)
 
 
 def decode_transactions(answer: RpcAnswer, *, block: Hash32) -> list[BlockTransaction]:
-    """Decode a block with its transactions. Raises MalformedAnswerError, also if it is not the
-    block that was asked for."""
-    asked = f"transactions of block {block}"
-    wire = _decoded(_block, answer, asked=asked)
+    """Decode a block with its transactions. Raises MalformedAnswerError, also for another block
+    than requested."""
+    request = f"transactions of block {block}"
+    wire = _decoded(_block, answer, request=request)
     if not isinstance(wire, _WireBlock) or wire.hash.lower() != block:
-        raise MalformedAnswerError(service="node", reason=f"{asked}: another block, or none")
+        raise MalformedAnswerError(service="node", reason=f"{request}: another block, or none")
     try:
         return [_transaction(one) for one in wire.transactions]
     except ValueError as error:
-        raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None
+        raise MalformedAnswerError(service="node", reason=f"{request}: {error}") from None
 
 
 def decode_receipt(answer: RpcAnswer, *, transaction: Hash32, block: Hash32) -> Receipt:
-    """Decode a receipt. Raises MalformedAnswerError, also if it is of another transaction or
-    block."""
-    asked = f"receipt of {transaction}"
-    wire = _decoded(_receipt, answer, asked=asked)
+    """Decode a receipt. Raises MalformedAnswerError, also for another transaction or block."""
+    request = f"receipt of {transaction}"
+    wire = _decoded(_receipt, answer, request=request)
     if not isinstance(wire, _WireReceipt):
-        raise MalformedAnswerError(service="node", reason=f"{asked}: there is none")
+        raise MalformedAnswerError(service="node", reason=f"{request}: there is none")
     if (wire.transaction_hash.lower(), wire.block_hash.lower()) != (transaction, block):
-        raise MalformedAnswerError(service="node", reason=f"{asked}: of another block")
+        raise MalformedAnswerError(service="node", reason=f"{request}: of another block")
     try:
         has_succeeded = None if wire.status is None else bool(int(wire.status, 16))
         return Receipt(has_succeeded=has_succeeded, gas_used=int(wire.gas_used, 16))
     except ValueError as error:
-        raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None
+        raise MalformedAnswerError(service="node", reason=f"{request}: {error}") from None
 
 
 def pick_candidates(
     transactions: Sequence[BlockTransaction], watched: WatchedSet
 ) -> Iterator[WatchCandidate]:
-    """Yield what may be a call of a watched token by others than its holders, or a failed trade of
-    it. A trade with several watched tokens is one candidate for each."""
+    """Yield possible calls of watched tokens by non-holders, and possible failed trades.
+
+    A trade with several watched tokens is one candidate for each.
+    """
     trades = []
     for one in transactions:
         token = watched.tokens.get(one.to)
@@ -139,27 +140,29 @@ def pick_candidates(
 def _named_tokens(
     datas: Sequence[bytes], watched: WatchedSet
 ) -> Iterator[tuple[int, WatchedToken]]:
-    """Yield the watched tokens whose address is anywhere in the data of a transaction, once each,
-    with the place of the transaction."""
+    """Yield the watched tokens whose address occurs in a transaction's data, with its place.
+
+    Each token once per transaction.
+    """
     joined = b"".join(datas)
     if len(joined) < _ADDRESS_BYTES:
         return
     starts = np.cumsum([0, *map(len, datas)])
-    told = set()
+    found = set()
     for offset in _possible_offsets(joined, watched):
         token = watched.tokens.get(joined[offset : offset + _ADDRESS_BYTES])
         if token is None:
             continue
         place = int(np.searchsorted(starts, offset, side="right")) - 1
         is_within = offset + _ADDRESS_BYTES <= starts[place + 1]
-        if is_within and (place, token.token_id) not in told:
-            told.add((place, token.token_id))
+        if is_within and (place, token.token_id) not in found:
+            found.add((place, token.token_id))
             yield place, token
 
 
 def _possible_offsets(joined: bytes, watched: WatchedSet) -> list[int]:
-    """Return where the first two bytes of a watched token's address are: a look-up of each offset
-    in a dict would take five times as long."""
+    """Return the offsets of the first two bytes of any watched token's address: a dict look-up of
+    each offset would take five times as long."""
     raw = np.frombuffer(joined, np.uint8).astype(np.uint16)
     pairs = raw[:-1] << 8 | raw[1:]
     is_head = np.zeros(1 << 16, np.bool_)
@@ -183,11 +186,11 @@ def _decoded(
     decoder: "msgspec.json.Decoder[_WireBlock | None] | msgspec.json.Decoder[_WireReceipt | None]",
     answer: RpcAnswer,
     *,
-    asked: str,
+    request: str,
 ) -> _WireBlock | _WireReceipt | None:
     if isinstance(answer, RpcFault):
-        raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")
+        raise MalformedAnswerError(service="node", reason=f"{request}: {answer.message}")
     try:
         return decoder.decode(answer)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None
+        raise MalformedAnswerError(service="node", reason=f"{request}: {error}") from None

@@ -22,7 +22,7 @@ class WatchedSet(msgspec.Struct, frozen=True, kw_only=True):
 
     tokens: Mapping[bytes, WatchedToken] = {}
     pools: Mapping[bytes, tuple[WatchedPool, ...]] = {}
-    """By address, or by id; one may be of two watched tokens."""
+    """Pools by address, or by id; a pool may be of two watched tokens."""
     facts: TradeFacts = TradeFacts()
     routers: frozenset[bytes] = frozenset()
     """Known routers of the chain."""
@@ -32,7 +32,8 @@ class WatchedSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchedTokens:
-    """Keeps the set equal to the tables: reads one number a block, all only when it has changed.
+    """Keeps the set equal to the tables: reads one number per block, everything only after a
+    change.
 
     Not for concurrent use.
     """
@@ -47,7 +48,7 @@ class WatchedTokens:
         self._now = WatchedSet()
 
     def refresh(self, store: Readable) -> WatchedSet:
-        """Return the set as it was committed last. Raises StoreError."""
+        """Return the set as last committed. Raises StoreError."""
         revision = read_revision(store)
         if revision != self._revision:
             self._now = self._read(store)

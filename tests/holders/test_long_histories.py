@@ -200,7 +200,7 @@ async def test_whoever_held_it_before_us_is_found(
     assert (is_concentrated(part), known_of(part)) == (None, "some")
 
     histories = Histories(facts, node_client, store, SETTINGS)
-    while await histories.take_turn():
+    while await histories.fetch_next():
         await move_chain(chain, token, facts, node_client, store)
     assert stored(store, token.address) == logs_of(chain, token.address)
     whole = await judge(context, token.address)
@@ -235,7 +235,7 @@ async def test_of_a_giant_the_list_stays_incomplete(
     bounded = msgspec.structs.replace(SETTINGS, history_logs=40)
     histories = Histories(facts, node_client, store, bounded)
     turns = 0
-    while await histories.take_turn():
+    while await histories.fetch_next():
         turns += 1
         assert turns < 20
     rows = stored(store, token.address)
@@ -266,7 +266,7 @@ async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
     assert reached[0] < reached[1] < len(logs_of(chain, token.address))
     histories = Histories(facts, node_client, store, SETTINGS, now_s=hurried_s)
     await asyncio.sleep(0.1)  # until what the last one had taken comes again
-    while await histories.take_turn():
+    while await histories.fetch_next():
         pass
     assert stored(store, token.address) == logs_of(chain, token.address)
     store.close()

@@ -64,7 +64,7 @@ def test_headers_pass_the_product_s_own_checks() -> None:
     blocks = encoded(SPEC)
     known = list(headers(blocks))
     for number, header in enumerate(known, start=SPEC.first_block):
-        check_number(header, asked=number)
+        check_number(header, number=number)
     for parent, child in itertools.pairwise(known):
         check_link(parent.ref, child.ref)
         assert child.ref.time_s >= parent.ref.time_s

@@ -54,8 +54,8 @@ def changed(at: int, **changes: Any) -> Callable[[list[Log]], list[Log]]:
 CONTRADICTIONS: dict[str, Callable[[list[Log]], list[Log]]] = {
     "of block 0x6666": changed(1, blockHash="0x" + "66" * 32),
     "of block 9": changed(2, blockNumber="0x9"),
-    "not asked for": changed(0, topics=["0x" + "99" * 32]),
-    "none was not asked for": changed(0, topics=[]),
+    "not requested": changed(0, topics=["0x" + "99" * 32]),
+    "none was not requested": changed(0, topics=[]),
     "out of order, or one comes twice": lambda logs: [logs[1], logs[0]],
     "bloom filter excludes": changed(2, address=address("stranger")),
 }
@@ -77,7 +77,7 @@ def test_a_contradiction_is_named(words: str, change: Callable[[list[Log]], list
         ("a log is of block 0x66", lambda logs: changed_all(logs, 1, "0x" + "66" * 32)),
         ("out of order, or one comes twice", lambda logs: logs[::-1]),
         ("out of order, or one comes twice", lambda logs: [*logs, logs[-1]]),
-        ("not asked for", changed(3, topics=["0x" + "99" * 32])),
+        ("not requested", changed(3, topics=["0x" + "99" * 32])),
     ],
 )
 def test_a_contradiction_in_a_range_is_named(
@@ -94,7 +94,7 @@ def test_a_stranger_among_one_contracts_logs_is_named() -> None:
     logs = [log for log in SECOND.logs if log["address"] == SECOND.logs[0]["address"]]
     own = Address(str(logs[0]["address"]))
     check_range_logs(columns(logs), first=0, last=1, topics=TOPICS, headers=[], address=own)
-    with pytest.raises(DisagreementError, match="which was not asked for"):
+    with pytest.raises(DisagreementError, match="which was not requested"):
         check_range_logs(
             columns(SECOND.logs), first=0, last=1, topics=TOPICS, headers=[], address=own
         )
@@ -108,9 +108,9 @@ def changed_all(logs: list[Log], number: int, block_hash: str) -> list[Log]:
 
 
 def test_headers_are_of_the_height_asked_and_follow_each_other() -> None:
-    check_number(header_of(SECOND), asked=1)
+    check_number(header_of(SECOND), number=1)
     with pytest.raises(DisagreementError, match="it is block 1"):
-        check_number(header_of(SECOND), asked=2)
+        check_number(header_of(SECOND), number=2)
     check_link(header_of(FIRST).ref, header_of(SECOND).ref)
     other = make_block(make_block(None, (), "z"), (), "z")
     with pytest.raises(DisagreementError, match="the parent of the second is"):

@@ -146,7 +146,7 @@ def test_only_a_failure_of_the_trades_own_limits_is_excused(
     receipt = Receipt(has_succeeded=False, gas_used=gas_used)
     failure = explain(transaction(ROUTER, b""), receipt, again)
     assert failure.cause == cause
-    assert reason in failure.told
+    assert reason in failure.error
 
 
 FOR_EXACTLY = "swapTokensForExactETH(uint256,uint256,address[],address,uint256)"

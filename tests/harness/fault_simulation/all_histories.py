@@ -29,5 +29,5 @@ async def take_all_turns(process: SimulatedProcess) -> None:
     for turn in itertools.count():
         assert turn < _MOST_TURNS, "histories never end"
         clock.time_s += _LONG_S
-        if not await histories.take_turn():
+        if not await histories.fetch_next():
             return

@@ -41,7 +41,7 @@ async def run(url: str, store_path: Path, overlay: Path, until: str) -> None:
         if until == "histories":
             histories = Histories(chain, client, store, SETTINGS, now_s=hurried_s)
             # Not a turn more than the parent lets it take, so that it is killed within one.
-            while await histories.take_turn():
+            while await histories.fetch_next():
                 say(0)
                 await asyncio.to_thread(sys.stdin.readline)
         elif until == "-":

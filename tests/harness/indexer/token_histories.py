@@ -109,6 +109,6 @@ def histories_of(node: ScriptedNode, store: Store, clock: InstantClock, **bounds
 async def run_out(histories: Histories) -> int:
     """Take turns while there are any; how many."""
     for turns in range(1_000):
-        if not await histories.take_turn():
+        if not await histories.fetch_next():
             return turns
     raise AssertionError

@@ -132,10 +132,10 @@ async def test_the_past_of_a_token_is_that_of_the_branch_that_is_followed(
     histories = Histories(CHAIN, client, store, SETTINGS, now_s=clock.now_s)
     node.ignores = asks_for_range
     clock.time_s = 1e6
-    assert await histories.take_turn()
+    assert await histories.fetch_next()
     assert not stored(store, 0)
     node.ignores = lambda calls: False
     clock.time_s = 2e6
-    while await histories.take_turn():
+    while await histories.fetch_next():
         clock.time_s += 1e6
     assert stored(store, 0) == sent_in(node.canonical, 0)

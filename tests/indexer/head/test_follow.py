@@ -96,7 +96,7 @@ async def test_a_node_that_dies_and_comes_back_is_followed_again(store: Store) -
     assert read(store) == expect(node.canonical)
     errors = [log for log in logs if log["log_level"] == "error"]
     assert [log["reason"] for log in errors] == ["scripted:1: is dead"]
-    assert [log["event"] for log in logs if log["log_level"] == "info"] == ["following again"]
+    assert [log["event"] for log in logs if log["log_level"] == "info"] == ["following resumed"]
 
 
 async def test_one_of_two_nodes_is_enough(store: Store) -> None:

@@ -173,8 +173,8 @@ def lie(change: Callable[[Any], Any]) -> Lie:
 
 
 LIES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "a receipt less": (lambda receipts: receipts[:-1], "the bloom filter tells of logs"),
-    "none": (lambda receipts: [], "the bloom filter tells of logs"),
+    "a receipt less": (lambda receipts: receipts[:-1], "the bloom filter announces logs"),
+    "none": (lambda receipts: [], "the bloom filter announces logs"),
     "null": (lambda receipts: None, "has no receipts"),
     "of another block": (
         lambda receipts: [one | {"blockHash": "0x" + "66" * 32} for one in receipts],

@@ -121,19 +121,21 @@ async def test_a_store_that_cannot_write_is_told_and_outlived(
 ) -> None:
     node = lived()
     await followed(node, store)
-    take_turn = Histories.take_turn
+    fetch_next = Histories.fetch_next
     failures = [StoreError(path="store", reason="is full")] * 2
 
     async def fail_first(histories: Histories) -> bool:
         if failures:
             raise failures.pop()
-        return await take_turn(histories)
+        return await fetch_next(histories)
 
-    monkeypatch.setattr(Histories, "take_turn", fail_first)
+    monkeypatch.setattr(Histories, "fetch_next", fail_first)
     with structlog.testing.capture_logs() as logs:
         async with kept_up(node, store):
             await until(lambda: stored(store, 0) == sent_in(node.canonical, 0))
-    assert [log["event"] for log in logs if log["log_level"] == "error"] == ["upkeep put off"] * 2
+    assert [log["event"] for log in logs if log["log_level"] == "error"] == [
+        "maintenance failed, retrying"
+    ] * 2
 
 
 async def test_a_node_that_hangs_does_not_keep_us(store: Store) -> None:

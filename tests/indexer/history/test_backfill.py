@@ -226,7 +226,7 @@ async def test_beyond_final_blocks_it_takes_no_other_branch_than_following(
     await followed(store, node, start=LAST)
     stored_rows = read(store)
     node.reorg(5, [[Pool(3, 1), Sent(3, 9)], *[[]] * 5])
-    with pytest.raises(UpstreamError, match="the block that following holds"):
+    with pytest.raises(UpstreamError, match="the block in the follower's window"):
         await run(store, node, first=LAST + 6, last=LAST + 12)
     assert read(store) == stored_rows
 

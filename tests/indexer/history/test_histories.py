@@ -94,7 +94,7 @@ class Remembering(Following):
         histories = Histories(CHAIN, self.client, self.store, SETTINGS, now_s=clock.now_s)
         for _ in range(turns):
             clock.time_s += LONG_S
-            if not await histories.take_turn():
+            if not await histories.fetch_next():
                 return True
         return False
 
@@ -226,7 +226,7 @@ async def test_a_node_without_old_logs_is_asked_again_rarely(
     histories = histories_of(node, store, clock)
     node.ranges.clear()
     for _ in range(100):
-        await histories.take_turn()
+        await histories.fetch_next()
         clock.time_s += 3_600.0
     assert len(node.ranges) < 150, "hours of waiting, the longer the more it was refused"
     since = row_of(store, 0).transfers_from_block
@@ -251,7 +251,7 @@ async def test_a_turn_that_did_not_end_comes_again_within_a_minute(
     full = Mock(side_effect=StoreError(path="store.duckdb", reason="the disk is full"))
     with monkeypatch.context() as patch, pytest.raises(StoreError):
         patch.setattr(transfer_history, "write_history", full)
-        await histories_of(node, store, clock).take_turn()
+        await histories_of(node, store, clock).fetch_next()
     restarted = histories_of(node, store, clock)
     assert await run_out(restarted) == 0, "others come first"
     clock.time_s += 60.0
@@ -302,13 +302,13 @@ async def test_only_final_blocks_are_fetched(store: Store, clock: InstantClock) 
     assert node.head.number - POOL_AT < CHAIN.finality_blocks
     histories = histories_of(node, store, clock)
     while node.head.number - POOL_AT < CHAIN.finality_blocks - 1:
-        assert not await histories.take_turn()
+        assert not await histories.fetch_next()
         clock.time_s += LONG_S
         node.extend(())
         await followed(node, store)
     node.extend(())
     await followed(node, store)
-    assert await histories.take_turn()
+    assert await histories.fetch_next()
 
 
 async def test_a_token_that_was_just_analysed_is_due(store: Store) -> None:
@@ -317,5 +317,5 @@ async def test_a_token_that_was_just_analysed_is_due(store: Store) -> None:
     await followed(node, store)
     with store.transaction() as tx:
         put_task(tx, "history", token=row_of(store, 0), worth=0, due_s=int(time.time()))
-    assert await Histories(CHAIN, client_of(node), store, SETTINGS).take_turn()
+    assert await Histories(CHAIN, client_of(node), store, SETTINGS).fetch_next()
     assert len(stored(store, 0)) > len(sent_in(node.canonical, 0, since=POOL_AT))
