@@ -69,7 +69,7 @@ def split_id(nodeid: str) -> tuple[str, str]:
     return module, name.partition("[")[0]
 
 
-def chosen_functions(costs: Costs, functions: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+def choose_functions(costs: Costs, functions: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Choose the functions of the fast tier: cheap ones, one a module, then by cost."""
     known = sorted(
         (costs.get(module, {}).get(name, 0.0), module, name) for module, name in functions
@@ -93,7 +93,7 @@ def chosen_functions(costs: Costs, functions: Iterable[tuple[str, str]]) -> set[
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not selects(config):
         return
-    chosen = chosen_functions(load_record()["costs"], {split_id(item.nodeid) for item in items})
+    chosen = choose_functions(load_record()["costs"], {split_id(item.nodeid) for item in items})
     left = [item for item in items if split_id(item.nodeid) not in chosen]
     items[:] = [item for item in items if split_id(item.nodeid) in chosen]
     config.hook.pytest_deselected(items=left)
