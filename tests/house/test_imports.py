@@ -47,8 +47,7 @@ def test_tests_and_benchmarks_share_the_harness_only() -> None:
         for top, targets in forbidden.items()
         for path in python_files(top)
         for name, line in imported(path)
-        if name.partition(".")[0] in targets
-        and not name.startswith("tests.harness.")
+        if name.partition(".")[0] in targets and not name.startswith("tests.harness.")
     ]
     assert not wrong, "\n".join(wrong)
 

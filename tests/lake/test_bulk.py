@@ -17,12 +17,12 @@ from sql.lake.lake_file import Lake
 from sql.lake.mover import close_batch, move_closed
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.crashes import crash_before
-from tests.harness.lake.forgotten_files import forget
 from tests.harness.lake.serving_files import (
     Event,
     Onlooker,
     Serving,
     event_lists,
+    forget,
     many_events,
     token_address,
     write_batch,

@@ -16,7 +16,6 @@ from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import CLOSE_AFTER_S, close_batch, move_closed
 from tests.harness.lake.crashes import crash_before
-from tests.harness.lake.forgotten_files import forget
 from tests.harness.lake.serving_files import (
     EDGE_AMOUNTS,
     Event,
@@ -24,6 +23,7 @@ from tests.harness.lake.serving_files import (
     Serving,
     event_lists,
     events,
+    forget,
     many_events,
     write_batch,
     write_hot,

@@ -23,9 +23,15 @@ from tests.harness.replay.faults import (
     limit_ranges,
     no_faults,
 )
-from tests.harness.replay.fill_settings import SETTINGS, SOON_FINAL
 from tests.harness.replay.log_formats import LOG_FORMATS, LogFormatName, tells_times
-from tests.harness.replay.small_chains import CHAINS, MemoryWire, client_of, small
+from tests.harness.replay.small_chains import (
+    CHAINS,
+    SETTINGS,
+    SOON_FINAL,
+    MemoryWire,
+    client_of,
+    small,
+)
 from tests.harness.replay.static_node import prepare_node, replay_blocks
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import Cells

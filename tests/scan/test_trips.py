@@ -16,7 +16,7 @@ from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.settings_model import AnalysisSettings
 from core.rpc.messages import RpcAnswer, RpcRequest
-from tests.harness.chain.request_budget import MOST_CALLS, MOST_TRIPS
+from tests.harness.chain.predictions import MOST_CALLS, MOST_TRIPS
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting import CountingNode

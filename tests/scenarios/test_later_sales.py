@@ -11,8 +11,7 @@ from core.evm.primitives import Address, RawAmount
 from core.report.report import PoolResultRow, Report
 from tests.harness.chain.back_ends import LACKING, Lacking
 from tests.harness.chain.contexts import Knowing
-from tests.harness.chain.predictions import TAX_POINTS, pool_of
-from tests.harness.chain.request_budget import MOST_CALLS, MOST_TRIPS
+from tests.harness.chain.predictions import MOST_CALLS, MOST_TRIPS, TAX_POINTS, pool_of
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain

@@ -6,7 +6,6 @@ from typing import Final
 import pytest
 
 from analysis.static.analyse_code import analyse_code
-from tests.harness.cases.case_names import name_of
 from tests.harness.cases.cases import (
     CASES,
     FIELDS,
@@ -17,6 +16,7 @@ from tests.harness.cases.cases import (
     Label,
     Miss,
     load_cases,
+    name_of,
     parse_expectation,
 )
 from tests.harness.cases.cases_compile import BUILDS, HAS_VYPER, Build, builds_of, runtime_of

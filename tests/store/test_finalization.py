@@ -33,6 +33,7 @@ from tests.harness.store.empty_files import NewStore
 from tests.harness.store.sample_rows import address, hash32, pool
 from tests.harness.store.store_contents import (
     Cells,
+    all_tables,
     exact_number,
     read_rows,
     read_transfers,
@@ -40,7 +41,6 @@ from tests.harness.store.store_contents import (
     undecoded_in,
     write_rows,
 )
-from tests.harness.store.table_rows import all_tables
 
 TOKEN, QUOTE = address(0xA), address(2)
 POOLS = [address(0x500), address(0x501)]

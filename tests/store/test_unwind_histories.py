@@ -35,8 +35,13 @@ from tests.harness.bare_reports import bare_report
 from tests.harness.examples import one_in
 from tests.harness.store.empty_files import NewStore
 from tests.harness.store.sample_rows import LATER
-from tests.harness.store.store_contents import read_rows, reopened, transfers_of, undecoded_in
-from tests.harness.store.table_rows import all_tables
+from tests.harness.store.store_contents import (
+    all_tables,
+    read_rows,
+    reopened,
+    transfers_of,
+    undecoded_in,
+)
 from tests.harness.store.unwound_facts import QUOTE, TOKENS, Facts, take_in, transfers_at
 
 FINALITY = 3

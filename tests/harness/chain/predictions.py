@@ -30,3 +30,7 @@ def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
     assert report.pools is not None
     (pool,) = [row for row in report.pools if row.pool == token.pool.address]
     return pool
+
+
+MOST_TRIPS = 3
+MOST_CALLS = 81

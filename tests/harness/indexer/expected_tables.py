@@ -206,3 +206,12 @@ def read_liquidity(store: Store) -> list[Cells]:
         "from liquidity_event event left join pool on pool.pool_no = event.pool_no "
         "order by event.block_number, event.log_index",
     )
+
+
+def without_follow(tables: Tables) -> Tables:
+    """A back-fill has its own checkpoint, and leaves open from where on transfers are whole."""
+    return msgspec.structs.replace(
+        without_liquidity(tables),
+        checkpoint=None,
+        tokens=[(*row[:3], None) for row in tables.tokens],
+    )

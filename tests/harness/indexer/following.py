@@ -63,3 +63,9 @@ def grown(count: int = 3) -> ScriptedNode:
     for number in range(count):
         node.extend([Pair(-1, 0), Sent(0, number), Odd(0)])
     return node
+
+
+async def until(is_true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not is_true():  # noqa: ASYNC110 - a store has no event for new rows
+            await asyncio.sleep(0.01)

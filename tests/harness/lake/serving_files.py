@@ -20,7 +20,7 @@ from sql.engine.statements import SCHEMA, load_migrations
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import place_of
-from sql.lake.lake_file import connect_duckdb
+from sql.lake.lake_file import Lake, connect_duckdb
 
 EDGE_AMOUNTS = (0, 1, 127, 128, 255, 2**64 - 1, 2**64, 2**128, 2**255, 2**256 - 1)
 TOKENS = 5
@@ -260,3 +260,15 @@ def many_events(count: int, *, from_block: int = 0) -> list[Event]:
         )
         for at in range(count)
     ]
+
+
+def forget(serving: Serving, lake: Lake) -> None:
+    """Empty the store for the next example; batches keep counting."""
+    serving.executescript(
+        "delete from transfer; delete from final_transfer; delete from final_trade;"
+        "delete from final_undecoded; delete from batch"
+    )
+    with lake.transaction() as tx:
+        tx._connection.execute(
+            "delete from lake.transfer; delete from lake.trade; delete from lake.undecoded"
+        )

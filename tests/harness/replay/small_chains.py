@@ -2,7 +2,7 @@
 
 from config.chains import Chain
 from config.load import load_chains
-from config.settings_model import RpcSettings
+from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
 from tests.harness.node.chain import InstantClock
@@ -58,3 +58,8 @@ def client_of(wire: MemoryWire, chain: Chain) -> RpcClient:
         settings=RpcSettings(),
         clock=InstantClock(),
     )
+
+
+SETTINGS = IndexerSettings(initial_log_range=16, max_log_range=32, commit_rows=500)
+SOON_FINAL = min(CHAINS, key=lambda chain: chain.finality_blocks)
+"""Nearly all of it is read by range."""

@@ -184,3 +184,12 @@ def exact_number(stored: str) -> int:
 
 def _plain(value: object) -> object:
     return "0x" + value.hex() if isinstance(value, bytes) else value
+
+
+def all_tables(store: Store) -> dict[str, list[Cells]]:
+    """Each table of the file, as it is."""
+    return {
+        name: sorted(read_rows(store, f"select * from {name}"), key=repr)  # noqa: S608
+        for name in table_names(store)
+        if name != "store_identity"
+    }

@@ -15,8 +15,7 @@ from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.engine.store import Store
 from tests.harness.bare_reports import bare_report
-from tests.harness.indexer.backfill_tables import without_follow
-from tests.harness.indexer.expected_tables import expect, read
+from tests.harness.indexer.expected_tables import expect, read, without_follow
 from tests.harness.indexer.token_histories import sent_in, stored
 from tests.harness.node.chain import (
     CHAIN,

@@ -21,8 +21,8 @@ from sql.chain.pool_tables import insert_pools
 from sql.chain.trade_tables import insert_trades, list_newest_trades
 from sql.engine.store import Store
 from sql.engine.table_rows import SwapRow
+from tests.harness.indexer.following import until
 from tests.harness.indexer.token_histories import POOL_AT, followed, lived, sent_in, stored
-from tests.harness.indexer.waiting import until
 from tests.harness.node.chain import (
     CHAIN,
     Block,

@@ -13,11 +13,11 @@ from indexer.follower import Follower
 from sql.chain.blocks import insert_blocks, read_checkpoint
 from sql.engine.store import Store
 from sql.engine.table_rows import BlockRow
-from tests.harness.indexer.backfill_tables import without_follow
 from tests.harness.indexer.expected_tables import (
     assert_window,
     expect,
     read,
+    without_follow,
 )
 from tests.harness.node.chain import (
     CHAIN,

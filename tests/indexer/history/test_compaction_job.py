@@ -14,7 +14,7 @@ from indexer.compaction_job import keep_compacting
 from sql.engine.store import Store
 from sql.lake.compaction import CompactionRequest, CompactionResult
 from sql.lake.lake_size import LakeSize
-from tests.harness.indexer.waiting import until
+from tests.harness.indexer.following import until
 from tests.harness.node.chain import CHAIN
 from tests.harness.store.empty_files import new_store
 
