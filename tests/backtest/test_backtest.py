@@ -65,6 +65,18 @@ async def backtest(
     return ended.exit_code, tokens, [line for line in lines if "span" in line]
 
 
+BUYERS = {"bought": 3, "untried": 0, "sold": 0, "refused": 0, "short": 0}
+HOURS = {
+    "honest": BUYERS | {"sold": 3, "outcome": "sold"},
+    "paused": BUYERS | {"refused": 3, "outcome": "trapped"},
+    "taxed": BUYERS | {"short": 3, "outcome": "trapped"},
+    "cheap": BUYERS | {"sold": 3, "outcome": "sold"},
+    "singled": BUYERS | {"sold": 2, "short": 1, "outcome": "trapped"},
+    "quiet": BUYERS | {"untried": 3, "outcome": "untried"},
+}
+"""Outcome of each token's buyers within an hour."""
+
+
 async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
     chain: Chain,
     demo_world: World,
@@ -104,15 +116,7 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
         key: next(one for one in output if one["token"] == token.address)["buyers"]["hour"]
         for key, token in tokens.items()
     }
-    everybody = {"bought": 3, "untried": 0, "sold": 0, "refused": 0, "short": 0}
-    assert hours == {
-        "honest": everybody | {"sold": 3, "outcome": "sold"},
-        "paused": everybody | {"refused": 3, "outcome": "trapped"},
-        "taxed": everybody | {"short": 3, "outcome": "trapped"},
-        "cheap": everybody | {"sold": 3, "outcome": "sold"},
-        "singled": everybody | {"sold": 2, "short": 1, "outcome": "trapped"},
-        "quiet": everybody | {"untried": 3, "outcome": "untried"},
-    }
+    assert hours == HOURS
     by_address = {one["token"]: one for one in output}
     days = {key: by_address[token.address]["buyers"]["day"] for key, token in tokens.items()}
     assert days["honest"]["outcome"] == "open"
@@ -121,14 +125,8 @@ async def test_tokens_are_judged_as_of_before_their_trades_and_scored_by_them(
     (verdict,) = {by_address[token.address]["verdict"] for token in tokens.values()}
     assert verdict not in ("safe", "danger", "not_judged")
     (hour,) = (row for row in matrix if row["span"] == "hour")
-    assert hour == {
-        "verdict": verdict,
-        "span": "hour",
-        "trapped": 3,
-        "sold": 2,
-        "untried": 1,
-        "open": 0,
-    }
+    counts = {"trapped": 3, "sold": 2, "untried": 1, "open": 0}
+    assert hour == {"verdict": verdict, "span": "hour"} | counts
     code, output, matrix = await backtest(env, *blocks, "--receipts", "none")
     paused = next(one for one in output if one["token"] == tokens["paused"].address)
     assert paused["buyers"]["hour"]["outcome"] == "untried"  # never: sold

@@ -62,27 +62,22 @@ async def test_every_way_to_change_a_token_is_noticed(
         kinds, _ = await after(scene, token, lambda: chain.transfer(at, holder, other, ETHER))
         assert kinds == set()  # what holders do among themselves is no change
 
-        kinds, report = await after(
-            scene, token, lambda: chain.send(owner, at, "setTax(uint256)", 5)
-        )
-        assert kinds == {"owner_call", "state"}
-        assert sell_tax(report) == pytest.approx(5, abs=0.1)
-
-        kinds, report = await after(
-            scene, token, lambda: chain.send(owner, at, "announceTax(uint256)", 7)
-        )
-        assert kinds == {"owner_call", "parameter_event", "state"}
-        assert sell_tax(report) == pytest.approx(7, abs=0.1)
-
-        kinds, report = await after(
-            scene, token, lambda: chain.send(holder, rates, "push(address,uint256)", at, 9)
-        )
-        assert kinds == {"state"}  # neither an event nor a call of the token
-        assert sell_tax(report) == pytest.approx(9, abs=0.1)
-
-        kinds, report = await after(scene, token, lambda: chain.transfer(at, holder, holder, 4242))
-        assert kinds == {"state"}  # the trap: a transfer like any other
-        assert sell_tax(report) == pytest.approx(60, abs=0.1)
+        called = {"owner_call", "state"}
+        for change, expected, tax in (
+            (lambda: chain.send(owner, at, "setTax(uint256)", 5), called, 5),
+            (
+                lambda: chain.send(owner, at, "announceTax(uint256)", 7),
+                called | {"parameter_event"},
+                7,
+            ),
+            # neither an event nor a call of the token
+            (lambda: chain.send(holder, rates, "push(address,uint256)", at, 9), {"state"}, 9),
+            # the trap: a transfer like any other
+            (lambda: chain.transfer(at, holder, holder, 4242), {"state"}, 60),
+        ):
+            kinds, report = await after(scene, token, change)
+            assert kinds == expected
+            assert sell_tax(report) == pytest.approx(tax, abs=0.1)
 
         kinds, report = await after(
             scene, token, lambda: chain.send(owner, at, "transferOwnership(address)", purse)

@@ -91,6 +91,37 @@ def make_quote(ask: RequestedSize) -> ExitQuote:
     )
 
 
+def _ownership(withdrawer: Withdrawer) -> LiquidityShares:
+    return LiquidityShares(
+        burnt_share=0.1,
+        locked_share=0.5,
+        withdrawable_share=0.2,
+        unknown_share=0.15,
+        unaccounted_share=0.05,
+        gap="not every holder is known",
+        holders=(
+            HolderShare(
+                holder=_ROUTER,
+                kind="locker",
+                name="UNCX",
+                share=0.5,
+                locked_share=0.5,
+                withdrawable_share=0.0,
+            ),
+            HolderShare(
+                holder=_SENDER,
+                kind="creator",
+                name="",
+                share=0.2,
+                locked_share=0.0,
+                withdrawable_share=0.2,
+            ),
+        ),
+        locks=(LockedShare(share=0.5, until_s=1_800_000_000, locker=_ROUTER, owner=_SENDER),),
+        withdrawers=(withdrawer,),
+    )
+
+
 def make_liquidity() -> LiquidityFindings:
     """Half of a pool is locked, a fifth can be withdrawn, and a sale then fails."""
     by = Withdrawer(account=_SENDER, share=0.2)
@@ -103,38 +134,7 @@ def make_liquidity() -> LiquidityFindings:
                 kind="AmmV2",
                 quote=_WETH,
                 liquidity_usd=12_500.0,
-                ownership=LiquidityShares(
-                    burnt_share=0.1,
-                    locked_share=0.5,
-                    withdrawable_share=0.2,
-                    unknown_share=0.15,
-                    unaccounted_share=0.05,
-                    gap="not every holder is known",
-                    holders=(
-                        HolderShare(
-                            holder=_ROUTER,
-                            kind="locker",
-                            name="UNCX",
-                            share=0.5,
-                            locked_share=0.5,
-                            withdrawable_share=0.0,
-                        ),
-                        HolderShare(
-                            holder=_SENDER,
-                            kind="creator",
-                            name="",
-                            share=0.2,
-                            locked_share=0.0,
-                            withdrawable_share=0.2,
-                        ),
-                    ),
-                    locks=(
-                        LockedShare(
-                            share=0.5, until_s=1_800_000_000, locker=_ROUTER, owner=_SENDER
-                        ),
-                    ),
-                    withdrawers=(by,),
-                ),
+                ownership=_ownership(by),
                 withdrawal=WithdrawalFindings(
                     by=by,
                     withdrawn=Withdrawn(

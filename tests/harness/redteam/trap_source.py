@@ -270,10 +270,8 @@ def _flags(made: Composition) -> int:
     return _BEFORE_SWAP
 
 
-def _hook(made: Composition, dice: random.Random) -> str:
-    """Write a V4 hook for a plain token. The mark of an earlier moment is left at the buy."""
-    condition = made.condition
-    state, leave, bad = _marks(made)
+def _hook_answer(made: Composition) -> tuple[str, int, str]:
+    """Return the fee it sets, the percentage it takes, and its check of a sale."""
     fee, percent = "0", 0
     refuse = ""
     if made.harmless == "small_fee":
@@ -290,6 +288,14 @@ def _hook(made: Composition, dice: random.Random) -> str:
         percent = made.percent
     else:
         refuse = 'require(!bad, "HOOK");' if made.form % 2 else "if (bad) revert();"
+    return fee, percent, refuse
+
+
+def _hook(made: Composition, dice: random.Random) -> str:
+    """Write a V4 hook for a plain token. The mark of an earlier moment is left at the buy."""
+    condition = made.condition
+    state, leave, bad = _marks(made)
+    fee, percent, refuse = _hook_answer(made)
     return f"""
 contract {made.name} {{
     address private immutable manager;

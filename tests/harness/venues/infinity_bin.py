@@ -42,6 +42,31 @@ EXITS: Final = {
 """Hooks called when liquidity leaves: their mode and permissions."""
 
 
+def _deploy_hook(
+    opening: further_venues.Opening, vault: Address, hook: Hook | None
+) -> tuple[Address, int]:
+    """Deploy a hook; return its address and permissions."""
+    pipeline, maker = opening.pipeline, opening.maker
+    if hook is None:
+        return ZERO_ADDRESS, 0
+    if hook in EXITS:
+        mode, permissions = EXITS[hook]
+        return pipeline.deploy("InfinityBinExitHook", vault, mode, sender=maker), permissions
+    blocked = opening.token if hook == "closed" else maker
+    return pipeline.deploy("InfinityBinHook", blocked, sender=maker), BEFORE_SWAP
+
+
+def _dex(manager: Address, vault: Address) -> Dex:
+    return Dex(
+        name="PancakeSwap Infinity Bin",
+        kind="AmmV4",
+        variant="infinity_bin",
+        factory=manager,
+        vault=vault,
+        from_block=0,
+    )
+
+
 def place(
     chain: Chain,
     contract: str = "HonestToken",
@@ -65,13 +90,7 @@ def place(
     manager = pipeline.deploy("InfinityBinManager", vault, sender=maker)
     router = pipeline.deploy("InfinityBinRouter", vault, sender=maker)
     pipeline.call(vault, "registerApp(address)", manager, sender=maker)
-    hooks, permissions = ZERO_ADDRESS, 0
-    if hook in EXITS:
-        mode, permissions = EXITS[hook]
-        hooks = pipeline.deploy("InfinityBinExitHook", vault, mode, sender=maker)
-    elif hook is not None:
-        blocked, permissions = opening.token if hook == "closed" else maker, BEFORE_SWAP
-        hooks = pipeline.deploy("InfinityBinHook", blocked, sender=maker)
+    hooks, permissions = _deploy_hook(opening, vault, hook)
     parameters = STEP << 16 | permissions
     tokens, (usual_x, usual_y) = opening.sides
     key = (*tokens, hooks, manager, FEE, parameters.to_bytes(32))
@@ -96,14 +115,7 @@ def place(
         return router, call_data(f"swap({KEY},bool,uint256)", key, paid == tokens[0], amount)
 
     return Market(
-        dex=Dex(
-            name="PancakeSwap Infinity Bin",
-            kind="AmmV4",
-            variant="infinity_bin",
-            factory=manager,
-            vault=vault,
-            from_block=0,
-        ),
+        dex=_dex(manager, vault),
         token=opening.token,
         quote=opening.quote,
         holder=vault,

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -156,6 +156,27 @@ class Scene(msgspec.Struct):
         await self.settle()
 
 
+def _analyser_of(
+    facts: ChainFacts, client: RpcClient, store: Store, statuses: Mapping[int, FollowStatus]
+) -> Analyser:
+    """Build an analyser that reads up to the followed tip."""
+    settings = AnalysisSettings()
+    report_store = ReportStore(store, settings)
+
+    def newest() -> BlockRef | None:
+        return statuses[facts.id].tip if facts.id in statuses else None
+
+    context = ChainContext(
+        chain=facts,
+        node=client,
+        index=report_store,
+        settings=settings,
+        now_s=time.time,
+        newest=newest,
+    )
+    return Analyser({SLUG: ChainScanner(context)}, report_store, settings, time.time)
+
+
 @asynccontextmanager
 async def watching(
     chain: Chain,
@@ -171,20 +192,7 @@ async def watching(
     statuses: dict[int, FollowStatus] = {}
     noticed: list[NoticedChange] = []
     analysis = AnalysisSettings()
-    report_store = ReportStore(store, analysis)
-
-    def newest() -> BlockRef | None:
-        return statuses[facts.id].tip if facts.id in statuses else None
-
-    context = ChainContext(
-        chain=facts,
-        node=client,
-        index=report_store,
-        settings=analysis,
-        now_s=time.time,
-        newest=newest,
-    )
-    analyser = Analyser({SLUG: ChainScanner(context)}, report_store, analysis, time.time)
+    analyser = _analyser_of(facts, client, store, statuses)
     job = ChangedTokenJob(
         analyser=analyser,
         store=store,
