@@ -3,8 +3,15 @@
 import pytest
 
 from analysis.static.analyse_code import analyse_code
-from tests.harness.cases.cases import Case, load_cases, name_of
-from tests.harness.cases.cases_compile import BLANK, IMMUTABLE, Build, builds_of, runtime_of
+from tests.harness.cases.cases import Case, load_cases
+from tests.harness.cases.cases_compile import (
+    BLANK,
+    IMMUTABLE,
+    Build,
+    builds_of,
+    name_of,
+    runtime_of,
+)
 
 _CASES = {case.name: case for case in load_cases()}
 

@@ -22,7 +22,6 @@ import msgspec
 
 from core.evm.abi import selector_of
 from core.report.fields.static_findings import StaticFindings
-from tests.harness.cases.cases_compile import Build
 
 CASES: Final = Path(__file__).resolve().parents[2] / "cases"
 FIELDS: Final = StaticFindings.__struct_fields__
@@ -182,9 +181,3 @@ def _labels(expectation: Expectation) -> Iterator[tuple[str, Label]]:
             yield field, frozenset(selector_of(signature) for signature in signatures)
         else:
             yield field, field in expectation.holds
-
-
-def name_of(value: Case | Build | Miss | str) -> str:
-    if isinstance(value, str):
-        return value
-    return "-".join(value.builds) or "all" if isinstance(value, Miss) else value.name

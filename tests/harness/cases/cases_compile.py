@@ -223,3 +223,9 @@ def filled(answer: Answer) -> bytes | str:
         made_up = IMMUTABLE.rjust(place.length, b"\0")
         code[place.start : place.start + place.length] = made_up
     return bytes(code)
+
+
+def name_of(value: Case | Build | Miss | str) -> str:
+    if isinstance(value, str):
+        return value
+    return "-".join(value.builds) or "all" if isinstance(value, Miss) else value.name
