@@ -66,7 +66,7 @@ from api.watches.delivery.keep_delivering import rules_of
 from api.watches.event_feed import EventFeed
 from api.watches.message_body import MessageRenderer
 from api.watches.watch_book import WatchBook
-from config.chain_names import index_by_name
+from config.facts.chain_names import index_by_name
 from sql.accounts.accounts import Accounts
 
 VERSION = metadata.version("assay")

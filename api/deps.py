@@ -15,13 +15,11 @@ from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from analysis.quotes.quote_source import Quotes
 from analysis.token.contract_clock import ContractClock
-from config.chains import Chain
+from config.facts.chain import Chain
 from config.job_check import JobLimits
 from config.plans import Plan
-from config.settings_model import ApiSettings, PublicSettings
+from config.settings import ApiSettings, PublicSettings, SignInSettings, WatchSettings
 from config.sign_in import OidcClient
-from config.sign_in_settings import SignInSettings
-from config.watch_settings import WatchSettings
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from core.report.report import Report

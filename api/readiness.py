@@ -4,7 +4,7 @@ import shutil
 from typing import Final
 
 from api.deps import ChainState, StoreState
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import StoreError
 from indexer.events import FOLLOW
 from indexer.follower_status import FollowStatus

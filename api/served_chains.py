@@ -3,7 +3,7 @@
 from api.deps import ApiDeps
 from api.error_answers import ChainNotServedError, InvalidInputError, InvalidItem
 from api.formats.shape_building import Shape
-from config.chain_names import find_by_name, list_names
+from config.facts.chain_names import find_by_name, list_names
 
 CHAIN_HELP = "Slug, numeric chain id or alias, such as eth or base; letter case ignored"
 

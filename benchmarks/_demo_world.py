@@ -11,9 +11,9 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.layout import World
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import RpcSettings
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.settings import RpcSettings
 from core.rpc.client import RpcClient
 
 

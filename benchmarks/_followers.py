@@ -17,9 +17,9 @@ from typing import IO
 import msgspec
 import structlog
 
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import IndexerSettings, RpcSettings
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.settings import IndexerSettings, RpcSettings
 from core.process.allocator import share_one_arena
 from core.rpc.client import RpcClient
 from indexer.follow import follow

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 
 import msgspec
 
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from tests.harness.measure.child import report
 from tests.harness.replay.answers import NodeAnswers
 from tests.harness.replay.block_maker import ReplaySpec

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from tests.harness.measure.machine import ROOT
 from tests.harness.replay.block_maker import BlockMaker, ReplayBlock, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool

@@ -26,7 +26,7 @@ from assay.demo.world import build_world
 from assay.service.fleet.requested_analysis import RequestedAnalysis
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import AssayError, TokenRefusedError
 from core.evm.primitives import Address
 from sql.engine.postgres.single_statements import SingleStatements

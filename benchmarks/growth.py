@@ -26,8 +26,8 @@ from benchmarks._grown_store import (
     size_of,
     token_address,
 )
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.headers import Header, LogsBloom
 from indexer.decode.logs import decode_logs

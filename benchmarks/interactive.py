@@ -23,8 +23,8 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.layout import World as DemoWorld
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, PublicSettings, RpcSettings
+from config.facts.load_chains import load_chains
+from config.settings import AnalysisSettings, PublicSettings, RpcSettings
 from core.report.report import Report
 from core.rpc.client import RpcClient
 from sql.accounts.ledger import Ledger

@@ -23,10 +23,10 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.layout import ZooToken
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.load_settings import load_settings
 from config.plans import load_plans
-from config.settings import load_settings
 from indexer.coverage import extend_all
 from sql.accounts.ledger import Ledger
 from sql.chain.pool_tables import insert_pools

@@ -34,8 +34,8 @@ from assay.demo.layout import VenueKey, ZooToken
 from assay.demo.swaps import sell_call
 from assay.demo.zoo_token import Animal
 from benchmarks._demo_world import DemoWorld, demo_world
-from config.chains import Chain
-from config.settings_model import AnalysisSettings
+from config.facts.chain import Chain
+from config.settings import AnalysisSettings
 from core.evm.primitives import Address, HexBytes, RawAmount
 from core.report.report import Report
 from core.rpc.client import RpcClient

@@ -18,8 +18,8 @@ from analysis.reads.node import Node
 from assay.demo.compile import load_artifacts
 from assay.demo.layout import ZooToken
 from benchmarks._demo_world import demo_world
-from config.chains import Chain
-from config.settings_model import AnalysisSettings
+from config.facts.chain import Chain
+from config.settings import AnalysisSettings
 from core.errors import TokenRefusedError
 from core.evm.primitives import Address
 from core.report.report import Report

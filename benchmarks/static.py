@@ -35,7 +35,7 @@ from analysis.static.analyse_code import analyse_code
 from analysis.static.result_cache import StaticResultCache
 from analysis.static.worker_pool import process_pool
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from sql.engine.store import Store
 from tests.harness.measure.machine import ROOT, describe
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from config.job_definition import JobDefinition, JobInvalidError, parse_tokens
 
 _FOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")

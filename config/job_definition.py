@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import AssayError, CallerError, InvalidAddressError
 from core.evm.primitives import Address, parse_address
 

@@ -16,7 +16,7 @@ class Setting(msgspec.Struct, frozen=True):
     """Properties of a setting, except its name, type and default."""
 
     help: str
-    """One sentence without a full stop, as the README prints it."""
+    """One sentence without a full stop, as the settings page prints it."""
     env: str | None = None
     """Environment variable that overrides every file. None: files only."""
 
@@ -38,10 +38,12 @@ def rows_of(struct: type[msgspec.Struct], *, table: str = "") -> Iterator[Settin
     for field in msgspec.structs.fields(struct):
         hint = hints[field.name]
         notes = getattr(hint, "__metadata__", ())
-        said = next((each for each in notes if isinstance(each, Setting)), None)
+        setting = next((each for each in notes if isinstance(each, Setting)), None)
         name = f"{table}{field.name}"
-        if said is not None:
-            yield SettingRow(name=name, help=said.help, env=said.env, default=_default_of(field))
+        if setting is not None:
+            yield SettingRow(
+                name=name, help=setting.help, env=setting.env, default=_default_of(field)
+            )
         else:
             for part in _structs_in(hint):
                 yield from rows_of(part, table=f"{name}.")

@@ -1,284 +1,515 @@
-"""Loader of the settings of a deployment: defaults, then overlay settings.toml, then environment.
+"""Settings of a deployment as structs: name, type, bounds, default and help of each, once."""
 
-The settings are declared in `settings_model`.
-"""
-
-import ipaddress
-import re
-from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, cast
-from urllib.parse import urlsplit
+from typing import Annotated, Literal
 
 import msgspec
 
-from config.external_settings import MarketDataSettings, SourceSettings
 from config.job_definition import JobDefinition
-from config.job_settings import JobSettings
-from config.metrics_settings import MetricsSettings
-from config.object_store import read_object_store
-from config.setting import SettingRow, rows_of
-from config.settings_model import (
-    AnalysisSettings,
-    ApiSettings,
-    IndexerSettings,
-    PublicSettings,
-    RpcSettings,
-    Settings,
-    SqlSettings,
-)
-from config.sign_in import load_oidc_client
-from config.sign_in_settings import SignInSettings
-from config.store_address import LAKE_VARIABLE, read_address
-from config.toml import decode, load_toml, walk
-from config.watch_settings import WatchSettings
-from core.errors import ConfigError
-from core.process.secret import Secret
-
-OVERLAY_NAME = "settings.toml"
-
-ENVIRONMENT = "environment"
-_RPC_VARIABLE = re.compile(r"^ASSAY_RPC_(?P<chain_id>.+)$")
-_SCHEMES = frozenset({"http", "https", "ws", "wss"})
-_REDIS_SCHEMES = frozenset({"redis", "rediss"})
-
-_OUTSIDE_URLS = (
-    "market_data.dexscreener_url",
-    "market_data.geckoterminal_url",
-    "market_data.defillama_url",
-    "sources.sourcify_url",
-    "sources.etherscan_url",
-)
-
-SETTINGS: tuple[SettingRow, ...] = tuple(rows_of(Settings))
-"""All settings, in the order in which the README lists them."""
-
-_ROWS = {row.name: row for row in SETTINGS}
-_FILE_ROWS = {name: row for name, row in _ROWS.items() if row.default is not None}
-_DEFAULTS = "built-in defaults"
+from config.setting import NonNegativeSeconds, Positive, Setting
+from config.sign_in import OidcClient
+from config.store_address import LAKE_VARIABLE, STORE_VARIABLE, FileAddress, StoreAddress
+from core.process.secret import Secret, mask_url
+from core.rpc.limits import RpcLimits
 
 
-class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings that files and single variables can set, with all layers merged."""
+class MarketDataSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of market-data services."""
 
-    store: Annotated[str, msgspec.Meta(min_length=1)]
-    host: Annotated[str, msgspec.Meta(min_length=1)]
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)]
-    drain_s: Annotated[int, msgspec.Meta(ge=0, le=300)]
+    aggregator: Annotated[
+        Literal["dexscreener", "defillama"],
+        Setting("First source of prices: dexscreener or defillama"),
+    ] = "dexscreener"
+    dexscreener_url: Annotated[str, Setting("Base address of DexScreener; empty: not used")] = (
+        "https://api.dexscreener.com"
+    )
+    dexscreener_per_minute: Annotated[
+        Positive, Setting("Requests a minute that DexScreener allows")
+    ] = 300
+    geckoterminal_url: Annotated[str, Setting("Base address of GeckoTerminal; empty: not used")] = (
+        "https://api.geckoterminal.com/api/v2"
+    )
+    geckoterminal_per_minute: Annotated[
+        Positive, Setting("Requests a minute that GeckoTerminal allows")
+    ] = 30
+    defillama_url: Annotated[
+        str, Setting("Base address of DefiLlama's prices; empty: not used")
+    ] = "https://coins.llama.fi"
+    defillama_per_minute: Annotated[
+        Positive, Setting("Requests a minute that DefiLlama allows")
+    ] = 300
+    timeout_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds one request to a market-data service may take")
+    ] = 3.0
+    cache_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds for which a market-data answer is reused"),
+    ] = 30.0
+
+
+class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the services for verified contract sources."""
+
+    sourcify_url: Annotated[
+        str, Setting("Base address of Sourcify, a registry of verified sources; empty: not used")
+    ] = "https://sourcify.dev/server"
+    sourcify_per_minute: Annotated[Positive, Setting("Requests a minute to Sourcify")] = 120
+    etherscan_url: Annotated[
+        str, Setting("Base address of Etherscan's API, used if there is a key for it")
+    ] = "https://api.etherscan.io/v2/api"
+    etherscan_per_minute: Annotated[
+        Positive, Setting("Requests a minute that the Etherscan plan allows")
+    ] = 180
+    timeout_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds one request for a verified source may take")
+    ] = 4.0
+    cache_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds for which an answer of a source service is reused")
+    ] = 3600.0
+
+
+class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of sign-in."""
+
+    session_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds after which a person must sign in again")
+    ] = 43_200.0
+    timeout_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds one request to the issuer may take")
+    ] = 10.0
+
+
+class MetricsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the metrics for Prometheus."""
+
+    address: Annotated[
+        str,
+        msgspec.Meta(pattern=r"^$|^(\[[0-9a-fA-F:]+\]|[^\s:/]+):[0-9]{1,5}$"),
+        Setting(
+            "Separate address for `GET /metrics`, host:port; empty: the API's",
+            env="ASSAY_METRICS_ADDRESS",
+        ),
+    ] = ""
+
+
+class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of scheduled jobs."""
+
+    max_tokens: Annotated[
+        int,
+        msgspec.Meta(ge=1, le=1_000_000),
+        Setting("Most tokens of one run of a job; a statement that returns more fails"),
+    ] = 100_000
+    export_folder: Annotated[
+        str,
+        Setting("Parent of the folders into which jobs export; empty: exports are off"),
+    ] = ""
+
+
+class WatchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of watches and their webhooks."""
+
+    allow_http: Annotated[
+        bool,
+        Setting("Webhooks may be http:// too, which others on the network can read"),
+    ] = False
+    allow_private: Annotated[
+        bool,
+        Setting(
+            "Webhooks may lead to private and loopback addresses: the owner of a watch can "
+            "then send requests into the service's own network"
+        ),
+    ] = False
+    timeout_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds a webhook has to answer a message")
+    ] = 15.0
+    messages_kept_s: Annotated[
+        NonNegativeSeconds,
+        Setting(
+            "Seconds for which messages of watches are kept; those that a webhook "
+            "has not accepted stay"
+        ),
+    ] = 604_800.0
+
+
+class RpcSettings(RpcLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of JSON-RPC requests to nodes."""
+
+    timeout_s: Annotated[NonNegativeSeconds, Setting("Seconds one request to a node may take")] = (
+        10.0
+    )
+    attempts: Annotated[
+        Positive,
+        Setting("Times a request is tried, over all endpoints of a chain, before it fails"),
+    ] = 4
+    max_batch: Annotated[
+        Positive, Setting("Calls in one JSON-RPC batch; more are sent as several batches")
+    ] = 100
+    max_response_bytes: Annotated[
+        Positive, Setting("Longest answer of a node that is read; a longer one counts as a failure")
+    ] = 67_108_864
+
+
+class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of chain following."""
+
+    poll_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds between polls of the head where there is no subscription"),
+    ] = 1.0
+    initial_log_range: Annotated[
+        Positive,
+        Setting(
+            "Blocks in the first eth_getLogs of a back-fill; halved on refusal, grown on success"
+        ),
+    ] = 100
+    max_log_range: Annotated[Positive, Setting("Most blocks in one eth_getLogs")] = 10_000
+    commit_rows: Annotated[
+        Positive, Setting("Rows a back-fill gathers before it commits them with its checkpoint")
+    ] = 200_000
+    history_logs: Annotated[
+        Positive,
+        Setting(
+            "Most transfers fetched of one token's history; beyond it the list of "
+            "holders stays incomplete"
+        ),
+    ] = 200_000
+    history_requests: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting("Most log queries for one token's history; 0: no history is fetched"),
+    ] = 2000
+    trades_kept_s: Annotated[
+        float,
+        msgspec.Meta(ge=86_400),
+        Setting(
+            "Seconds after which a stored trade is forgotten; prices are taken from those "
+            "of the last day"
+        ),
+    ] = 604_800.0
+    """At least the day whose trades serve as prices."""
+    history_kept_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds for which the history of reports is kept, for queries in SQL"),
+    ] = 7_776_000.0
+    changed_every_blocks: Annotated[
+        Positive,
+        Setting("Blocks between two analyses of a watched token that changes in every block"),
+    ] = 5
+    watched_receipts: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most receipts a block that are read for calls and trades of watched tokens; 0: none"
+        ),
+    ] = 50
+    watched_words: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Most storage words and balances of watched tokens that are compared in one block; "
+            "more are compared in rotation; 0: none"
+        ),
+    ] = 60_000
+    unread_transactions: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Chains, by slug, whose blocks are not read with their transactions for watched tokens"
+        ),
+    ] = ()
+    lake_gb: Annotated[
+        float,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Disk in GB for the final events of one chain; the oldest transfers are dropped "
+            "beyond it, which changes no balance and no report; 0: no bound"
+        ),
+    ] = 0.0
+
+
+class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of token analysis."""
+
+    wait_s: Annotated[
+        float,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Seconds the first request for a token waits; unsettled values are then sent "
+            "as pending or null"
+        ),
+    ] = 8.0
+    simulated_pools: Annotated[
+        int,
+        msgspec.Meta(ge=5),
+        Setting("Pools of a token, deepest first, in which a buy and a sell are simulated"),
+    ] = 5
+    """At least the five deepest: decisions.md, "Readings of the specification"."""
+    min_liquidity_usd: Annotated[
+        float,
+        msgspec.Meta(ge=0),
+        Setting("A pool must hold more than this to be simulated and to count as liquid"),
+    ] = 100.0
+    refresh_after_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Age in seconds at which a request refreshes a token's report"),
+    ] = 300.0
+    concurrency: Annotated[Positive, Setting("Tokens analysed at the same time")] = 4
+    serve_stale_s: Annotated[
+        NonNegativeSeconds,
+        Setting(
+            "Oldest report in seconds that is served while no node answers; older ones give 500"
+        ),
+    ] = 3600.0
+    longest_run_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds after which an analysis that hangs on a slow node is given up"),
+    ] = 120.0
+    rounds_every_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds between searches for tokens with a pool that were never requested"),
+    ] = 2.0
+    background_refresh_s: Annotated[
+        NonNegativeSeconds,
+        Setting(
+            "Age in seconds at which a report is refreshed without a request; "
+            "seven times that where no pool holds anything"
+        ),
+    ] = 86_400.0
+    background_requests_per_hour: Annotated[
+        Positive,
+        Setting("Node requests an hour and chain for analyses without a request"),
+    ] = 60_000
+    background_cpu_s_per_hour: Annotated[
+        NonNegativeSeconds,
+        Setting("Processor seconds an hour and chain for analyses without a request"),
+    ] = 900.0
+    owner_simulation: Annotated[
+        bool,
+        Setting("Also simulate whether the owner can change balances; else that check is absent"),
+    ] = False
+    liquidity_holders: Annotated[
+        Literal["never", "young", "always"],
+        Setting("Find who can withdraw liquidity: of young pools (30 days), always or never"),
+    ] = "young"
+
+
+SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
+"""A site's origin as browsers send it, or * for all."""
+
+
+class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the HTTP API."""
+
+    cache_s: Annotated[
+        float,
+        msgspec.Meta(ge=0, le=120),
+        Setting("Seconds an encoded answer may be served again; the specification allows 120"),
+    ] = 120.0
+    max_cached_bytes: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting("Memory for reports and encoded answers; the least recently used go first"),
+    ] = 67_108_864
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Setting("Addresses or networks of proxies that name the real client in a header"),
+    ] = ()
+    """Networks in CIDR form or single addresses."""
+    forwarded_header: Annotated[
+        Literal["x-forwarded-for", "forwarded"],
+        Setting(
+            "The header those proxies write: x-forwarded-for or forwarded; the other is ignored"
+        ),
+    ] = "x-forwarded-for"
+    """One of them only: a header that the proxy does not write may be forged by the caller."""
+    cors_origins: Annotated[
+        tuple[SettingOrigin, ...],
+        Setting(
+            "Sites, https://..., whose scripts may call from a browser, or *; never with cookies"
+        ),
+    ] = ()
+    docs_folder: Annotated[
+        str,
+        Setting("Folder of the pages built by `make docs`, served below /docs; empty: not served"),
+    ] = ".cache/site"
+
+
+class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the pages for people without a key."""
+
+    is_open: Annotated[
+        bool,
+        Setting(
+            "Token pages and searches by name are public; false: for keys and signed-in people only"
+        ),
+    ] = True
+    pages_per_minute: Annotated[
+        Positive,
+        Setting(
+            "Pages a minute for all callers without a key in one network: an IPv4 address, or an "
+            "IPv6 /64"
+        ),
+    ] = 120
+    analyses_per_hour: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Analyses an hour that callers without a key in one network may cause; beyond it the "
+            "stored report is shown with its age"
+        ),
+    ] = 20
+    """0: only what is stored is shown."""
+    analyses_per_hour_and_chain: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Analyses an hour of one chain that all callers without a key may cause together; a "
+            "twentieth of them within a minute"
+        ),
+    ] = 600
+
+
+class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of SQL for analysts: bounds of one statement."""
+
+    max_rows: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting("Most rows of a result without `--limit`; 0: no bound"),
+    ] = 0
+    max_bytes: Annotated[
+        int, msgspec.Meta(ge=0), Setting("Longest result of a statement, as JSON; 0: no bound")
+    ] = 0
+    time_limit_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds after which a statement is ended")
+    ] = 30.0
+    memory_mb: Annotated[
+        int,
+        msgspec.Meta(ge=100),
+        Setting("Memory in MB that the process of a statement may take beyond its first 250"),
+    ] = 1_500
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings of a deployment, except chain facts."""
+
+    store: Annotated[
+        StoreAddress,
+        Setting(
+            "Prefix of the store's files, with serving state, lake and ledger in the same "
+            "folder; or a database, postgresql://..., for all three",
+            env=STORE_VARIABLE,
+        ),
+    ] = FileAddress(Path("assay.duckdb"))
+    lake: Annotated[
+        str | None,
+        Setting(
+            "Place of the lake of a store in PostgreSQL: a folder, or s3://bucket/prefix",
+            env=LAKE_VARIABLE,
+        ),
+    ] = None
+    """None: the store and its lake are files next to one another. `store` may name a database."""
+    host: Annotated[
+        str,
+        msgspec.Meta(min_length=1),
+        Setting("Address the API listens on", env="ASSAY_HOST"),
+    ] = "127.0.0.1"
+    port: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=65535),
+        Setting("Port the API listens on", env="ASSAY_PORT"),
+    ] = 8000
+    """0: any free one."""
+    drain_s: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=300),
+        Setting(
+            "Seconds for which requests are still accepted after SIGTERM, while /ready fails",
+            env="ASSAY_DRAIN_S",
+        ),
+    ] = 0
+    overlay: Annotated[
+        Path | None,
+        Setting(
+            "Directory with settings.toml and chains/<slug>.toml that override the built-in ones",
+            env="ASSAY_CONFIG",
+        ),
+    ] = None
+    """None: built-in values only."""
+    rpc_urls: Annotated[
+        dict[int, tuple[str, ...]],
+        Setting(
+            "Endpoints of that chain, http(s) or ws(s), separated by commas; a chain "
+            "without one is not served",
+            env="ASSAY_RPC_<chain id>",
+        ),
+    ]
+    """Endpoints by chain id, in the order given. A chain without one is not served."""
+    billing_secret: Annotated[
+        Secret | None,
+        Setting(
+            "Secret for issuing trial keys at POST /agent-keys; without it that answers 503",
+            env="ASSAY_BILLING_SECRET",
+        ),
+    ] = None
+    """None: trial keys are not issued (503)."""
+    signing_key: Annotated[
+        Secret | None,
+        Setting(
+            "Private key, 32 bytes of hex, that signs evidence packs (EIP-712)",
+            env="ASSAY_SIGNING_KEY",
+        ),
+    ] = None
+    """None: they are not signed."""
+    redis_url: Annotated[
+        Secret | None,
+        Setting(
+            "Redis or Valkey server, redis(s)://..., by which several processes share "
+            "rate-limit windows",
+            env="ASSAY_REDIS",
+        ),
+    ] = None
+    """None: each process keeps its own rate-limit windows."""
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings
-    market_data: MarketDataSettings
-    sources: SourceSettings
-    sign_in: SignInSettings
     api: ApiSettings
     public: PublicSettings
+    market_data: MarketDataSettings
+    sources: SourceSettings
+    etherscan_key: Annotated[
+        Secret | None,
+        Setting(
+            "Key for Etherscan's API; without it only Sourcify is queried for sources",
+            env="ASSAY_ETHERSCAN_KEY",
+        ),
+    ] = None
+    """None: Etherscan is not queried for sources."""
+    oidc: OidcClient | None = None
+    """None: nobody can sign in; keys are created with the command line."""
+    sign_in: SignInSettings
     sql: SqlSettings
     watches: WatchSettings
     metrics: MetricsSettings
     jobs: JobSettings
-    job: tuple[JobDefinition, ...]
-
-
-def load_settings(env: Mapping[str, str]) -> Settings:
-    """Merge defaults, the overlay's settings.toml and the environment; the last one wins.
-
-    An empty variable counts as unset. Unknown variables are ignored: some platforms set other
-    ASSAY_... ones for a service of that name. Raises ConfigError with the file, or `environment`,
-    and the key.
-    """
-    overlay = _overlay(env)
-    layers = [(_DEFAULTS, {name: row.default for name, row in _FILE_ROWS.items()})]
-    if overlay and (overlay / OVERLAY_NAME).is_file():
-        layers.append(_overlay_layer(overlay / OVERLAY_NAME))
-    layers.append((ENVIRONMENT, dict(_environment_layer(env))))
-
-    merged: dict[str, object] = {}
-    origin: dict[str, str] = {}
-    for source, values in layers:
-        merged |= values
-        origin |= dict.fromkeys(values, source)
-
-    try:
-        files = decode(_nest(merged), _Files, source_of=lambda key: origin[key.split("[")[0]])
-        _check(files, origin)
-    except ConfigError as error:
-        if error.key.startswith("job["):
-            raise _named(error, merged["job"]) from error
-        row = _ROWS.get(error.key)
-        if error.source != ENVIRONMENT or not row or not row.env:
-            raise
-        raise ConfigError(source=ENVIRONMENT, key=row.env, reason=error.reason) from error
-    lake = env.get(LAKE_VARIABLE) or None
-    return Settings(
-        store=read_address(
-            files.store, lake, source=origin["store"], objects=read_object_store(env)
+    job: Annotated[
+        tuple[JobDefinition, ...],
+        Setting("Jobs, each as a table `[[job]]`; docs/operate/jobs.md has its keys"),
+    ] = ()
+    """In the order of the file."""
+    metrics_token: Annotated[
+        Secret | None,
+        Setting(
+            "Bearer token that `GET /metrics` at the API's address requires; without it none",
+            env="ASSAY_METRICS_TOKEN",
         ),
-        lake=lake,
-        overlay=overlay,
-        host=files.host,
-        port=files.port,
-        drain_s=files.drain_s,
-        billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
-        signing_key=_secret(env, "ASSAY_SIGNING_KEY"),
-        redis_url=_redis_url(env),
-        etherscan_key=_secret(env, "ASSAY_ETHERSCAN_KEY"),
-        oidc=load_oidc_client(env, source=ENVIRONMENT),
-        rpc_urls=_rpc_urls(env),
-        rpc=files.rpc,
-        indexer=files.indexer,
-        analysis=files.analysis,
-        market_data=files.market_data,
-        sources=files.sources,
-        sign_in=files.sign_in,
-        api=files.api,
-        public=files.public,
-        sql=files.sql,
-        watches=files.watches,
-        metrics=files.metrics,
-        jobs=files.jobs,
-        job=files.job,
-        metrics_token=_metrics_token(env, files.metrics),
-    )
+    ] = None
+    """None: GET /metrics needs no token."""
 
-
-def _secret(env: Mapping[str, str], name: str) -> Secret | None:
-    text = env.get(name)
-    return Secret(text) if text else None
-
-
-def _metrics_token(env: Mapping[str, str], metrics: MetricsSettings) -> Secret | None:
-    token = _secret(env, "ASSAY_METRICS_TOKEN")
-    if token and metrics.address:
-        raise ConfigError(
-            source=ENVIRONMENT,
-            key="ASSAY_METRICS_TOKEN",
-            reason="guards /metrics at the API's address, but metrics.address names one of its own",
-        )
-    return token
-
-
-def _overlay(env: Mapping[str, str]) -> Path | None:
-    text = env.get("ASSAY_CONFIG")
-    if not text:
-        return None
-    if not Path(text).is_dir():
-        raise ConfigError(
-            source=ENVIRONMENT, key="ASSAY_CONFIG", reason=f"{text} is not a directory"
-        )
-    return Path(text)
-
-
-def _overlay_layer(path: Path) -> tuple[str, dict[str, object]]:
-    loaded = load_toml(path)
-    jobs = loaded.pop("job", None)
-    values = dict(walk(loaded))
-    if jobs is not None:
-        values["job"] = jobs
-    for name in values:
-        if name not in _FILE_ROWS:
-            row = _ROWS.get(name)
-            reason = f"is set by {row.env} alone" if row else "is not a known key"
-            raise ConfigError(source=str(path), key=name, reason=reason)
-    return str(path), values
-
-
-def _named(error: ConfigError, jobs: object) -> ConfigError:
-    """Return an error about one of the jobs with the name of that job."""
-    at = int(error.key.removeprefix("job[").partition("]")[0])
-    job = jobs[at] if isinstance(jobs, list | tuple) and at < len(jobs) else None
-    name = job.get("name") if isinstance(job, dict) else None
-    reason = error.reason if name is None else f"{error.reason} (in the job {name!r})"
-    return ConfigError(source=error.source, key=error.key, reason=reason)
-
-
-def _environment_layer(env: Mapping[str, str]) -> list[tuple[str, object]]:
-    layer: list[tuple[str, object]] = []
-    for row in _FILE_ROWS.values():
-        text = env.get(row.env) if row.env else None
-        if not text:
-            continue
-        if isinstance(row.default, int):
-            if not text.isdecimal():
-                raise ConfigError(
-                    source=ENVIRONMENT, key=str(row.env), reason=f"{text!r} is not a whole number"
-                )
-            layer.append((row.name, int(text)))
-        else:
-            layer.append((row.name, text))
-    return layer
-
-
-def _nest(flat: Mapping[str, object]) -> dict[str, object]:
-    nested: dict[str, object] = {}
-    for name, value in flat.items():
-        table, _, key = name.rpartition(".")
-        into = cast(dict[str, object], nested.setdefault(table, {})) if table else nested
-        into[key] = value
-    return nested
-
-
-def _check(files: _Files, origin: Mapping[str, str]) -> None:
-    """Check the constraints that types cannot express."""
-    if files.indexer.initial_log_range > files.indexer.max_log_range:
-        raise ConfigError(
-            source=origin["indexer.initial_log_range"],
-            key="indexer.initial_log_range",
-            reason=f"is above indexer.max_log_range, {files.indexer.max_log_range}",
-        )
-    for name in _OUTSIDE_URLS:
-        table, key = name.split(".")
-        url = getattr(getattr(files, table), key)
-        if url and not url.startswith(("http://", "https://")):
-            raise ConfigError(
-                source=origin[name], key=name, reason="expects an http(s):// address, or nothing"
-            )
-    for at, proxy in enumerate(files.api.trusted_proxies):
-        try:
-            ipaddress.ip_network(proxy)
-        except ValueError as error:
-            raise ConfigError(
-                source=origin["api.trusted_proxies"],
-                key=f"api.trusted_proxies[{at}]",
-                reason=str(error),
-            ) from error
-
-
-def _redis_url(env: Mapping[str, str]) -> Secret | None:
-    url = env.get("ASSAY_REDIS")
-    if not url:
-        return None
-    # Valkey uses Redis's protocol; only the URL scheme differs.
-    url = re.sub(r"^valkey(?=s?://)", "redis", url)
-    _check_url(url, key="ASSAY_REDIS", schemes=_REDIS_SCHEMES)
-    return Secret(url)
-
-
-def _rpc_urls(env: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
-    found: dict[int, tuple[str, ...]] = {}
-    for name in sorted(env):
-        match = _RPC_VARIABLE.match(name)
-        if not match or not env[name].strip():
-            continue
-        if not match["chain_id"].isdecimal():
-            raise ConfigError(source=ENVIRONMENT, key=name, reason="must end in a chain id")
-        urls = tuple(url for part in env[name].split(",") if (url := part.strip()))
-        for url in urls:
-            _check_url(url, key=name)
-        found[int(match["chain_id"])] = urls
-    return found
-
-
-def _check_url(url: str, *, key: str, schemes: Collection[str] = _SCHEMES) -> None:
-    """Raise ConfigError without repeating the URL: it may contain a provider's key."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
-        raise ConfigError(
-            source=ENVIRONMENT,
-            key=key,
-            reason=f"expects addresses that begin with one of {', '.join(sorted(schemes))}",
-        )
+    def __repr__(self) -> str:
+        """Return the usual repr, with the endpoints' paths and queries masked."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["rpc_urls"] = {
+            chain_id: tuple(map(mask_url, urls)) for chain_id, urls in self.rpc_urls.items()
+        }
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

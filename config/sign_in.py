@@ -18,8 +18,8 @@ class OidcClient(msgspec.Struct, frozen=True, kw_only=True):
     issuer: Annotated[
         str,
         Setting(
-            "OpenID Connect issuer that people sign in with, as its discovery document "
-            "names itself; without it nobody can",
+            "OpenID Connect issuer for sign-in, exactly as in its discovery document; "
+            "without it sign-in is off",
             env="ASSAY_OIDC_ISSUER",
         ),
     ]
@@ -27,8 +27,8 @@ class OidcClient(msgspec.Struct, frozen=True, kw_only=True):
     client_id: Annotated[
         str,
         Setting(
-            "What the issuer calls this deployment; /login/callback under the public "
-            "address is the redirect to register",
+            "Client id of this deployment at the issuer; register /login/callback under the public "
+            "address as redirect",
             env="ASSAY_OIDC_CLIENT_ID",
         ),
     ]
@@ -68,7 +68,7 @@ def load_oidc_client(env: Mapping[str, str], *, source: str) -> OidcClient | Non
         return None
     for name in ("ASSAY_OIDC_CLIENT_ID", "ASSAY_PUBLIC_URL"):
         if not env.get(name):
-            raise ConfigError(source=source, key=name, reason="is needed with ASSAY_OIDC_ISSUER")
+            raise ConfigError(source=source, key=name, reason="is required with ASSAY_OIDC_ISSUER")
     public_url = env["ASSAY_PUBLIC_URL"].removesuffix("/")
     _check(issuer, source=source, key="ASSAY_OIDC_ISSUER")
     _check(public_url, source=source, key="ASSAY_PUBLIC_URL")

@@ -13,8 +13,8 @@ from contextlib import aclosing
 import msgspec
 import structlog
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import CallerError, InternalError, UpstreamError
 from core.evm.primitives import BlockRef
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s

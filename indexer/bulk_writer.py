@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from indexer.bulk_columns import LakeTransfers, to_lake
 from indexer.ingest import Ingest, WrittenSpan
 from indexer.reads import BlockSpan, GatheredSpan

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 import structlog
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import StoreError
 from sql.engine.store import Store
 from sql.lake.compaction import CompactionRequest, CompactionResult, bounds_of

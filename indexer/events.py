@@ -11,7 +11,7 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.process.arrays import BoolArray, Int32Array, Int64Array
 from core.report.rows import PoolRow

@@ -12,8 +12,8 @@ import time
 import msgspec
 import structlog
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import InternalError, UpstreamError, WrongChainError
 from core.evm.primitives import BlockRef
 from core.rpc.backoff import backoff_s

@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 import structlog
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import InternalError, UpstreamError
 from core.evm.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient

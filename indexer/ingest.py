@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Hash32
 from indexer.chain_tokens import ChainTokens
 from indexer.coverage import extend_all

@@ -11,8 +11,8 @@ from collections.abc import Coroutine
 
 import structlog
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import InternalError
 from core.rpc.client import RpcClient
 from indexer.events import FOLLOW

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import (
     AnswerTimeoutError,

@@ -17,8 +17,8 @@ import msgspec
 import structlog
 from cachetools import FIFOCache
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef
 from core.rpc.backoff import backoff_s

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.process.arrays import BoolArray, ByteArray, IndexArray, Int64Array, Uint64Array
 from core.report.rows import PoolRow
 from sql.chain.liquidity_events import kept_blocks

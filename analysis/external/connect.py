@@ -8,7 +8,7 @@ import msgspec
 
 from analysis.external.market_data import MarketData
 from analysis.external.verified_sources import Sources
-from config.settings_model import Settings
+from config.settings import Settings
 
 
 class ExternalServices(msgspec.Struct, frozen=True, kw_only=True):

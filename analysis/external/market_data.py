@@ -9,8 +9,8 @@ import structlog
 from analysis.external import defillama, dexscreener, geckoterminal
 from analysis.external.dexscreener import BackedPrice, PoolFigures
 from analysis.external.host import HttpService
-from config.chains import Chain
-from config.external_settings import MarketDataSettings
+from config.facts.chain import Chain
+from config.settings import MarketDataSettings
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32
 

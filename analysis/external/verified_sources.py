@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from analysis.external.host import HttpService
-from config.external_settings import SourceSettings
+from config.settings import SourceSettings
 from core.errors import UpstreamError
 from core.evm.primitives import Address
 from core.process.secret import Secret

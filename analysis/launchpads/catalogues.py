@@ -16,7 +16,7 @@ from analysis.launchpads.registries import reply_to
 from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_uint
 from analysis.reads.read_batch import ReadBatch
-from config.launchpads import Catalogue, Launchpad
+from config.facts.launchpad import Catalogue, Launchpad
 from core.evm.abi import selector_of, topic_of
 from core.evm.primitives import Address, low_address
 

@@ -16,7 +16,7 @@ from analysis.launchpads.registries import RegistryQuestion, RegistryReads, Regi
 from analysis.launchpads.sightings import LaunchEvent, LogSearch, SightingRead
 from analysis.reads.eth_reads import Reply, decode_address
 from analysis.reads.read_batch import ReadBatch
-from config.launchpads import Launchpad
+from config.facts.launchpad import Launchpad
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.rows import LaunchRow
 

@@ -13,7 +13,7 @@ import msgspec
 from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply
 from analysis.reads.read_batch import ReadBatch
-from config.launchpads import Launchpad, Registry
+from config.facts.launchpad import Launchpad, Registry
 from core.errors import UpstreamError
 from core.evm.primitives import Address
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from analysis.reads.read_batch import ReadBatch
-from config.launchpads import CreationEvent, Launchpad
+from config.facts.launchpad import CreationEvent, Launchpad
 from core.evm.abi import address_word
 from core.evm.primitives import Address
 from core.report.rows import LaunchRow

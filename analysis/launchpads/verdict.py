@@ -16,7 +16,7 @@ from analysis.launchpads.registries import RegistryQuestion, RegistryReads, Regi
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.analyse_code import analyse_code
 from analysis.token.metadata import Metadata
-from config.launchpads import Launchpad
+from config.facts.launchpad import Launchpad
 from core.evm.keccak import keccak
 from core.evm.primitives import Address
 from core.report.report import EvidenceRow

@@ -25,7 +25,7 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import StoreError
 from core.evm.primitives import Address, BlockRef
 

@@ -20,7 +20,7 @@ from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
-from config.chains import Chain, LockRecords
+from config.facts.chain import Chain, LockRecords
 from core.evm.primitives import Address
 
 MOST_CODES: Final = 40

@@ -15,7 +15,7 @@ from analysis.market.venues.families.concentrated_venue import tiers_of
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.eth_reads import Log, Reply, decode_logs
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import topic_of
 from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest

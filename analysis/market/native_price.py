@@ -12,7 +12,7 @@ from analysis.market.venues.pool import Candidate, PoolState
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import NoAnswer
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Anchor, Chain, Oracle
+from config.facts.chain import Anchor, Chain, Oracle
 from core.evm.primitives import ZERO_ADDRESS, Address
 
 _GRACE_S = 3_600

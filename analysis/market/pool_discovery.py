@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.venue_registry import venue_of
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address
 from core.report.rows import PoolRow
 

@@ -24,7 +24,7 @@ from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address
 
 

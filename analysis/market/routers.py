@@ -18,7 +18,7 @@ from analysis.market.venues.venue import RouterTrades
 from analysis.market.venues.venue_registry import ROUTER_FORMS, venue_of
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from analysis.external.market_data import MarketData
 from analysis.market.liquidity_value import Price
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address, HexBytes, RawAmount
 from core.report.report import PoolResultRow, Report
 from core.report.rows import Trade

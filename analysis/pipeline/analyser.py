@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from analysis.pipeline.report_age import is_recent, is_servable
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report

@@ -14,8 +14,8 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.result_cache import StaticResultCache
-from config.chains import Chain
-from config.settings_model import AnalysisSettings
+from config.facts.chain import Chain
+from config.settings import AnalysisSettings
 from core.evm.primitives import BlockRef, Hash32
 
 

@@ -37,7 +37,7 @@ from analysis.token.holders import HolderReads, TopHolders, creators_named
 from analysis.token.ownership import OwnerReads
 from analysis.token.proxy_resolution import ProxyReads, StandardSlots
 from config.burn import BURN_ADDRESSES
-from config.chains import Chain, Dex
+from config.facts.chain import Chain, Dex
 from core.evm.primitives import Address, BlockRef
 
 _MOST_HOLDERS = 20

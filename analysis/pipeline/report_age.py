@@ -1,7 +1,7 @@
 """Age limits of stored reports that answer a request."""
 
 from analysis.scenarios.trade import transfer
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.report.report import Report
 
 

@@ -44,7 +44,7 @@ from analysis.simulation.disguise import Disguise
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimLog, SimulationResult
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, RawAmount
 from core.report.report import Report
 from core.rpc.messages import RpcRequest

@@ -10,7 +10,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import run_first_round
 from analysis.pipeline.second_round import run_second_round
 from analysis.scenarios.trade.called_trade import TradeCall
-from config.chains import Chain, Dex
+from config.facts.chain import Chain, Dex
 from core.errors import CallerError
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes, RawAmount
 

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address, BlockRef, RawAmount
 from core.report.rows import LaunchRow, PoolRow
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import CallerError
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.process import zstd

@@ -17,7 +17,7 @@ from analysis.reads.indexed_facts import IndexedFacts, PoolEvents
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.replay.allowed_requests import reason_against
 from analysis.replay.evidence_pack import EvidencePackError, Given
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.keccak import keccak
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import Report

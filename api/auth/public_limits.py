@@ -4,7 +4,7 @@ import math
 
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
 from api.error_answers import LimitedError
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 
 _HOUR_S = 3600
 _MINUTE_S = 60

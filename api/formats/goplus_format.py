@@ -22,7 +22,7 @@ from api.formats.native.shapes import NativeFeatures, figure, settled
 from api.formats.shape_building import Shape, complete
 from api.formats.summary.summary import can_trade
 from config.burn import BURN_ADDRESSES
-from config.pool_families import FAMILIES
+from config.facts.pool_family import FAMILIES
 from core.evm.coin_pairs import is_pair_id
 from core.evm.primitives import Address
 from core.report.report import HolderRow, PoolResultRow, Report

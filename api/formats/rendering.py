@@ -14,7 +14,7 @@ from api.formats.native.shapes import Envelope, Features, NativeFeatures
 from api.formats.shape_building import Shape
 from api.formats.summary.summary import Summary, refuse_summary, render_summary
 from api.formats.token_snapshot import TokenSnapshot
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import InvalidAddressError, TokenRefusedError
 from core.evm.primitives import checksum, parse_address
 from core.report.report import ReportRow

@@ -8,8 +8,8 @@ from api.formats.prose.headline import headline_of
 from api.formats.prose.rendered_report import render_for_people
 from api.formats.summary.flags import CATALOGUE
 from api.formats.token_snapshot import take_snapshot
-from config.chains import Chain
-from config.settings_model import AnalysisSettings
+from config.facts.chain import Chain
+from config.settings import AnalysisSettings
 from core.report.judgement import Judge, JudgedCheck, Judgement
 from core.report.report import Report
 

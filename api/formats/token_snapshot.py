@@ -4,7 +4,7 @@ import msgspec
 
 from analysis.market.token_price import TokenPrice
 from analysis.token.contract_clock import ClockReading, ContractClock, clock_at
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.report.report import Report
 
 

@@ -15,7 +15,7 @@ from analysis.market.token_price import TokenPrice
 from api.deps import Prefill
 from api.formats.rendering import FORMATS, Format, render_failure, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import RefusalCode, TokenRefusedError
 from core.evm.primitives import checksum
 from core.report.report import Report

@@ -19,7 +19,7 @@ from api.search.listed_tokens import MOST_LISTED, FrontPageLists, ListedToken, T
 from api.search.query import MOST_CHARS, SearchQuery, read_query
 from api.served_chains import find_chain
 from api.sign_in.browser import SignedInUser, find_visitor
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import StoreError
 from core.evm.primitives import Address, checksum
 

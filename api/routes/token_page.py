@@ -41,7 +41,7 @@ from api.serving.answers import LARGE_POOLS, Answers
 from api.serving.shown_snapshot import PATIENCE_S, find_shown
 from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import AssayError, TokenRefusedError
 from sql.accounts.accounts import Accounts
 from sql.accounts.ledger import digest_of

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address
 from core.text.look_alikes import skeleton
 from sql.tokens.token_search import FoundToken, folded

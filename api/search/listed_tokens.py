@@ -18,7 +18,7 @@ from api.formats.token_snapshot import TokenSnapshot
 from api.search.likeness import Likeness, find_likeness
 from api.search.query import SearchQuery
 from api.serving.answers import Answers
-from config.chains import Anchor, Chain
+from config.facts.chain import Anchor, Chain
 from core.errors import TokenRefusedError
 from core.evm.primitives import Address, Hash32, checksum
 from core.report.report import Report, ReportRow

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from config.chain_names import index_by_name
-from config.chains import Chain
+from config.facts.chain import Chain
+from config.facts.chain_names import index_by_name
 from core.evm.primitives import Address, parse_address
 
 MOST_CHARS = 500

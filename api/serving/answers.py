@@ -19,7 +19,7 @@ from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, compress, is_worth_compressing, pack
 from api.serving.token_cache import CachedToken, TokenCache, TokenKey, Variant
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import AssayError, InternalError, TokenRefusedError
 from core.evm.primitives import Address
 from core.process.single_flight import SingleFlight

@@ -7,7 +7,7 @@ import msgspec
 
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Hash32, checksum
 from core.report.notifications import BASELINE, ChangeCause, WatchEvent, kind_of
 from sql.watches.watch_messages import WatchMessage

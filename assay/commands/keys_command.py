@@ -7,8 +7,8 @@ from contextlib import closing
 import click
 import msgspec
 
+from config.load_settings import load_settings
 from config.plans import load_plans
-from config.settings import load_settings
 from core.process.terminal import printable
 from sql.accounts.ledger import Ledger
 

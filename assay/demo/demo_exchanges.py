@@ -7,7 +7,7 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.layout import NATIVE_USD, Venues
 from assay.demo.reads import read_address
 from assay.demo.transaction_pipeline import Pipeline, created_address
-from config.chains import Anchor, Dex, Oracle
+from config.facts.chain import Anchor, Dex, Oracle
 from core.evm.primitives import ZERO_ADDRESS, Address
 
 _STABLE_DECIMALS = 6

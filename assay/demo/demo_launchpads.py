@@ -8,7 +8,7 @@ import msgspec
 from assay.demo.anvil import ETHER
 from assay.demo.layout import LaunchedToken, Venues, router_of
 from assay.demo.transaction_pipeline import Pipeline, created_address
-from config.launchpads import CreationEvent, Launchpad, Registry
+from config.facts.launchpad import CreationEvent, Launchpad, Registry
 from core.evm.primitives import Address
 
 CURVE_PAD = "demo-curve"

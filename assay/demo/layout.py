@@ -6,9 +6,9 @@ import msgspec
 from eth_utils.crypto import keccak
 
 from assay.demo.anvil import ETHER
-from config.chains import Anchor, Dex, Oracle
-from config.launchpads import Launchpad
-from config.pool_families import DexKind
+from config.facts.chain import Anchor, Dex, Oracle
+from config.facts.launchpad import Launchpad
+from config.facts.pool_family import DexKind
 from core.errors import InternalError
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
 import msgspec
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import AssayError
 from core.rpc.headers import Header
 from core.rpc.limits import RpcLimits

@@ -13,8 +13,8 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
 from assay.doctor.provider_weights import Provider
-from config.chains import Chain
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.settings import Settings
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.request_meter import metered

@@ -15,8 +15,8 @@ from assay.doctor.examine_endpoint import Examination
 from assay.doctor.probe import Probe
 from assay.doctor.provider_weights import load_providers
 from assay.doctor.report import DoctorReport, EndpointReport, count, judge
-from config.chains import Chain
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.settings import Settings
 from core.errors import AssayError, UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.client import RpcClient

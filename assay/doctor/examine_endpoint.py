@@ -23,8 +23,8 @@ from assay.doctor.check import (
 from assay.doctor.check_registry import CHECKS, IDENTITY
 from assay.doctor.probe import Probe
 from assay.doctor.report import EndpointReport
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from core.evm.primitives import ZERO_ADDRESS, BlockRef, Hash32
 from core.rpc.headers import LATEST, Header, LogsBloom, decode_header

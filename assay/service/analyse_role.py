@@ -21,7 +21,7 @@ from assay.service.metrics.delivery_metrics import DeliveryCollector
 from assay.service.metrics.job_metrics import JobCollector
 from assay.service.metrics.queue_metrics import QueueCollector
 from assay.service.shared_parts import SharedParts
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import StoreError
 from core.report.judgement import Judge
 from sql.engine.store import Store

@@ -13,7 +13,7 @@ from api.serving.cached_answer_app import CachedAnswerApp
 from assay.service.analysis_parts import AnalysisParts
 from assay.service.followed_state import clock_of
 from assay.service.shared_parts import SharedParts
-from config.chains import Chain
+from config.facts.chain import Chain
 from config.plans import load_plans
 from core.report.report import Report
 from sql.chain.trade_tables import list_newest_trades

@@ -11,8 +11,8 @@ from assay.service.background.state_watch_loop import StateComparisons
 from assay.service.metrics.follower_metrics import FollowerCollector
 from assay.service.metrics.watch_metrics import WatchCollector
 from assay.service.shared_parts import SharedParts
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.rpc.client import RpcClient
 from indexer.compaction_job import keep_compacting
 from indexer.follow import follow

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from analysis.token.contract_clock import ContractClock
 from api.readiness import is_fresh
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import BlockRef
 from indexer.follower_status import FollowStatus
 

@@ -12,7 +12,7 @@ from api.deps import ChainState, StatusDeps, StoreState
 from api.readiness import chain_state, store_state
 from assay.service.follow_role import is_followed_here
 from assay.service.shared_parts import SharedParts
-from config.chains import Chain
+from config.facts.chain import Chain
 
 _LOOK_WITHIN_S: Final = 2.0
 

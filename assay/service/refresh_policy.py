@@ -7,7 +7,7 @@ import math
 from typing import Final
 
 from assay.service.record_report import NextRefresh
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.report.report import Report
 from sql.tokens.task_queue import NEW_WORTH
 

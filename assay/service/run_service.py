@@ -24,7 +24,7 @@ from assay.service.metrics.service_metrics import ServiceMetrics
 from assay.service.process_state import process_state
 from assay.service.roles import EVERY_ROLE, Role
 from assay.service.shared_parts import SharedParts, open_parts
-from config.settings_model import Settings
+from config.settings import Settings
 from core.process.stop_signals import stop_on_signals
 
 _THREADS: Final = 48

@@ -16,10 +16,10 @@ from assay.service.metrics.lease_metrics import LeaseCollector
 from assay.service.metrics.service_metrics import ServiceMetrics
 from assay.service.metrics.store_metrics import StoreFilesCollector
 from assay.service.roles import Role
-from config.chains import Chain
+from config.facts.chain import Chain
+from config.facts.load_chains import choose_enabled, load_chains
 from config.job_check import JobLimits
-from config.load import choose_enabled, load_chains
-from config.settings_model import Settings
+from config.settings import Settings
 from config.store_address import PostgresAddress, StoreAddress
 from core.errors import ConfigError, UpstreamError
 from core.report.judgement import Judge

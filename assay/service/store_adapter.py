@@ -13,8 +13,8 @@ from analysis.reads.indexed_facts import (
 )
 from assay.service.record_report import record_refusal, record_report
 from assay.service.refresh_policy import next_refresh, refresh_of_refused
-from config.chains import Chain
-from config.settings_model import AnalysisSettings
+from config.facts.chain import Chain
+from config.settings import AnalysisSettings
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, HexBytes
 from core.report.judgement import Judge
 from core.report.report import Report

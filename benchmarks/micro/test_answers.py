@@ -8,8 +8,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from api.formats.rendering import Format, render_report
 from api.formats.token_snapshot import take_snapshot
 from api.serving.packing import Coding, compress, pack
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from core.report.report import Report
 from tests.harness.api.sample_reports import (
     DEAD,

@@ -25,7 +25,7 @@ class PoolRow(Row, frozen=True, kw_only=True, gc=False):
     """None: the pool is a separate contract."""
     dex: str
     kind: str
-    """Kind of pools, one of `config.pool_families.KINDS`."""
+    """Kind of pools, one of `config.facts.pool_family.KINDS`."""
     variant: str | None
     factory: Address
     token0: Address

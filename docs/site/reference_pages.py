@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from core.evm.primitives import checksum
 from docs.site.page import Page
 from sql.analyst.descriptions import LIST_VIEWS, describe_view

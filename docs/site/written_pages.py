@@ -9,7 +9,7 @@ from typing import Final
 
 from api.formats.native.field_table import FIELDS
 from api.formats.summary.flags import COMBINED
-from config.settings import SETTINGS
+from config.load_settings import SETTINGS
 from core.report.fields.field import SECTIONS
 from docs.site.field_facts import SECTION_TITLES, facts_of
 

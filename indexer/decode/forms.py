@@ -2,7 +2,7 @@
 
 import msgspec
 
-from config.pool_families import PoolCreation, PoolSwap
+from config.facts.pool_family import PoolCreation, PoolSwap
 from core.evm.event_signatures import EventForm, EventPlace, ListPlace
 from core.evm.primitives import Hash32
 from indexer.decode.log_columns import WORD_BYTES, LogShape

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from config.launchpads import CreationEvent, Launchpad
+from config.facts.launchpad import CreationEvent, Launchpad
 from core.evm.event_signatures import EventPlace
 from core.evm.primitives import Address, Hash32
 from core.process.arrays import BoolArray

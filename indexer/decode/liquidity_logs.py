@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from config.pool_families import FAMILIES, LiquidityEvent
+from config.facts.pool_family import FAMILIES, LiquidityEvent
 from core.evm.event_signatures import EventForm
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.process.arrays import BoolArray, ByteArray

@@ -10,8 +10,8 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from config.chains import Dex
-from config.pool_families import FAMILIES
+from config.facts.chain import Dex
+from config.facts.pool_family import FAMILIES
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.process.arrays import BoolArray, ByteArray, IndexArray
 from core.report.rows import PoolRow

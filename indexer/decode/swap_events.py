@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from config.pool_families import FAMILIES, PoolSwap
+from config.facts.pool_family import FAMILIES, PoolSwap
 from core.evm.coin_pairs import FIRST_PAIR, LOWER_BYTE, UPPER_BYTE, token_pair_id
 from core.evm.primitives import BlockRef, Hash32
 from core.process.arrays import ByteArray, FloatArray, Int32Array, Int64Array

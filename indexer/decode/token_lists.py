@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.coin_pairs import pair_id, token_pair_id
 from core.evm.event_signatures import ListPlace
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, HexBytes

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import BlockRef
 from indexer.decode.pool_events import PoolDecoder
 from indexer.reads import BlockSpan

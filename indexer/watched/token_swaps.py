@@ -6,8 +6,8 @@ from typing import Protocol
 
 import msgspec
 
-from config.chains import Chain
-from config.pool_families import FAMILY_OF
+from config.facts.chain import Chain
+from config.facts.pool_family import FAMILY_OF
 from core.evm.primitives import Address, Hash32
 from indexer.decode.swap_transactions import SwapTransaction, TokenMove
 from sql.engine.columns import blob

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import structlog
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.evm.primitives import BlockRef
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header

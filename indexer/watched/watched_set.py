@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from indexer.watched.token_swaps import TradeFacts, pool_key, trade_facts
 from sql.engine.columns import blob
 from sql.engine.store import Readable

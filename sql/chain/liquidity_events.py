@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address, BlockRef, HexBytes
 from sql.chain.pool_tables import PoolFacts, find_newest_coverage, find_pools
 from sql.engine.database import Reader, Transaction

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address
 from sql.engine.store import Store
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from config.chain_names import index_by_name
-from config.chains import Chain
+from config.facts.chain import Chain
+from config.facts.chain_names import index_by_name
 from config.job_check import JobLimits, check_job
 from config.job_definition import JobInvalidError, JobStateError
-from config.job_settings import JobSettings
-from config.settings import ENVIRONMENT, OVERLAY_NAME
-from config.settings_model import Settings
+from config.load_settings import ENVIRONMENT, OVERLAY_NAME
+from config.settings import JobSettings, Settings
 from core.errors import ConfigError
 from sql.engine.store import Store
 from sql.jobs.job_table import write_configured_jobs

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 
 import msgspec
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.final_batches import FinalBatches
 from sql.lake.find_place import LakeOwner, place_of

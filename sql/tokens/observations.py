@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.notifications import ObservationKind
 from core.report.report import ReportRow

@@ -7,7 +7,7 @@ import pytest
 
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.layout import ZooToken
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import HexBytes
 from tests.harness.accuracy.accuracy_tally import Tally, counted, newest
 from tests.harness.chain.transactions import Chain

@@ -13,7 +13,7 @@ import pytest
 
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.reads import read_address
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from tests.harness.accuracy.accuracy_tally import Tally, counted, newest
 from tests.harness.chain.transactions import Chain
 from tests.harness.venues import (

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from tests.harness.api.sample_reports import TOKEN
 from tests.harness.api.specified_fields import check
 from tests.harness.api.world import World, headers_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 
 CALLS = st.lists(
     st.tuples(

@@ -17,7 +17,7 @@ from prometheus_client import REGISTRY
 from api.auth import rate_windows as module
 from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 from core.process.secret import Secret
 from tests.harness.api.redis_server import RedisServer
 from tests.harness.api.sample_reports import TOKEN

@@ -11,7 +11,7 @@ from assay.cli import cli
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import World, ZooToken
 from assay.demo.overlay import write_overlay
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from config.store_address import FileAddress
 from core.evm.primitives import Address
 from sql.move.move_store import move_store

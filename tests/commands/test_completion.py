@@ -10,8 +10,8 @@ import pytest
 from analysis.static.printers import PRINTERS
 from assay.cli import COMMANDS, MODULES
 from assay.commands import token_commands
-from config.chain_names import index_by_name
-from config.load import load_chains
+from config.facts.chain_names import index_by_name
+from config.facts.load_chains import load_chains
 from tests.house.sources import ROOT
 
 pytestmark = pytest.mark.process

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.chain_names import find_by_name, list_names
-from config.chains import Chain
-from config.load import BUILT_IN, choose_enabled, load_chains
-from config.settings import load_settings
+from config.facts.chain import Chain
+from config.facts.chain_names import find_by_name, list_names
+from config.facts.load_chains import BUILT_IN, choose_enabled, load_chains
+from config.load_settings import load_settings
 from config.toml import decode_address, load_toml, walk
 from core.errors import ConfigError
 from core.evm.primitives import Address, checksum
@@ -231,7 +231,7 @@ def test_a_built_in_mistake_is_not_laid_at_the_overlays_door(
     for path in BUILT_IN.glob("*.toml"):
         text = path.read_text(encoding="utf-8")
         (copy / path.name).write_text(text.replace("heartbeat_s = 3600", "heartbeat_s = 0"))
-    monkeypatch.setattr("config.load.BUILT_IN", copy)
+    monkeypatch.setattr("config.facts.load_chains.BUILT_IN", copy)
     ethereum.write_text("[oracle]\ndecimals = 8\n")
     with pytest.raises(ConfigError) as caught:
         load_chains(ethereum.parents[1])

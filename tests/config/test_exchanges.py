@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 
 RESEARCHED = tomllib.loads(
     Path(__file__).with_name("exchanges.toml").read_text(encoding="utf-8"),

@@ -10,8 +10,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.exception_line import describe_exception
-from config.log import LogFormat, configure_log
+from config.log import LogFormat, configure_log, describe_exception
 from config.log_repeats import MOST_KEPT, WINDOW_S, RepeatCounter
 
 Captured = pytest.CaptureFixture[str]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from config.pool_families import FAMILIES, load_families
+from config.facts.pool_family import FAMILIES, load_families
 from core.errors import ConfigError
 
 CREATION = 'declared = "Made(address indexed token0,address indexed token1,address pool)"'

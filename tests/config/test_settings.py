@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.settings import SETTINGS, load_settings
+from config.load_settings import SETTINGS, load_settings
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import ConfigError
 from core.process.secret import Secret

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.settings import load_settings
+from config.load_settings import load_settings
 from core.errors import ConfigError
 
 WHOLE = {

@@ -4,8 +4,8 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.abi import event_signature_to_log_topic
 
-from config.launchpads import CreationEvent, Launchpad, Registry
-from config.load import load_chains
+from config.facts.launchpad import CreationEvent, Launchpad, Registry
+from config.facts.load_chains import load_chains
 from core.evm.event_signatures import EventPlace, ListPlace, parse_event
 from core.evm.primitives import Address
 

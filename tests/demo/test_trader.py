@@ -12,7 +12,7 @@ from assay.demo.layout import World
 from assay.demo.reads import read
 from assay.demo.trader import Trader
 from assay.demo.world import build_world
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from core.evm.abi import topic_of
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain

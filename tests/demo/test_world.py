@@ -12,7 +12,7 @@ from assay.demo.reads import read, read_address
 from assay.demo.seeding import lookup
 from assay.demo.world import build_world
 from assay.demo.zoo import ZOO
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain

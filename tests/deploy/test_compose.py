@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from tests.harness.debian_programs import find_haproxy
 from tests.harness.deploy.process_checks import check_process, check_roles
 from tests.harness.fleet.deployed_process import (

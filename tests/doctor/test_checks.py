@@ -19,8 +19,8 @@ from assay.doctor.check_registry import CHECKS, IDENTITY
 from assay.doctor.examine_endpoint import run_check
 from assay.doctor.probe import Probe
 from assay.doctor.provider_weights import load_providers
-from config.load import load_chains
-from config.settings_model import IndexerSettings, RpcSettings
+from config.facts.load_chains import load_chains
+from config.settings import IndexerSettings, RpcSettings
 from core.evm.primitives import ZERO_ADDRESS, BlockRef, Hash32
 from core.rpc.headers import Header, LogsBloom
 from core.rpc.messages import RpcFault, RpcRequest

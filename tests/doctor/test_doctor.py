@@ -25,8 +25,8 @@ from assay.doctor.check import CheckResult
 from assay.doctor.check_registry import CHECKS, IDENTITY
 from assay.doctor.examine_chain import ChainExamination, ExaminationBounds
 from assay.doctor.report import DoctorReport
-from config.chains import Chain as ChainFacts
-from config.settings import load_settings
+from config.facts.chain import Chain as ChainFacts
+from config.load_settings import load_settings
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.forward import Ask, ForwardingNode, Twist, tell_the_truth

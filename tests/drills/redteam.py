@@ -23,9 +23,9 @@ from assay.demo.compile import load_artifacts
 from assay.demo.layout import World
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_market
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, RpcSettings
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.settings import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
 from tests.harness.measure.machine import describe
 from tests.harness.redteam.fixed_traps import VARIANTS

@@ -8,9 +8,9 @@ import pytest
 from aiohttp import web
 
 from analysis.external.market_data import MarketData
-from config.chains import Chain
-from config.external_settings import MarketDataSettings
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.settings import MarketDataSettings
 from core.evm.primitives import Address, Hash32
 from tests.harness.external.outside_service import Service
 

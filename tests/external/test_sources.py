@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from analysis.external.verified_sources import Sources
-from config.external_settings import SourceSettings
+from config.settings import SourceSettings
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from tests.harness.external.outside_service import Service

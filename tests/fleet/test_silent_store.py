@@ -13,7 +13,7 @@ from assay.service.fleet.requested_analysis import RequestedAnalysis
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.store_adapter import ReportStore
 from config.plans import load_plans
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import Address
 from sql.accounts.ledger import Ledger

@@ -11,7 +11,7 @@ from analysis.token.contract_clock import ContractClock
 from api.formats.rendering import FORMATS
 from api.formats.token_snapshot import clock_after
 from api.serving.answers import Answers
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from core.errors import TokenRefusedError, UpstreamError
 from tests.harness.api.sample_reports import (
     MINED_AT_S,

@@ -12,7 +12,7 @@ from api.formats.stored_verdict import make_judge, policy_of
 from api.formats.summary.flags import CATALOGUE
 from api.formats.summary.summary import Summary
 from assay.service.record_report import NextRefresh, record_creator, record_report
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import StoreError
 from core.report.report import PoolResultRow, Report
 from sql.engine.store import Store

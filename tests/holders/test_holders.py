@@ -11,7 +11,7 @@ from api.formats.native.native import render_native
 from assay.demo.zoo_token import Animal
 from assay.service.store_adapter import ReportStore
 from config.burn import BURN_ADDRESSES
-from config.settings_model import AnalysisSettings, IndexerSettings
+from config.settings import AnalysisSettings, IndexerSettings
 from core.evm.primitives import Address, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient

@@ -26,9 +26,9 @@ from assay.demo.zoo_token import Animal
 from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain as ChainFacts
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
+from config.facts.chain import Chain as ChainFacts
+from config.facts.load_chains import load_chains
+from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from core.report.report import Report

@@ -12,7 +12,7 @@ from analysis.quotes.hook_inquiry import find_hooks
 from analysis.quotes.hook_withdrawals import LiquidityExit, TriedWithdrawal
 from analysis.simulation.simulate_v1 import Passed, Refused
 from assay.demo.layout import native_worth
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.hook_positions import _HELD, Held, hold_on_infinity

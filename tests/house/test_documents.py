@@ -11,8 +11,8 @@ import click
 import pytest
 
 from assay.cli import COMMANDS, cli
-from config.load import load_chains
-from config.settings import SETTINGS
+from config.facts.load_chains import load_chains
+from config.load_settings import SETTINGS
 from docs.site.written_pages import PAGES
 from tests.house.prose import find_rules_broken
 from tests.house.sources import PACKAGES, ROOT, parsed, python_files

@@ -14,7 +14,7 @@ import pytest
 
 from api.formats.native.field_table import FIELDS
 from api.formats.summary.flags import CATALOGUE
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from docs.site.operation_pages import operation_pages, read_document
 from docs.site.tour_pictures import PICTURES, TOUR
 from tests.harness.api.world import World

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.market.venues.venue import Venue
 from analysis.market.venues.venue_registry import VENUES
-from config.pool_families import BUILT_IN, KINDS
+from config.facts.pool_family import BUILT_IN, KINDS
 from tests.house.sources import ROOT, python_files, text_constants
 
 FOLDER = ROOT / "analysis" / "market" / "venues" / "families"

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from config.facts.load_chains import load_chains
 from config.job_check import check_job
 from config.job_definition import JobDefinition, JobInvalidError, JobToken, tokens_of_rows
-from config.load import load_chains
-from config.settings import load_settings
+from config.load_settings import load_settings
 from core.errors import ConfigError
 from core.evm.primitives import Address
 from sql.jobs.configured_jobs import check_configured_jobs, job_limits

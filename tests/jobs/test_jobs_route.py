@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from config.facts.load_chains import load_chains
 from config.job_definition import JobDefinition
-from config.job_settings import JobSettings
-from config.load import load_chains
+from config.settings import JobSettings
 from sql.engine.store import Store
 from sql.jobs.configured_jobs import job_limits
 from sql.jobs.job_runs import begin_run, finish_run

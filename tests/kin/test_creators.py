@@ -22,9 +22,9 @@ from assay.service.background.creator_search import Creators
 from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain as ChainFacts
-from config.load import load_chains
-from config.settings_model import AnalysisSettings
+from config.facts.chain import Chain as ChainFacts
+from config.facts.load_chains import load_chains
+from config.settings import AnalysisSettings
 from core.errors import UpstreamError
 from core.evm.abi import call_data
 from core.evm.primitives import Address, Hash32

@@ -18,8 +18,8 @@ from assay.demo.swaps import Call
 from assay.demo.world import build_world
 from assay.service.background.creator_search import Funders
 from assay.service.record_report import record_report
-from config.chains import Chain as ChainFacts
-from config.load import load_chains
+from config.facts.chain import Chain as ChainFacts
+from config.facts.load_chains import load_chains
 from core.errors import UpstreamError
 from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from assay.service.record_report import record_report
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 from core.evm.code_shape import PARTS, CodeShape
 from core.evm.primitives import Address
 from sql.engine.store import Store

@@ -10,7 +10,7 @@ from analysis.launchpads.catalogues import CatalogueRead, CatalogueSearch
 from analysis.launchpads.verdict import IssuerOrigin
 from analysis.reads.read_batch import ReadBatch
 from assay.demo.anvil import AnvilNode
-from config.settings_model import RpcSettings
+from config.settings import RpcSettings
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault

@@ -18,7 +18,7 @@ from analysis.reads.read_batch import ReadBatch
 from assay.demo.anvil import ETHER
 from assay.demo.layout import named_account
 from assay.demo.reads import read
-from config.launchpads import Launchpad, Registry
+from config.facts.launchpad import Launchpad, Registry
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient

@@ -12,9 +12,9 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.compile import load_artifacts
 from assay.demo.transaction_pipeline import Pipeline
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain
-from config.launchpads import Launchpad
-from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
+from config.facts.chain import Chain
+from config.facts.launchpad import Launchpad
+from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.primitives import Address
 from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient

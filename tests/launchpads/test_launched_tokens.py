@@ -14,9 +14,9 @@ from assay.demo.anvil import ETHER
 from assay.demo.demo_launchpads import CURVE_PAD, DIRECT_PAD
 from assay.demo.layout import NATIVE_USD
 from assay.demo.reads import balance_of
-from config.chains import Chain as ChainFacts
-from config.launchpads import Launchpad
-from config.load import load_chains
+from config.facts.chain import Chain as ChainFacts
+from config.facts.launchpad import Launchpad
+from config.facts.load_chains import load_chains
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.report.report import PoolResultRow, Report
 from core.report.rows import LaunchRow

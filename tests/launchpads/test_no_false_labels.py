@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from config.launchpads import Launchpad
+from config.facts.launchpad import Launchpad
 from core.evm.abi import selector_of
 from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcRequest

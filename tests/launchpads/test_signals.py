@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from analysis.launchpads.verdict import UNNAMED
-from config.launchpads import CreationEvent, Launchpad, Registry
+from config.facts.launchpad import CreationEvent, Launchpad, Registry
 from core.evm.keccak import keccak
 from core.evm.primitives import Address, RawAmount
 from core.report.rows import LaunchRow

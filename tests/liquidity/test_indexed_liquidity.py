@@ -14,8 +14,8 @@ from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.reads.indexed_facts import NoFactsIndex, PoolEvents
 from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain as ChainFacts
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain as ChainFacts
+from config.settings import IndexerSettings
 from core.errors import StoreError
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.rpc.client import RpcClient

@@ -7,7 +7,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity
 from analysis.simulation.simulate_v1 import Passed
 from assay.demo.layout import BURN, FOR_EVER, VenueKey, ZooToken, native_worth, positions_of
-from config.chains import LockRecords
+from config.facts.chain import LockRecords
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.contexts import context_with
 from tests.harness.chain.transactions import Chain

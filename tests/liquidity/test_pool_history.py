@@ -12,8 +12,8 @@ from analysis.reads.eth_reads import MinedLog, decode_mined_logs
 from analysis.reads.indexed_facts import IndexedEvent, PoolEvents
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
-from config.pool_families import FAMILY_OF, KINDS
+from config.facts.chain import Dex
+from config.facts.pool_family import FAMILY_OF, KINDS
 from core.evm.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.harness.store.sample_rows import address, block

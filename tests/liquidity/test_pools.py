@@ -16,7 +16,7 @@ from assay.demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_
 from assay.demo.reads import balance_of, read
 from assay.demo.seeding import UNLIMITED, fetch_addresses, seed
 from assay.demo.transaction_pipeline import Pipeline
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import ZERO_ADDRESS, HexBytes
 from core.report.rows import PoolRow
 from tests.harness.chain.contexts import context_with

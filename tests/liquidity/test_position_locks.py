@@ -6,7 +6,7 @@ import pytest
 from analysis.liquidity.locks import NEVER_S
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import FOR_EVER, ZooToken, native_worth, positions_of
-from config.chains import LockRecords
+from config.facts.chain import LockRecords
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.locker_scene import (

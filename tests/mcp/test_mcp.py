@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from core.errors import TokenRefusedError
 from core.report.report import EvidenceRow
 from tests.harness.api.mcp_client import MODES, ONE, agent, call

@@ -11,9 +11,9 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from assay.demo.anvil import AnvilNode
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, RpcSettings
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.settings import AnalysisSettings, RpcSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.report.report import Report
 from core.rpc.client import RpcClient

@@ -14,8 +14,8 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain as ChainFacts
-from config.settings_model import IndexerSettings, RpcSettings
+from config.facts.chain import Chain as ChainFacts
+from config.settings import IndexerSettings, RpcSettings
 from core.errors import UpstreamError
 from core.evm.primitives import BlockRef
 from core.report.report import Report

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from tests.harness.api.sign_in import PAGES
 from tests.harness.api.world import World
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from api.deps import Prefill
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 from core.errors import TokenRefusedError
 from tests.harness.api.sample_reports import TOKEN, TOKEN_SHOWN, make_report
 from tests.harness.api.sign_in import PAGES, PUBLIC, Street, read

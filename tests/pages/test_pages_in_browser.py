@@ -6,7 +6,7 @@ from typing import Final, Literal
 import pytest
 
 from api.deps import Prefill
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 from sql.accounts.accounts import Accounts
 from sql.engine.store import Store
 from tests.harness.api.sample_reports import TOKEN, TOKEN_SHOWN, make_pool

@@ -13,7 +13,7 @@ import pytest
 
 from analysis.pipeline.analyser import KnownReport
 from api.auth.robots import LINK_PREVIEWS
-from config.settings_model import ApiSettings, PublicSettings
+from config.settings import ApiSettings, PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
 from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, make_report
 from tests.harness.api.sign_in import PAGES, PUBLIC, Browser, read

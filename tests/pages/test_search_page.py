@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 from core.evm.primitives import checksum
 from sql.engine.store import Store
 from tests.harness.api.sample_reports import make_pool

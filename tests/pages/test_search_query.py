@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.search.query import SearchQuery, read_query
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from core.evm.primitives import Address, checksum
 
 CHAINS = load_chains(None)

@@ -24,8 +24,8 @@ from api.pages.page_rendering import page
 from api.pages.share_card import draw_card
 from api.pages.views.proof_view import function_name
 from api.pages.views.token_view import TokenView, view_token
-from config.chains import Chain, Locker
-from config.settings_model import PublicSettings
+from config.facts.chain import Chain, Locker
+from config.settings import PublicSettings
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32, Selector, to_hash32
 from core.report.report import EvidenceRow, Report

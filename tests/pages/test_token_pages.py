@@ -19,7 +19,7 @@ from analysis.pipeline.scan import ChainScanner
 from analysis.reads.node import Node
 from assay.demo.zoo_token import Animal
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings, ApiSettings, PublicSettings
+from config.settings import AnalysisSettings, ApiSettings, PublicSettings
 from core.evm.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
 from sql.engine.store import Store

@@ -5,8 +5,8 @@ import pytest
 
 from analysis.market.native_price import OracleRead, anchor_prices
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Chain, Oracle
-from config.load import load_chains
+from config.facts.chain import Chain, Oracle
+from config.facts.load_chains import load_chains
 from core.errors import UpstreamError
 from core.evm.primitives import ZERO_ADDRESS
 from core.rpc.messages import RpcAnswer, RpcFault

@@ -6,8 +6,8 @@ import pytest
 
 from analysis.external.market_data import MarketData
 from analysis.market.token_price import LastTrade, TokenPrice, find_price
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from core.evm.primitives import Address
 from core.report.report import Report
 from tests.harness.api.sample_reports import make_pool, make_report

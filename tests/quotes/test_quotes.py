@@ -10,7 +10,7 @@ from mcp.types import BlobResourceContents
 from analysis.pipeline.analyser import KnownReport
 from analysis.quotes.exit_quote import RequestedSize
 from analysis.quotes.unsigned_trade import TradeRefusedError
-from config.settings_model import PublicSettings
+from config.settings import PublicSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, checksum
 from tests.harness.api.mcp_client import ONE, agent, call

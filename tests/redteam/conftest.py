@@ -7,8 +7,8 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import World
 from assay.demo.world import build_market
-from config.chains import Chain as ChainFacts
-from config.settings_model import AnalysisSettings
+from config.facts.chain import Chain as ChainFacts
+from config.settings import AnalysisSettings
 from core.rpc.client import RpcClient
 from tests.harness.chain.fixtures import anvil_node, artifacts, facts, node_client
 from tests.harness.redteam.ordinary_people import People

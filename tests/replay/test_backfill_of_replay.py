@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import UpstreamError
 from indexer.backfill import backfill
 from tests.harness.indexer.expected_tables import Tables, read

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.settings_model import IndexerSettings, RpcSettings
+from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus

@@ -14,7 +14,7 @@ from analysis.reads.node import Node
 from assay.service.background.due_tokens import DueTokenJob
 from assay.service.background.refresh_budget import budgets_of
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import StoreError, TokenRefusedError, UpstreamError
 from core.evm.primitives import Address, BlockRef
 from core.report.report import Report

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.service.record_report import NextRefresh
 from assay.service.refresh_policy import next_refresh, refresh_of_refused
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.report.report import Report
 from sql.tokens.task_queue import NEW_WORTH
 from tests.harness.bare_reports import bare_report

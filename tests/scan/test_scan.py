@@ -8,7 +8,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import IndexedFacts
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.errors import UpstreamError
 from core.evm.primitives import RawAmount
 from core.report.report import PoolResultRow, Report

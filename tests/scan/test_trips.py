@@ -14,7 +14,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.harness.chain.predictions import MOST_CALLS, MOST_TRIPS
 from tests.harness.chain.token_analysis import judge

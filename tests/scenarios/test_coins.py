@@ -8,7 +8,7 @@ import pytest
 from analysis.market import routers
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.market.venues.venue_registry import venue_of
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from tests.harness.chain.route_simulation import candidate_of, read_routers, trade_for_coins

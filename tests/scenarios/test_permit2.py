@@ -19,7 +19,7 @@ from assay.demo.compile import compile_runtime
 from assay.demo.layout import FOR_EVER, ZooToken, router_of
 from assay.demo.seeding import UNLIMITED
 from assay.demo.zoo_token import Animal
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from tests.harness.chain.route_simulation import candidate_of, read_routers, trade_for_coins

@@ -40,7 +40,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
 )
 from analysis.simulation.simulation_builder import SimulationBuilder
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import Address, BlockRef, Hash32, RawAmount

@@ -11,7 +11,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.reads.indexed_facts import IndexedFacts
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import Address, BlockRef, RawAmount
 from sql.engine.store import Store
 from tests.harness.chain.token_analysis import judge

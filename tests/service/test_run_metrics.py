@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from assay.service.fleet.leased_runs import LeasedRuns
 from assay.service.metrics.run_metrics import RunCollector
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.fleet.analysis_runs import AnalysisRuns
 from tests.harness.fleet.scripted_fleet import CHAIN_ID, SLUG, fleet_on, token, until_begun

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from tests.harness.api.sample_reports import TOKEN
 from tests.harness.api.world import World
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from config.burn import BURN_ADDRESSES
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from core.evm.primitives import checksum
 from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import CLIENT, PLANS, World

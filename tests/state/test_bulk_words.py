@@ -6,7 +6,7 @@ from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.bulk_words import BalanceRead, BulkRead, WordsRead, fetch_bulk
 from assay.demo.layout import World, named_account
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import ZERO_ADDRESS, Address, to_hash32
 from core.rpc.messages import RpcFault
 from tests.harness.chain.transactions import Chain

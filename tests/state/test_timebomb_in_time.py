@@ -22,7 +22,7 @@ from api.formats.native.shapes import NativeFeatures
 from api.formats.token_snapshot import clock_after
 from assay.demo.layout import ZooToken
 from assay.demo.reads import read
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import Report
 from core.rpc.client import RpcClient

@@ -14,7 +14,7 @@ from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import StoreError
 from core.evm.primitives import Hash32
 from sql.engine.store import Store

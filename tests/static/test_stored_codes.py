@@ -15,7 +15,7 @@ from analysis.static.result_cache import StaticResultCache
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import named_account
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.evm.primitives import Address
 from core.report.fields.static_findings import StaticFindings
 from sql.engine.store import Store

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from analysis.liquidity.withdrawal_risk import YOUNG_S
-from config.chains import Anchor, Chain, Dex, Oracle
+from config.facts.chain import Anchor, Chain, Dex, Oracle
 from core.evm.primitives import Address, BlockRef, HexBytes
 from indexer.coverage import extend_all
 from sql.chain import liquidity_events

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from sql.chain.quote_tokens import write_quote_tokens
 from sql.engine.store import Store
 from tests.harness.store.store_contents import Cells, read_rows

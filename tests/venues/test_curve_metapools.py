@@ -9,7 +9,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.reads import read_address
 from assay.demo.seeding import UNLIMITED
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from indexer.decode.logs import decode_logs

@@ -11,8 +11,8 @@ from analysis.market.liquidity_value import PoolValue
 from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded, pool_rows
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refused
-from config.chains import Dex
-from config.pool_families import DexKind
+from config.facts.chain import Dex
+from config.facts.pool_family import DexKind
 from core.evm.primitives import Address, RawAmount
 
 TOKEN = Address("0x" + "11" * 20)

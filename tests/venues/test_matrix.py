@@ -17,7 +17,7 @@ from assay.demo.seeding import UNLIMITED, fetch_addresses
 from assay.demo.swaps import sell_call, spender_of
 from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.zoo_token import Animal
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.predictions import TAX_POINTS, assert_pool_agrees, pool_of, predicted

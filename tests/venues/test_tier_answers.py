@@ -7,8 +7,8 @@ from eth_abi.abi import encode
 from analysis.market import fee_tiers
 from analysis.market.fee_tiers import TierReads, Tiers
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
-from config.pool_families import DexKind
+from config.facts.chain import Dex
+from config.facts.pool_family import DexKind
 from core.evm.abi import topic_of
 from core.evm.primitives import Address
 from core.rpc.messages import RpcFault

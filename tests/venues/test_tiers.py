@@ -12,7 +12,7 @@ from assay.demo.layout import FOR_EVER, positions_of
 from assay.demo.reads import read_address
 from assay.demo.seeding import UNLIMITED
 from assay.demo.transaction_pipeline import Pipeline
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address
 from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge

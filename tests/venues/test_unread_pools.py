@@ -9,7 +9,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native.native import render_native
 from api.formats.summary.summary import render_summary
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.rows import PoolRow
 from tests.harness.chain.contexts import context_with

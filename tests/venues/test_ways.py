@@ -27,8 +27,8 @@ from analysis.market.venues.venue_registry import ROUTER_FORMS, venue_of
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
 from assay.demo.compile import load_artifacts
-from config.chains import Dex
-from config.pool_families import DexKind
+from config.facts.chain import Dex
+from config.facts.pool_family import DexKind
 from core.evm.abi import call_data, selector_of, topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount

@@ -21,7 +21,7 @@ from assay.service.background.state_basis import (
     pool_reads,
     words_of,
 )
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from core.evm.coin_pairs import pair_id
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import ClockLimitRow, StateWord

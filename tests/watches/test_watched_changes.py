@@ -9,7 +9,7 @@ import pytest
 
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.layout import ZooToken
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.errors import UpstreamError
 from core.evm.abi import call_data
 from core.report.report import Report

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from api.watches import event_feed
 from assay import cli
-from config.watch_settings import WatchSettings
+from config.settings import WatchSettings
 from sql.engine.store import Store
 from sql.watches.watch_messages import delete_old_messages
 from tests.harness.api.open_port import on_network

@@ -8,7 +8,7 @@ import msgspec
 from analysis.launchpads.registries import RegistryRecord
 from analysis.reads.chain_reads import CallRead
 from analysis.reads.eth_reads import Reply, decode_uint
-from config.launchpads import CurveKind
+from config.facts.launchpad import CurveKind
 from core.evm.primitives import Address, RawAmount
 
 

@@ -15,7 +15,7 @@ from analysis.market.curves import flap, four_meme, pons_v2, printr, virtuals
 from analysis.market.curves.curve import Curve, CurveState, Standing
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
 from analysis.reads.read_batch import ReadBatch
-from config.launchpads import CurveKind
+from config.facts.launchpad import CurveKind
 from core.evm.primitives import Address
 from core.report.report import EvidenceRow, PoolResultRow
 

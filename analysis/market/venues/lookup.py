@@ -8,7 +8,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.reads.chain_reads import Handle, call_of
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.coin_pairs import pair_id
 from core.evm.primitives import Address, Hash32, RawAmount
 

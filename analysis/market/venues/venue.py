@@ -14,8 +14,8 @@ from analysis.market.venues.pool import Candidate, PoolState
 from analysis.market.venues.trade_route import Reach, ReadMoved, RouterForm, TradeRoute
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
-from config.pool_families import DexKind
+from config.facts.chain import Dex
+from config.facts.pool_family import DexKind
 from core.evm.primitives import Address
 
 TierKey = Literal["fee", "tick_spacing"]

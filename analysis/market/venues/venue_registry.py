@@ -15,7 +15,7 @@ from analysis.market.venues.families import (
 )
 from analysis.market.venues.trade_route import RouterForm
 from analysis.market.venues.venue import Venue
-from config.chains import Dex
+from config.facts.chain import Dex
 
 VENUES: tuple[Venue, ...] = (
     balancer_v2.VENUE,

@@ -10,7 +10,7 @@ from analysis.token.contract_clock import ContractClock
 from api.formats.amounts import share_pct, truncated_pct, whole_tokens
 from api.formats.native.shapes import Deadline, Holder, NativeFeatures, Pool
 from api.formats.times import iso_utc
-from config.pool_families import KINDS
+from config.facts.pool_family import KINDS
 from core.evm.primitives import checksum
 from core.report.fields.field import Pending, fields_of, list_keys
 from core.report.fields.scan_findings import ScanFindings

@@ -6,7 +6,7 @@ from analysis.quotes.exit_quote import ExitQuote
 from analysis.quotes.exit_reading import ExitLine, ExitPart
 from api.formats.amounts import decimal_text
 from api.formats.shape_building import Shape
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import checksum
 from core.report.report import ReportRow
 

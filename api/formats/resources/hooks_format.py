@@ -11,7 +11,7 @@ from analysis.simulation.simulate_v1 import Passed, Refused
 from analysis.static.token_model.conditions.trade_conditions import OwnedCondition
 from analysis.token.deployed_code import DeployedCode
 from api.formats.shape_building import Shape
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
 from core.report.fields.field import Pending
 from core.report.report import ReportRow

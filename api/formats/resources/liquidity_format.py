@@ -17,7 +17,7 @@ from analysis.simulation.simulate_v1 import Outcome, Passed, Refused
 from api.formats.amounts import decimal_text
 from api.formats.shape_building import Shape
 from api.formats.summary.flags import ACTIVE, STATUS_ORDER, Flag, Status
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
 from core.report.report import ReportRow
 

@@ -8,7 +8,7 @@ from analysis.quotes.trade_check import CallOutcome, TradeCheck, TradeWarning
 from analysis.quotes.trade_effects import AllowanceChange, SenderChange
 from api.formats.shape_building import Shape
 from api.formats.summary.summary import Summary, Verdict
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
 
 AddressText = Annotated[str, msgspec.Meta(pattern="^0[xX][0-9a-fA-F]{40}$")]

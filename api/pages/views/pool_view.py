@@ -8,7 +8,7 @@ from api.formats.native.shapes import Pool
 from api.formats.prose.proofs import CurveSeen, LaterSeen, SoldSeen, TradeSeen
 from api.formats.prose.prose import percent, usd
 from api.formats.prose.rendered_report import RenderedReport
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, checksum
 from core.report.report import PoolResultRow
 

@@ -18,7 +18,7 @@ from api.formats.token_snapshot import TokenSnapshot
 from api.pages.views.finding_view import FindingGroups, view_findings
 from api.pages.views.pool_view import Chart, PoolLine, view_charts, view_pools
 from config.burn import BURN_ADDRESSES
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
 from core.report.report import Report
 

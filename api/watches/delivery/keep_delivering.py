@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from api.watches.delivery.delivery_worker import DeliveryResult, DeliveryWorker
 from api.watches.delivery.webhook_address import WebhookRules
 from api.watches.delivery.webhook_sender import WebhookSender
-from config.watch_settings import WatchSettings
+from config.settings import WatchSettings
 from sql.engine.store import Store
 from sql.watches.watch_messages import WatchMessage
 

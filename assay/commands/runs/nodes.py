@@ -5,10 +5,10 @@ from contextlib import AsyncExitStack, contextmanager
 
 import click
 
-from config.chain_names import find_by_name, list_names
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.facts.chain_names import find_by_name, list_names
+from config.facts.load_chains import load_chains
+from config.settings import Settings
 from core.errors import ConfigError, UpstreamError
 from core.rpc.client import RpcClient
 

@@ -29,9 +29,9 @@ from api.formats.stored_verdict import make_judge
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
 from assay.commands.runs.tables import OUT, cell_text
-from config.chains import Chain
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.load_settings import load_settings
+from config.settings import Settings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.judgement import Judge

@@ -21,8 +21,8 @@ from assay.demo.embedded_chain import EmbeddedChain, run_embedded_chain
 from assay.demo.layout import ZooToken
 from assay.demo.setup_stages import STAGES, Stage
 from assay.service.run_service import run_service
+from config.load_settings import load_settings
 from config.plans import load_plans
-from config.settings import load_settings
 from core.evm.primitives import checksum
 from sql.accounts.ledger import Ledger
 

@@ -18,10 +18,10 @@ from assay.doctor.check import CheckResult, CheckStatus
 from assay.doctor.cost import CostEstimate
 from assay.doctor.examine_chain import ChainExamination, ExaminationBounds
 from assay.doctor.report import WORST_FIRST, DoctorReport
-from config.chains import Chain
-from config.load import choose_enabled, load_chains
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.facts.load_chains import choose_enabled, load_chains
+from config.load_settings import load_settings
+from config.settings import Settings
 from core.errors import ConfigError
 from core.evm.primitives import Address, parse_address
 from core.process.stop_signals import stop_on_signals

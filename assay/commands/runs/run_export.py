@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from assay.commands.runs.progress import progress_bars
-from config.settings import load_settings
+from config.load_settings import load_settings
 from sql.analyst.export import export_views
 from sql.lake.open_store import load_views
 

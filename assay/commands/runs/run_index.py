@@ -11,9 +11,9 @@ import structlog
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_bars
 from assay.commands.runs.stores import open_store
-from config.chains import Chain
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.load_settings import load_settings
+from config.settings import Settings
 from core.process.allocator import share_one_arena
 from core.process.stop_signals import stop_on_signals
 from core.rpc.client import RpcClient

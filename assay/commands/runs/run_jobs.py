@@ -12,10 +12,10 @@ from rich.table import Table
 from api.formats.job_bodies import job_body, job_detail
 from api.formats.times import iso_utc
 from assay.commands.runs.tables import OUT, cell_text, make_console
+from config.facts.load_chains import load_chains
 from config.job_check import check_job
 from config.job_definition import JobDefinition, JobInvalidError, JobStateError
-from config.load import load_chains
-from config.settings import load_settings
+from config.load_settings import load_settings
 from core.process.terminal import printable
 from sql.engine.store import Store
 from sql.jobs.configured_jobs import job_limits

@@ -16,9 +16,9 @@ from analysis.replay.record_pack import record_pack
 from analysis.token.admission import admit_address
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
-from config.chains import Chain
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.load_settings import load_settings
+from config.settings import Settings
 
 
 def run_record(name: str, address: str, file: Path) -> None:

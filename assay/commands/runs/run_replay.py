@@ -15,9 +15,9 @@ from analysis.replay.evidence_pack import MOST_BYTES, EvidencePack, decode_pack
 from analysis.replay.pack_signature import find_signer
 from analysis.replay.replay_pack import Replay, check_pack, replay_pack
 from assay.commands.runs.tables import cell_text, make_console
-from config.load import load_chains
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.load_chains import load_chains
+from config.load_settings import load_settings
+from config.settings import Settings
 from core.errors import AssayError, ConfigError
 from core.process.terminal import printable
 from core.rpc.client import RpcClient

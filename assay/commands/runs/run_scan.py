@@ -20,9 +20,9 @@ from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from assay.commands.runs.csv_row import csv_of
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
-from config.chains import Chain
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.load_settings import load_settings
+from config.settings import Settings
 from core.errors import TokenRefusedError
 from core.process.terminal import printable
 

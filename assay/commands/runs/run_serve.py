@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.commands.runs.stores import open_store
 from assay.service.roles import choose_roles
 from assay.service.run_service import run_service
-from config.settings import load_settings
+from config.load_settings import load_settings
 from core.process.allocator import share_one_arena
 
 

@@ -13,8 +13,8 @@ import click
 import msgspec
 
 from assay.commands.runs.progress import progress_steps
-from config.settings import load_settings
-from config.settings_model import SqlSettings
+from config.load_settings import load_settings
+from config.settings import SqlSettings
 from core.process.terminal import printable
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import OpenResult, open_result

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from assay.commands.runs.nodes import connect
 from assay.commands.runs.tables import OUT, cell_text, make_console
-from config.chains import Chain
-from config.load import choose_enabled, load_chains
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.facts.load_chains import choose_enabled, load_chains
+from config.load_settings import load_settings
+from config.settings import Settings
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import UpstreamError
 from core.evm.primitives import BlockRef

@@ -10,8 +10,8 @@ import click
 
 from assay.commands.runs.nodes import choose_chain
 from assay.commands.runs.progress import progress_bars
-from config.load import load_chains
-from config.settings import load_settings
+from config.facts.load_chains import load_chains
+from config.load_settings import load_settings
 from config.store_address import STORE_VARIABLE, FileAddress, PostgresAddress, StoreAddress
 from core.errors import ConfigError, MissingExtraError
 from sql.backup.make_backup import Progress, make_backup

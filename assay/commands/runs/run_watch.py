@@ -16,10 +16,10 @@ from api.watches.message_body import MessageRenderer
 from api.watches.watch_shapes import CreatedWatch, WatchView, view_delivery, view_watch
 from assay.commands.runs.nodes import choose_chain
 from assay.commands.runs.stores import open_store
-from config.chains import Chain
-from config.load import load_chains
-from config.settings import load_settings
-from config.settings_model import Settings
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.load_settings import load_settings
+from config.settings import Settings
 from core.errors import InvalidAddressError
 from core.evm.primitives import Address, parse_address
 from core.process.terminal import printable

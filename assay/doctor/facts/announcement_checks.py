@@ -18,7 +18,7 @@ from assay.doctor.check import (
     ok,
 )
 from assay.doctor.log_sets import NodeLog, logs_of
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcRequest
 from indexer.decode.pool_events import CREATION_TOPICS

@@ -26,7 +26,7 @@ from assay.doctor.check import (
 from assay.doctor.contract_reads import ContractGetter, bytes_in, read_all, text_in
 from assay.doctor.facts.pool_checks import find_pools
 from assay.doctor.tracers import drawn_address
-from config.chains import Anchor, Chain
+from config.facts.chain import Anchor, Chain
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.doctor.check import Check, CheckFinding, ProbeAnswer, Steps, Subject, ask, hex_of, ok
 from assay.doctor.contract_reads import ContractGetter, address_in, read_all
 from assay.doctor.tracers import pinned
-from config.chains import Chain, Dex
+from config.facts.chain import Chain, Dex
 from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest
 

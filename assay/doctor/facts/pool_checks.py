@@ -11,7 +11,7 @@ from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.venue_registry import venue_of
 from assay.doctor.check import Asking, Check, CheckFinding, ProbeAnswer, Steps, Subject, ok
 from assay.doctor.contract_reads import ContractGetter, address_in, read_all
-from config.chains import Chain, Dex
+from config.facts.chain import Chain, Dex
 from core.evm.abi import argument_types, encode_values
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address

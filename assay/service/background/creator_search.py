@@ -15,7 +15,7 @@ from analysis.token.creation import ContractCreation, find_creation, find_launch
 from analysis.token.funding import find_funding
 from assay.service.background.schedule import schedule_by_chain
 from assay.service.record_report import record_creator
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import Address, RawAmount
 from core.report.judgement import Judge

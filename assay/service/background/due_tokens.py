@@ -12,7 +12,7 @@ from analysis.pipeline.refresher import Refresher
 from assay.service.background.refresh_budget import AnalysisCost, RefreshBudget
 from assay.service.background.round_share import RequestedToken, RoundShare
 from assay.service.background.schedule import schedule_by_chain
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import StoreError
 from core.rpc.request_meter import metered
 from sql.engine.store import Store

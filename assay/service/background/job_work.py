@@ -8,11 +8,10 @@ from pathlib import Path
 import msgspec
 
 from assay.service.background.round_share import RoundShare
-from config.chain_names import index_by_name
-from config.chains import Chain
+from config.facts.chain import Chain
+from config.facts.chain_names import index_by_name
 from config.job_definition import JobDefinition, JobToken, parse_tokens, tokens_of_rows
-from config.job_settings import JobSettings
-from config.settings_model import SqlSettings
+from config.settings import JobSettings, SqlSettings
 from core.errors import AssayError, TokenRefusedError
 from sql.analyst.bounds import Bounds
 from sql.analyst.export_runner import run_export

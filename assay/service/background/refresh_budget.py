@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 
 _HOUR_S = 3_600.0
 

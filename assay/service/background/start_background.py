@@ -16,7 +16,7 @@ from assay.service.background.due_tokens import DueTokenJob
 from assay.service.background.job_runner import JobRunner, RunEnd
 from assay.service.background.job_work import JobPlace
 from assay.service.background.refresh_budget import budgets_of
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.report.judgement import Judge
 
 

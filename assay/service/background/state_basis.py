@@ -11,7 +11,7 @@ import msgspec
 from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.bulk_words import MOST_SLOTS, BalanceRead, BulkRead, WordsRead
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.coin_pairs import is_pair_id
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, to_hash32
 from core.report.notifications import ObservationKind

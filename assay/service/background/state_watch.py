@@ -28,7 +28,7 @@ from assay.service.background.state_basis import (
     pool_reads,
     words_of,
 )
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import BlockRef, Hash32
 from core.report.notifications import ObservationKind

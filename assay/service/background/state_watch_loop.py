@@ -8,8 +8,8 @@ import structlog
 
 from analysis.reads.node import Node
 from assay.service.background.state_watch import StateWatch
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.evm.primitives import BlockRef
 from sql.engine.store import Store
 from sql.tokens.observations import pace_of

@@ -28,7 +28,7 @@ from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.metrics.run_metrics import RunCollector
 from assay.service.shared_parts import SharedParts
 from assay.service.store_adapter import ReportStore
-from config.settings_model import Settings
+from config.settings import Settings
 from config.store_address import PostgresAddress
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.fleet.analysis_runs import AnalysisRuns

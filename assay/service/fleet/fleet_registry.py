@@ -11,7 +11,7 @@ from analysis.pipeline.chain_memory import PRICE_AGE_S
 from assay.service.analysis_parts import AnalysisParts
 from assay.service.followed_state import is_recent
 from assay.service.shared_parts import SharedParts
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import StoreError
 from core.evm.primitives import BlockRef
 from indexer.follower_status import FollowStatus

@@ -8,7 +8,7 @@ from analysis.pipeline.analyser import KnownReport
 from analysis.pipeline.report_age import is_recent, is_servable
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.run_outcome import error_of
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report

@@ -6,7 +6,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from indexer.follower_status import FollowStatus
 
 _GAUGES: tuple[tuple[str, str, Callable[[FollowStatus], float | None]], ...] = (

@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import StoreError
 from sql.engine.store import Store
 from sql.tokens.task_queue import COUNTED_AT_MOST, TaskKind, count_due

@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from assay.service.fleet.leased_runs import LeasedRuns
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import StoreError
 from sql.fleet.analysis_runs import AnalysisRuns, RunCounts
 

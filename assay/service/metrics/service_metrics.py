@@ -14,7 +14,7 @@ from assay.service.metrics.delivery_metrics import DeliveryMetrics
 from assay.service.metrics.job_metrics import JobMetrics
 from assay.service.metrics.store_metrics import CompactionMetrics
 from assay.service.metrics.watch_metrics import WatchMetrics
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.rpc.exchange_report import ExchangeObserver, ExchangeReport
 
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from assay.service.background.changed_tokens import NoticedChange
 from assay.service.background.state_watch import StateWatch
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.report.notifications import ObservationKind
 from indexer.follower_status import FollowStatus
 

@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 from hypothesis import strategies as st
 
 from analysis.token.contract_clock import ContractClock
-from config.pool_families import KINDS
+from config.facts.pool_family import KINDS
 from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.fields.field import fields_of, list_keys
 from core.report.fields.scan_findings import ScanFindings

@@ -11,9 +11,9 @@ from analysis.pipeline.analyser import KnownReport
 from api.app import create_app
 from api.deps import ApiDeps, ChainState
 from api.serving.cached_answer_app import CachedAnswerApp
-from config.chains import Anchor, Chain, Oracle
+from config.facts.chain import Anchor, Chain, Oracle
 from config.plans import load_plans
-from config.settings_model import ApiSettings
+from config.settings import ApiSettings
 from core.evm.primitives import Address
 from core.report.report import Report
 from sql.accounts.ledger import Calls, Ledger, utc_day

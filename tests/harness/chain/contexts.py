@@ -8,8 +8,8 @@ from analysis.external.connect import ExternalServices
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node import Node
-from config.chains import Chain as ChainFacts
-from config.chains import Dex
+from config.facts.chain import Chain as ChainFacts
+from config.facts.chain import Dex
 from core.evm.primitives import Address, BlockRef
 from core.report.rows import PoolRow
 

@@ -15,9 +15,9 @@ from assay.demo.compile import Artifacts, load_artifacts
 from assay.demo.layout import World
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
-from config.chains import Chain as ChainFacts
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, RpcSettings
+from config.facts.chain import Chain as ChainFacts
+from config.facts.load_chains import load_chains
+from config.settings import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
 from tests.harness.chain.transactions import Chain
 

@@ -21,7 +21,7 @@ from analysis.simulation.simulate_v1 import (
 from analysis.simulation.simulation_builder import SimulationBuilder
 from assay.demo.anvil import quantity
 from assay.demo.layout import ZooToken
-from config.chains import Chain as ChainFacts
+from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from tests.harness.chain.transactions import Chain
 

@@ -7,10 +7,10 @@ from click import Context
 
 from api.serving.serve import GRACE_S
 from assay.cli import cli
-from config.load import load_chains
+from config.facts.load_chains import load_chains
+from config.load_settings import SETTINGS, load_settings
 from config.object_store import ENDPOINT, KEY_ID, REGION, SECRET
-from config.settings import SETTINGS, load_settings
-from config.settings_model import Settings
+from config.settings import Settings
 from config.store_address import PostgresAddress
 from tests.harness.fleet.deployed_process import DeployedProcess
 

@@ -9,7 +9,7 @@ from analysis.external.connect import ExternalServices
 from analysis.external.market_data import MarketData
 from analysis.external.verified_sources import Sources
 from assay.demo.layout import NATIVE_USD
-from config.external_settings import MarketDataSettings, SourceSettings
+from config.settings import MarketDataSettings, SourceSettings
 from core.evm.primitives import Address
 from tests.harness.external.outside_service import Service, running_service
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.fault_simulation.model_chain import ModelBlock
 from tests.harness.fault_simulation.stored_rows import Cells, StoredRows, sums_of

@@ -7,8 +7,8 @@ from random import Random
 
 import msgspec
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import AssayError
 from indexer.backfill import backfill
 from tests.harness.fault_simulation.expected_rows import Fill

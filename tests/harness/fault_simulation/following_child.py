@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from config.settings_model import IndexerSettings, RpcSettings
+from config.settings import IndexerSettings, RpcSettings
 from core.errors import StoreError
 from core.rpc.client import RpcClient
 from indexer.follow import follow

@@ -4,8 +4,8 @@ from random import Random
 
 import msgspec
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from indexer.bulk_writer import LEAST_LOGS
 from tests.harness.fault_simulation.model_chain import World, world_of
 from tests.harness.replay.log_formats import LogFormatName

@@ -8,8 +8,8 @@ from random import Random
 
 import msgspec
 
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from core.evm.primitives import Hash32
 from tests.harness.replay.block_encoding import encode_block
 from tests.harness.replay.block_maker import ReplayBlock, draw_amount

@@ -6,8 +6,8 @@ from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from config.chains import Chain
-from config.settings_model import IndexerSettings, RpcSettings
+from config.facts.chain import Chain
+from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
 from indexer.events import FOLLOW

@@ -23,7 +23,7 @@ from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.record_report import NextRefresh, record_report
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.evm.primitives import Address
 from core.process.secret import Secret
 from core.report.report import Report

@@ -14,7 +14,7 @@ import msgspec
 
 from assay.service.fleet.leadership import LeasedLeadership
 from assay.service.follow_role import follow_lease
-from config.settings_model import IndexerSettings, RpcSettings
+from config.settings import IndexerSettings, RpcSettings
 from config.store_address import PostgresAddress
 from core.process.secret import Secret
 from core.process.stop_signals import stop_on_signals

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.demo.anvil import AnvilNode
 from assay.demo.reads import balance_of
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.abi import topic_of
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.messages import RpcRequest

@@ -13,7 +13,7 @@ from assay.service.fleet.requested_work import RequestedWork
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.evm.primitives import Address
 from core.report.report import Report
 from sql.engine.postgres.single_statements import SingleStatements

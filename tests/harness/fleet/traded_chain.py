@@ -19,8 +19,8 @@ from assay.demo.trader import Trader
 from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.world import Zoo, build_market
 from assay.demo.zoo import ZOO
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from core.errors import UpstreamError
 from core.evm.abi import call_data
 from core.evm.primitives import Address, Hash32

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from indexer.events import FOLLOW
 from sql.engine.store import Store
 from tests.harness.node.chain import (

@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.client import RpcClient
 from indexer.events import FOLLOW

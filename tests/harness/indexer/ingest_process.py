@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from config.load import load_chains
-from config.settings_model import IndexerSettings, RpcSettings
+from config.facts.load_chains import load_chains
+from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow

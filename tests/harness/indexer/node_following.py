@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from config.settings_model import IndexerSettings, RpcSettings
+from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus

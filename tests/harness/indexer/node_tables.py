@@ -11,7 +11,7 @@ import msgspec
 from eth_abi.abi import decode
 from eth_utils.crypto import keccak
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.indexer.expected_tables import Tables
 from tests.harness.indexer.wire_logs import Event, parse_event

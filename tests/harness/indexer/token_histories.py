@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from assay.service.record_report import record_report
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.engine.store import Store

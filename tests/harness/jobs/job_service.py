@@ -12,10 +12,9 @@ from assay.service.background.job_work import JobPlace
 from assay.service.background.refresh_budget import budgets_of
 from assay.service.background.round_share import RoundShare
 from assay.service.store_adapter import ReportStore
+from config.facts.load_chains import load_chains
 from config.job_definition import JobDefinition
-from config.job_settings import JobSettings
-from config.load import load_chains
-from config.settings_model import AnalysisSettings, SqlSettings
+from config.settings import AnalysisSettings, JobSettings, SqlSettings
 from core.evm.primitives import Address
 from core.report.report import Report
 from sql.engine.store import Store

@@ -1,7 +1,7 @@
 """Launchpads with a curve, as the chain's facts name them."""
 
-from config.launchpads import Launchpad
-from config.load import load_chains
+from config.facts.launchpad import Launchpad
+from config.facts.load_chains import load_chains
 from core.evm.primitives import Address
 
 

@@ -10,7 +10,7 @@ from analysis.launchpads.verdict import ConfirmationReads, IssuerOrigin
 from analysis.reads.node import Node
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.metadata import Metadata
-from config.launchpads import Launchpad
+from config.facts.launchpad import Launchpad
 from core.evm.primitives import Address, BlockRef, Hash32, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest

@@ -3,7 +3,7 @@
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import load_artifacts
 from assay.demo.transaction_pipeline import Pipeline
-from config.launchpads import Catalogue, Launchpad
+from config.facts.launchpad import Catalogue, Launchpad
 from core.evm.abi import selector_of
 from core.evm.primitives import Address
 from tests.harness.launchpads.platforms import Catalogued, other_address

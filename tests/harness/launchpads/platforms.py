@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from core.evm.primitives import Address
 
 

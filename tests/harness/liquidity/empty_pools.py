@@ -4,7 +4,7 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.state.uniswap_v4_state import state_slots
 from assay.demo.anvil import AnvilNode
 from assay.demo.layout import ZooToken
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.keccak import keccak
 from core.evm.primitives import Hash32, HexBytes
 from core.report.rows import PoolRow

@@ -3,7 +3,7 @@
 import msgspec
 
 from assay.demo.layout import FOR_EVER
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.v4_positions import take_pair

@@ -12,7 +12,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from assay.demo.compile import compile_sources
 from assay.demo.layout import Pool, ZooToken
-from config.chains import Locker, LockRecords
+from config.facts.chain import Locker, LockRecords
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from core.report.rows import PoolRow

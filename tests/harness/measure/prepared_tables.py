@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.service.record_report import record_report
 from assay.service.refresh_policy import next_refresh
 from config.plans import load_plans
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.evm.primitives import Address
 from core.report.report import PoolResultRow, Report
 from sql.accounts.ledger import Ledger

@@ -22,9 +22,9 @@ from api.app import create_app
 from api.deps import ApiDeps, ChainState
 from api.serving.serve import serve
 from assay.service.store_adapter import ReportStore
-from config.load import load_chains
+from config.facts.load_chains import load_chains
 from config.plans import load_plans
-from config.settings_model import AnalysisSettings, ApiSettings
+from config.settings import AnalysisSettings, ApiSettings
 from core.evm.primitives import Address
 from core.process.stop_signals import stop_on_signals
 from core.report.report import Report

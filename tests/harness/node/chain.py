@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from eth_utils.crypto import keccak
 
-from config.chains import Anchor, Chain, Dex, Oracle
-from config.settings_model import RpcSettings
+from config.facts.chain import Anchor, Chain, Dex, Oracle
+from config.settings import RpcSettings
 from core.errors import UpstreamError
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient

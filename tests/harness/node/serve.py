@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from aiohttp import WSMsgType, web
 
-from config.settings_model import RpcSettings
+from config.settings import RpcSettings
 
 Reply = Callable[["Node", list[dict[str, Any]]], Awaitable[web.StreamResponse]]
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from analysis.replay.evidence_pack import EvidencePack, Given, RecordedCall
-from config.settings_model import AnalysisSettings
+from config.settings import AnalysisSettings
 from core.evm.primitives import BlockRef, Hash32
 from tests.harness.api.sample_reports import make_report
 

@@ -7,7 +7,7 @@ from random import Random
 
 import msgspec
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.evm.primitives import Hash32
 from tests.harness.replay.chain_events import (
     APPROVAL,

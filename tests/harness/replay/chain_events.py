@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from config.chains import Dex
-from config.launchpads import CreationEvent
-from config.pool_families import PoolCreation, PoolSwap
+from config.facts.chain import Dex
+from config.facts.launchpad import CreationEvent
+from config.facts.pool_family import PoolCreation, PoolSwap
 from core.evm.abi import topic_of
 from core.evm.event_signatures import EventForm
 from core.evm.primitives import ADDRESS_BITS, Address, Hash32

@@ -7,9 +7,9 @@ from random import Random
 
 import msgspec
 
-from config.chains import Chain, Dex
-from config.launchpads import CreationEvent
-from config.pool_families import FAMILIES, PoolFamily
+from config.facts.chain import Chain, Dex
+from config.facts.launchpad import CreationEvent
+from config.facts.pool_family import FAMILIES, PoolFamily
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from tests.harness.replay.chain_events import ReplayPool
 

@@ -1,8 +1,8 @@
 """Small replayed chains, and a wire to them that is no socket."""
 
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import IndexerSettings, RpcSettings
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
 from tests.harness.node.chain import InstantClock

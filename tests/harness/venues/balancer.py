@@ -11,7 +11,7 @@ from assay.demo.compile import Artifact, load_shipped
 from assay.demo.reads import read
 from assay.demo.seeding import UNLIMITED
 from assay.demo.transaction_pipeline import Pipeline
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import call_data
 from core.evm.coin_pairs import token_pair_id
 from core.evm.primitives import Address, Hash32

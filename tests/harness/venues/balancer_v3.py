@@ -3,7 +3,7 @@
 from typing import Literal
 
 from assay.demo.seeding import UNLIMITED
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import call_data
 from core.evm.coin_pairs import token_pair_id
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32

@@ -11,7 +11,7 @@ from eth_utils.crypto import keccak
 
 from assay.demo.layout import FOR_EVER
 from assay.demo.reads import read
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain, Sent
 from tests.harness.venues import further_venues, infinity_bin

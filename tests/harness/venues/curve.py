@@ -4,7 +4,7 @@ from typing import Literal
 
 from assay.demo.reads import read_address
 from assay.demo.seeding import UNLIMITED
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import call_data
 from core.evm.coin_pairs import pair_id
 from core.evm.primitives import Address

@@ -1,7 +1,7 @@
 """Market makers of DODO."""
 
 from assay.demo.reads import read_address
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain

@@ -17,7 +17,7 @@ from assay.demo.npm_packages import NODE_MODULES
 from assay.demo.seeding import UNLIMITED
 from assay.demo.swaps import Call
 from assay.demo.transaction_pipeline import Pipeline, created_address
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.report import PoolResultRow
 from core.report.rows import PoolRow

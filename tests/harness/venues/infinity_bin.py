@@ -6,7 +6,7 @@ from typing import Final, Literal
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from tests.harness.chain.transactions import Chain

@@ -3,7 +3,7 @@
 from math import log
 
 from assay.demo.reads import read
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from tests.harness.chain.transactions import Chain

@@ -8,7 +8,7 @@ from eth_utils.crypto import keccak
 
 from assay.demo.compile import Artifact, Artifacts
 from assay.demo.transaction_pipeline import Pipeline
-from config.chains import Dex
+from config.facts.chain import Dex
 from tests.harness.chain.transactions import Chain
 
 FORK_FEE_BP = 100

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from api.watches.delivery.keep_delivering import keep_delivering
 from api.watches.message_body import MessageRenderer
-from config.watch_settings import WatchSettings
+from config.settings import WatchSettings
 from core.process.stop_signals import stop_on_signals
 from sql.engine.store import Store
 from tests.harness.api.world import CHAINS

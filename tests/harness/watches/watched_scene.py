@@ -20,8 +20,8 @@ from assay.service.background.changed_tokens import ChangedTokenJob, NoticedChan
 from assay.service.background.refresh_budget import budgets_of
 from assay.service.background.state_watch import StateWatch
 from assay.service.store_adapter import ReportStore
-from config.chains import Chain as ChainFacts
-from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
+from config.facts.chain import Chain as ChainFacts
+from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.primitives import Address, BlockRef
 from core.report.report import Report
 from core.rpc.client import RpcClient

@@ -8,8 +8,8 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.chains import Dex
-from config.pool_families import DexKind
+from config.facts.chain import Dex
+from config.facts.pool_family import DexKind
 from core.evm.primitives import ZERO_ADDRESS, Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import CREATION_TOPICS, PoolDecoder

@@ -8,7 +8,7 @@ from eth_utils.crypto import keccak
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from config.pool_families import FAMILIES, PoolSwap
+from config.facts.pool_family import FAMILIES, PoolSwap
 from core.evm.primitives import BlockRef, Hash32
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import CREATION_TOPICS, DecodedPools, PoolDecoder

@@ -11,8 +11,8 @@ from assay.demo.layout import World
 from assay.demo.overlay import write_overlay
 from assay.demo.trader import Trader
 from assay.demo.world import build_world
-from config.chains import Chain
-from config.load import load_chains
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 
 
 class LiveChain(msgspec.Struct, frozen=True):

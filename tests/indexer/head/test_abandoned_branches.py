@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from assay.service.record_report import record_report
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from indexer.backfill import backfill
 from indexer.follower import Follower

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import structlog
 
-from config.chains import Chain
+from config.facts.chain import Chain
 from core.errors import UpstreamError
 from indexer import follow as follow_module
 from indexer import follower

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.pool_families import KINDS
-from config.settings_model import RpcSettings
+from config.facts.pool_family import KINDS
+from config.settings import RpcSettings
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
 from indexer.events import TRANSFERS

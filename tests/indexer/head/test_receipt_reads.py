@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.failures import RangeRefusedError
 from indexer.backfill import backfill

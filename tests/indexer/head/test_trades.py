@@ -14,7 +14,7 @@ from analysis.market.token_price import StoredTrades, find_price
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.compile import load_artifacts
 from assay.service.store_adapter import ReportStore
-from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
+from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill

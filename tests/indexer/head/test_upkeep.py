@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import structlog
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from core.errors import StoreError
 from core.evm.primitives import HexBytes
 from indexer.backfill import backfill

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from indexer.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
 from indexer.follower import Follower

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from config.store_address import FileAddress, StoreAddress
 from indexer import backfill as backfill_module
 from indexer.backfill import BackfillProgress, backfill

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.settings_model import IndexerSettings
+from config.settings import IndexerSettings
 from config.store_address import StoreAddress
 from core.errors import StoreError
 from indexer import compaction_job

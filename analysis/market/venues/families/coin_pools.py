@@ -19,8 +19,8 @@ from analysis.reads.chain_reads import AnswerAddress, call_of
 from analysis.reads.eth_reads import WORD, Reply, words_of
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
-from config.chains import Dex
-from config.pool_families import FAMILIES, DexKind
+from config.facts.chain import Dex
+from config.facts.pool_family import FAMILIES, DexKind
 from core.evm.abi import call_data, selector_of, topic_of
 from core.evm.primitives import Address, Hash32, RawAmount, low_address
 

@@ -27,8 +27,8 @@ from analysis.market.venues.venue import RouterTrades, TierKey, Venue
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
-from config.pool_families import DexKind
+from config.facts.chain import Dex
+from config.facts.pool_family import DexKind
 from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _SINGLE = "exactInputSingle"

@@ -14,7 +14,7 @@ from analysis.market.venues.venue import Venue
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_address, decode_uint
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address, RawAmount
 
 _ONE = 10**18

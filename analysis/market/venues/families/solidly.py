@@ -9,7 +9,7 @@ from analysis.market.venues.families.pair_venue import pair_venue
 from analysis.market.venues.lookup import Lookup
 from analysis.market.venues.swaps.native_coin_forms import pair_forms
 from analysis.market.venues.trade_route import FOREVER_S, RouterForm, RouterFunction, Swap
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import Address
 
 _FUNCTION = "swapExactTokensForTokensSupportingFeeOnTransferTokens"

@@ -20,7 +20,7 @@ from analysis.market.venues.venue import (
     Venue,
 )
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address
 
 _STANDARD_KEYS = ((100, 1), (500, 10), (2500, 50), (3000, 60), (10000, 200))

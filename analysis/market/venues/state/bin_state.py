@@ -16,7 +16,7 @@ from analysis.market.venues.state.bin_price import bin_price
 from analysis.reads.chain_reads import CallRead, Handle, call_of
 from analysis.reads.eth_reads import WORD, Reply
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import topic_of
 from core.evm.primitives import RawAmount, low_address
 

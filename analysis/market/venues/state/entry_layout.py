@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32

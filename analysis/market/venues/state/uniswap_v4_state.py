@@ -18,7 +18,7 @@ from analysis.market.venues.state.entry_layout import layout_of
 from analysis.reads.chain_reads import CallRead
 from analysis.reads.eth_reads import WORD, Log, NoAnswer, Reply, decode_logs, decode_uint
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex
+from config.facts.chain import Dex
 from core.evm.abi import address_word, selector_of, topic_of
 from core.evm.keccak import keccak
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount

@@ -16,7 +16,7 @@ from analysis.market.venues.trade_route import (
     signed,
 )
 from analysis.simulation.simulate_v1 import SimLog
-from config.pool_families import swap_topics
+from config.facts.pool_family import swap_topics
 from core.evm.abi import call_data
 from core.evm.primitives import RawAmount
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved
 from analysis.simulation.simulate_v1 import SimLog
-from config.pool_families import swap_topics
+from config.facts.pool_family import swap_topics
 from core.evm.primitives import RawAmount
 
 _SWAPS = swap_topics(is_by_side=True)

@@ -16,9 +16,9 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.compile import load_artifacts
 from assay.demo.overlay import write_overlay
 from assay.demo.world import build_market
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import IndexerSettings, RpcSettings
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
+from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus

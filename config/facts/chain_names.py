@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from config.chains import Chain
+from config.facts.chain import Chain
 
 
 def names_of(chain: Chain) -> tuple[str, ...]:

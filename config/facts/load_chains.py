@@ -7,15 +7,25 @@ from typing import Annotated, get_args
 
 import msgspec
 
-from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Locker, Oracle, Permit2
-from config.launchpads import Launchpad, Registry
-from config.settings import ENVIRONMENT
-from config.settings_model import Settings
+from config.facts.chain import (
+    Anchor,
+    BlockNumber,
+    Chain,
+    Clock,
+    Dex,
+    Listing,
+    Locker,
+    Oracle,
+    Permit2,
+)
+from config.facts.launchpad import Launchpad, Registry
+from config.load_settings import ENVIRONMENT
+from config.settings import Settings
 from config.toml import SourceOf, decode, decode_address, load_toml
 from core.errors import ConfigError
 from core.evm.primitives import Address
 
-BUILT_IN = Path(__file__).parent / "chains"
+BUILT_IN = Path(__file__).parent.parent / "chains"
 
 _Id = Annotated[int, msgspec.Meta(ge=1)]
 _BlockTime = Annotated[float, msgspec.Meta(gt=0, le=3600)]

@@ -14,7 +14,7 @@ from config.toml import decode, load_toml
 from core.evm.event_signatures import EventForm, parse_event
 from core.evm.primitives import Hash32
 
-BUILT_IN = Path(__file__).parent / "pool_families"
+BUILT_IN = Path(__file__).parent.parent / "pool_families"
 
 CREATION_COLUMNS = frozenset(
     {"token0", "token1", "pool", "pool_id", "fee", "tick_spacing", "stable", "hooks", "tokens"}

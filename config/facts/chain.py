@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from config.launchpads import Launchpad
-from config.pool_families import FAMILY_OF, DexKind
+from config.facts.launchpad import Launchpad
+from config.facts.pool_family import FAMILY_OF, DexKind
 from core.evm.primitives import Address
 
 Clock = Literal["own", "ethereum"]

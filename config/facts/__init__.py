@@ -1,0 +1,1 @@
+"""Facts of chains, launch platforms and pool families: their schemas, and the loader of chains."""
