@@ -16,10 +16,16 @@ from tests.harness.cases.cases import (
     Label,
     Miss,
     load_cases,
-    name_of,
     parse_expectation,
 )
-from tests.harness.cases.cases_compile import BUILDS, HAS_VYPER, Build, builds_of, runtime_of
+from tests.harness.cases.cases_compile import (
+    BUILDS,
+    HAS_VYPER,
+    Build,
+    builds_of,
+    name_of,
+    runtime_of,
+)
 
 _UNANSWERED: Final = (None, "pending")
 _FOLDERS: Final = {"found": (True,), "absent": (False,), "unknown": (None,)}

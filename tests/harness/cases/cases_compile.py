@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from assay.demo.npm_packages import NODE_MODULES, PROJECT_ROOT, find_node
-from tests.harness.cases.cases import CASES, Case, load_cases
+from tests.harness.cases.cases import CASES, Case, Miss, load_cases
 from tests.harness.cases.compiled_cases import read_archive
 from tests.harness.static.assembler import assemble
 
