@@ -16,7 +16,7 @@ from benchmarks._replay_node import RunningNode
 from tests.harness.measure.machine import ROOT
 from tests.harness.measure.process_cost import Cost, run_timed
 from tests.harness.replay.chain_events import TRANSFER
-from tests.harness.replay.tally import TransferCount, TransferReading
+from tests.harness.replay.expected_replay import TransferCount, TransferReading
 
 Command = tuple[str | Path, ...]
 

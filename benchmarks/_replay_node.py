@@ -13,12 +13,12 @@ import msgspec
 
 from config.facts.load_chains import load_chains
 from tests.harness.measure.machine import ROOT
+from tests.harness.replay.answers import prepare_node, replay_blocks
 from tests.harness.replay.block_maker import BlockMaker, ReplayBlock, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.expected_replay import TransferCount, TransferReading, TransferTally
 from tests.harness.replay.http_server import ReplayServer
 from tests.harness.replay.log_formats import LogFormatName
-from tests.harness.replay.static_node import prepare_node, replay_blocks
-from tests.harness.replay.tally import TransferCount, TransferReading, TransferTally
 
 
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):

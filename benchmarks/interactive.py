@@ -28,9 +28,9 @@ from config.settings import AnalysisSettings, PublicSettings, RpcSettings
 from core.report.report import Report
 from core.rpc.client import RpcClient
 from sql.accounts.ledger import Ledger
+from tests.harness.api.open_port import listening
 from tests.harness.api.world import World
 from tests.harness.browser.chromium import Chromium, Visit, find_chromium
-from tests.harness.browser.listening import listening
 from tests.harness.measure.machine import ROOT, describe
 from tests.harness.measure.process_cost import run_timed
 

@@ -11,7 +11,7 @@ from docs.site.page import Page
 from sql.analyst.descriptions import LIST_VIEWS, describe_view
 from sql.engine.store_files import StoreFiles
 from sql.lake.open_store import open_to_read
-from tests.harness.store.empty_store import write_empty_store
+from tests.harness.store.empty_files import write_empty_store
 
 _MEMORY_MB = 200
 

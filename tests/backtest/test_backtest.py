@@ -16,8 +16,7 @@ from config.store_address import FileAddress
 from core.evm.primitives import Address
 from sql.move.move_store import move_store
 from tests.harness.chain.transactions import Chain
-from tests.harness.parts.empty_databases import EmptyDatabases
-from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.empty_databases import EmptyDatabases, address_of
 from tests.harness.watches.watched_scene import SLUG, Scene, place, watching
 
 

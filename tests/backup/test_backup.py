@@ -18,7 +18,7 @@ from sql.backup.manifest import LAKE, MANIFEST, SERVING
 from sql.backup.restore import restore_backup
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
-from tests.harness.fault_simulation.branch_check import branch_differences
+from tests.harness.fault_simulation.expected_rows import branch_differences
 from tests.harness.fault_simulation.real_kills import (
     FollowedChain,
     come_level,

@@ -24,8 +24,8 @@ from sql.accounts.ledger import Ledger
 from sql.engine.fleet_database import open_registry
 from sql.engine.store_files import StoreFiles
 from tests.harness.chain.assay_process import free_port, run, running, until
+from tests.harness.parts.empty_databases import address_of
 from tests.harness.parts.postgres_server import PostgresServer
-from tests.harness.parts.postgres_store import address_of
 from tests.harness.parts.valkey_server import running_valkey
 
 pytestmark = [pytest.mark.process, pytest.mark.fleet]

@@ -19,9 +19,8 @@ from core.evm.primitives import Address
 from sql.accounts.ledger import Ledger
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.fleet.analysis_runs import AnalysisRuns
-from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.empty_databases import EmptyDatabases, address_of, connect_store
 from tests.harness.parts.postgres_server import PostgresServer
-from tests.harness.parts.postgres_store import address_of, connect_store
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 
 SETTINGS = AnalysisSettings()

@@ -17,9 +17,9 @@ from api.formats.summary.flags import CATALOGUE
 from config.settings import ApiSettings
 from docs.site.operation_pages import operation_pages, read_document
 from docs.site.tour_pictures import PICTURES, TOUR
+from tests.harness.api.open_port import listening
 from tests.harness.api.world import World
 from tests.harness.browser.chromium import Chromium, Visit
-from tests.harness.browser.listening import listening
 from tests.harness.store.empty_files import new_ledger
 from tests.house.sources import ROOT
 

@@ -15,8 +15,7 @@ from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault
 from tests.harness.launchpads.issuer_search import REFUSAL, conclude
-from tests.harness.launchpads.listings import FLAT, LIST, STRANGER, Listing, pad_at
-from tests.harness.launchpads.platforms import other_address
+from tests.harness.launchpads.platforms import FLAT, LIST, STRANGER, Listing, other_address, pad_at
 
 pytestmark = [pytest.mark.compiler, pytest.mark.process]
 

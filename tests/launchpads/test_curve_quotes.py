@@ -12,8 +12,8 @@ from core.report.report import PoolResultRow, Report
 from tests.harness.chain.contexts import context_with, with_chain
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.external.market_data import dexscreener_pair, running_market_data
-from tests.harness.launchpads.curve_pads import pad_of
+from tests.harness.external.outside_service import dexscreener_pair, running_market_data
+from tests.harness.launchpads.platforms import pad_of
 
 TOKEN_USD = 2.5
 """Price of a quote token that is no anchor, from other sources."""

@@ -25,7 +25,7 @@ from core.rpc.client import RpcClient
 from tests.harness.chain.contexts import with_chain
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.launchpads.curve_pads import pad_of
+from tests.harness.launchpads.platforms import pad_of
 
 TOKEN = named_account("a launched token")
 STRANGER = named_account("nobody's token")

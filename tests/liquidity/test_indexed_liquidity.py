@@ -24,9 +24,9 @@ from sql.engine.store import Store
 from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.liquidity.added_liquidity import add_most
 from tests.harness.liquidity.hook_positions import hold_on_infinity
 from tests.harness.liquidity.locker_scene import (
+    add_most,
     give_lp,
     lp_balance,
     newest_position,

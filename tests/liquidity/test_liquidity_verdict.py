@@ -19,9 +19,9 @@ from tests.harness.api.sample_reports import CLOCK, LIQUID_USD
 from tests.harness.chain.contexts import context_with
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.liquidity.added_liquidity import add_most
 from tests.harness.liquidity.locker_scene import (
     YEAR_S,
+    add_most,
     chain,
     few_first_blocks,
     give_lp,

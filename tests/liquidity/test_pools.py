@@ -22,7 +22,7 @@ from core.report.rows import PoolRow
 from tests.harness.chain.contexts import context_with
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.external.market_data import dexscreener_pair, running_market_data
+from tests.harness.external.outside_service import dexscreener_pair, running_market_data
 from tests.harness.liquidity.empty_pools import crowd
 from tests.harness.liquidity.pool_values import own_pool, sqrt_at, usd_of, v4_words
 from tests.harness.node.faults import LogLimitedNode

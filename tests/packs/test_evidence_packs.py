@@ -30,7 +30,7 @@ from core.process.secret import Secret
 from tests.harness.chain.contexts import with_chain, with_node
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.launchpads.listings import FLAT, STRANGER, Listing, pad_at
+from tests.harness.launchpads.platforms import FLAT, STRANGER, Listing, pad_at
 from tests.harness.node.faults import Hindered
 
 KEY = Secret("0x" + "17" * 32)

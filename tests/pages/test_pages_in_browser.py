@@ -9,12 +9,12 @@ from api.deps import Prefill
 from config.settings import PublicSettings
 from sql.accounts.accounts import Accounts
 from sql.engine.store import Store
+from tests.harness.api.open_port import listening
 from tests.harness.api.sample_reports import TOKEN, TOKEN_SHOWN, make_pool
 from tests.harness.api.sign_in import PLAIN, Street
 from tests.harness.api.stored_tokens import fill, token
 from tests.harness.api.world import CHAINS, PLANS, World
 from tests.harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
-from tests.harness.browser.listening import listening
 
 SESSION = "assay_session"
 """The session's cookie without https."""

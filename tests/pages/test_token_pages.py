@@ -23,9 +23,9 @@ from config.settings import AnalysisSettings, ApiSettings, PublicSettings
 from core.evm.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
 from sql.engine.store import Store
+from tests.harness.api.open_port import listening
 from tests.harness.api.world import World
 from tests.harness.browser.chromium import SCREENSHOTS, Chromium, Seen, Visit
-from tests.harness.browser.listening import listening
 from tests.harness.chain.transactions import Chain
 from tests.harness.store.empty_files import new_ledger
 

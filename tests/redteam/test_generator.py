@@ -2,9 +2,8 @@
 
 import random
 
-from tests.harness.redteam.fixed_traps import VARIANTS
+from tests.harness.redteam.fixed_traps import LUCKY, NOT_YET, VARIANTS
 from tests.harness.redteam.generator import CONDITIONS, compose
-from tests.harness.redteam.known_misses import LUCKY, NOT_YET
 
 
 def test_every_class_has_three_traps_of_its_own() -> None:

@@ -15,9 +15,8 @@ from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts
 from assay.demo.layout import World
 from tests.harness.examples import is_night, spread
-from tests.harness.redteam.fixed_traps import VARIANTS
+from tests.harness.redteam.fixed_traps import LUCKY, NOT_YET, VARIANTS
 from tests.harness.redteam.generator import compose
-from tests.harness.redteam.known_misses import LUCKY, NOT_YET
 from tests.harness.redteam.ordinary_people import People
 from tests.harness.redteam.outcome_check import ask, compare, judge_all, render
 from tests.harness.redteam.placed_traps import Placed, compile_traps, place_traps

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evm.primitives import checksum
-from tests.harness.replay.answers import NodeAnswers, RpcCall, RpcRefusalError
+from tests.harness.replay.answers import (
+    NodeAnswers,
+    RpcCall,
+    RpcRefusalError,
+    prepare_node,
+    replay_blocks,
+)
 from tests.harness.replay.block_maker import BlockMaker, ReplayBlock, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.chain_events import APPROVAL, TRANSFER, encode_event
@@ -18,7 +24,6 @@ from tests.harness.replay.faults import Fault, Refusal
 from tests.harness.replay.http_server import ReplayServer
 from tests.harness.replay.log_formats import LOG_FORMATS, LogFormatName
 from tests.harness.replay.small_chains import small
-from tests.harness.replay.static_node import prepare_node, replay_blocks
 
 FIRST = small().first_block
 BLOCKS = list(replay_blocks(BlockMaker(small())))

@@ -11,7 +11,7 @@ from core.errors import UpstreamError
 from indexer.backfill import backfill
 from tests.harness.indexer.expected_tables import Tables, read
 from tests.harness.node.chain import InstantClock
-from tests.harness.replay.answers import RpcCall
+from tests.harness.replay.answers import RpcCall, prepare_node, replay_blocks
 from tests.harness.replay.block_maker import BlockMaker, ReplaySpec
 from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.expected_replay import expect, expect_trades, read_trades
@@ -32,7 +32,6 @@ from tests.harness.replay.small_chains import (
     client_of,
     small,
 )
-from tests.harness.replay.static_node import prepare_node, replay_blocks
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import Cells
 

@@ -15,11 +15,11 @@ from sql.lake.bulk_folding import fold_bulks
 from sql.lake.lake_file import Lake
 from tests.harness.indexer.expected_tables import read
 from tests.harness.node.chain import InstantClock
+from tests.harness.replay.answers import prepare_node, replay_blocks
 from tests.harness.replay.block_maker import BlockMaker
 from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.expected_replay import expect
 from tests.harness.replay.small_chains import SETTINGS, SOON_FINAL, MemoryWire, client_of, small
-from tests.harness.replay.static_node import prepare_node, replay_blocks
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.reader_process import read_apart
 

@@ -1,10 +1,9 @@
 """Figures that benchmarks compare with equal the ledger of a replayed chain."""
 
+from tests.harness.replay.answers import replay_blocks
 from tests.harness.replay.block_maker import BlockMaker
-from tests.harness.replay.expected_replay import expect
+from tests.harness.replay.expected_replay import TransferTally, expect
 from tests.harness.replay.small_chains import small
-from tests.harness.replay.static_node import replay_blocks
-from tests.harness.replay.tally import TransferTally
 
 
 def test_the_tally_is_that_of_the_ledger() -> None:

@@ -9,11 +9,9 @@ from assay.demo.layout import VenueKey, ZooToken
 from assay.demo.zoo_token import Animal
 from core.evm.primitives import Address, RawAmount
 from core.report.report import PoolResultRow, Report
-from tests.harness.chain.back_ends import LACKING, Lacking
-from tests.harness.chain.contexts import Knowing
-from tests.harness.chain.predictions import MOST_CALLS, MOST_TRIPS, TAX_POINTS, pool_of
+from tests.harness.chain.contexts import LACKING, Knowing, Lacking
 from tests.harness.chain.token_analysis import judge
-from tests.harness.chain.trade_oracle import real_trade
+from tests.harness.chain.trade_oracle import MOST_CALLS, MOST_TRIPS, TAX_POINTS, pool_of, real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting import CountingNode
 

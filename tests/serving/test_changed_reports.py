@@ -17,9 +17,8 @@ from sql.engine.postgres.single_statements import SingleStatements
 from sql.engine.store import Store
 from sql.fleet.report_change_feed import ReportChanges
 from tests.harness.bare_reports import bare_report
-from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.empty_databases import EmptyDatabases, connect_store
 from tests.harness.parts.postgres_server import PostgresServer
-from tests.harness.parts.postgres_store import connect_store
 from tests.harness.parts.tcp_proxy import proxied
 from tests.harness.parts.valkey_server import running_valkey
 

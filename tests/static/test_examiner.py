@@ -19,8 +19,19 @@ from core.errors import StoreError
 from core.evm.primitives import Hash32
 from sql.engine.store import Store
 from sql.tokens.codes import read_found, write_found
-from tests.harness.static.analysis_count import Counted
 from tests.harness.static.assembler import assemble
+
+
+class Counted:
+    """The real examination, with a count of how often it was done."""
+
+    def __init__(self) -> None:
+        self.codes: list[bytes] = []
+
+    def __call__(self, code: bytes) -> CodeAnalysis:
+        self.codes.append(code)
+        return analyse_code(code)
+
 
 PADDING = "raw:" + "fe" * 300
 """Behind the code: large enough to be kept."""

@@ -20,9 +20,14 @@ from assay.demo.zoo_token import Animal
 from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.contexts import with_dexes
-from tests.harness.chain.predictions import TAX_POINTS, assert_pool_agrees, pool_of, predicted
 from tests.harness.chain.token_analysis import judge
-from tests.harness.chain.trade_oracle import real_trade
+from tests.harness.chain.trade_oracle import (
+    TAX_POINTS,
+    assert_pool_agrees,
+    pool_of,
+    predicted,
+    real_trade,
+)
 from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread
 from tests.harness.venues.token_matrix import BEHAVIOURS, CASES, KINDS, animal_of

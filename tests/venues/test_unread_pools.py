@@ -15,7 +15,7 @@ from core.report.rows import PoolRow
 from tests.harness.chain.contexts import context_with
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
-from tests.harness.external.market_data import dexscreener_pair, running_market_data
+from tests.harness.external.outside_service import dexscreener_pair, running_market_data
 
 LIQUID_USD = 100.0
 MANAGER = Address("0x" + "1f" * 20)

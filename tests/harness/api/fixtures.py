@@ -16,8 +16,7 @@ from tests.harness.api.sign_in import Browser, Provider, Street
 from tests.harness.api.world import Get, World
 from tests.harness.fleet.api_fleet import ApiFleet, running_api_fleet
 from tests.harness.fleet.fleet_world import FleetWorld, opened_fleet_world
-from tests.harness.parts.empty_databases import EmptyDatabases
-from tests.harness.parts.postgres_store import connect_store
+from tests.harness.parts.empty_databases import EmptyDatabases, connect_store
 from tests.harness.store.empty_files import new_ledger, new_store
 
 

@@ -1,13 +1,28 @@
-"""The application on a real port of this machine."""
+"""Applications on a free port of this machine."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.serve import serve
 from tests.harness.api.world import World
 from tests.harness.fleet.fleet_world import FleetWorld
+
+
+@asynccontextmanager
+async def listening(app: CachedAnswerApp) -> AsyncIterator[int]:
+    """The application on a free port, which is the value."""
+    stop = asyncio.Event()
+    ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(serve(app, host="127.0.0.1", port=0, stop=stop, listening=ready))
+    try:
+        yield await ready
+    finally:
+        stop.set()
+        await serving
+
 
 HOST = "127.0.0.1"
 

@@ -1,4 +1,4 @@
-"""Variants of a chain context: another node, chain, index, or set of exchanges."""
+"""Variants of a chain context: another node, simulation, chain, index, or set of exchanges."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,38 @@ from config.facts.chain import Chain as ChainFacts
 from config.facts.chain import Dex
 from core.evm.primitives import Address, BlockRef
 from core.report.rows import PoolRow
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+
+LACKING: dict[str, tuple[str, ...]] = {
+    "simulate": (),
+    "traces": ("eth_simulateV1",),
+    "calls": ("eth_simulateV1", "debug_traceCall"),
+}
+"""Methods that the real node, anvil, is kept from answering, by back end."""
+
+
+class Lacking:
+    """A real node that does not know some methods."""
+
+    def __init__(self, node: Node, methods: Sequence[str]) -> None:
+        self._node = node
+        self._methods = methods
+
+    async def fetch_head(self) -> BlockRef:
+        return await self._node.fetch_head()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        known = [request for request in requests if request.method not in self._methods]
+        answers = iter(await self._node.batch(known))
+        return [
+            RpcFault(
+                code=-32601,
+                message=f"the method {request.method} does not exist/is not available",
+            )
+            if request.method in self._methods
+            else next(answers)
+            for request in requests
+        ]
 
 
 def with_node(context: ChainContext, node: Node) -> ChainContext:

@@ -1,14 +1,16 @@
-"""Real outcomes of ordinary trades of a token, which predictions must equal.
+"""Real outcomes of ordinary trades of a token, and their comparison with predictions.
 
 Measured from balances and the pool's own events, by transactions of fresh accounts. Independent of
 the service on purpose.
 """
 
 import msgspec
+import pytest
 
 from assay.demo.layout import ZooToken, router_of
 from assay.demo.reads import read
 from core.evm.primitives import Address
+from core.report.report import PoolResultRow, Report
 from tests.harness.chain.transactions import Chain, Moved
 
 WAIT_S = 120
@@ -151,3 +153,33 @@ def _sell_tax(token: ZooToken, sold: Moved, amount_raw: int, expected: int | Non
 
 def _percent(part: int, whole: int) -> float:
     return part * 100 / whole
+
+
+TAX_POINTS = 0.01
+"""Largest distance of a predicted tax from the real one, in percentage points."""
+
+
+def predicted(side: str | None) -> bool | None:
+    return {"passed": True, "refused": False, None: None}[side]
+
+
+def assert_pool_agrees(pool: PoolResultRow, real: RealOutcome) -> None:
+    assert predicted(pool.buy) is real.buy_success
+    assert pool.buy_tax == pytest.approx(real.buy_tax, abs=TAX_POINTS)
+    if real.sell_success is None:
+        # Nobody could buy, so nobody could try to sell; the service may know more, never a pass.
+        assert pool.sell != "passed"
+        return
+    assert predicted(pool.sell) is real.sell_success
+    assert pool.sell_tax == pytest.approx(real.sell_tax, abs=TAX_POINTS)
+
+
+def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
+    """Return the token's own pool, among those that its transfers may have created."""
+    assert report.pools is not None
+    (pool,) = [row for row in report.pools if row.pool == token.pool.address]
+    return pool
+
+
+MOST_TRIPS = 3
+MOST_CALLS = 81

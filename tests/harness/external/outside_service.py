@@ -1,9 +1,17 @@
-"""A real HTTP server that answers as outside services do, well or badly."""
+"""Outside services on this machine that answer well or badly, and their listed pairs."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import aiohttp
 from aiohttp import web
+
+from analysis.external.connect import ExternalServices
+from analysis.external.market_data import MarketData
+from analysis.external.verified_sources import Sources
+from assay.demo.layout import NATIVE_USD
+from config.settings import MarketDataSettings, SourceSettings
+from core.evm.primitives import Address
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -54,3 +62,32 @@ async def running_service() -> AsyncIterator[Service]:
         yield service
     finally:
         await runner.cleanup()
+
+
+@asynccontextmanager
+async def running_market_data() -> AsyncIterator[tuple[Service, ExternalServices]]:
+    async with running_service() as service, aiohttp.ClientSession() as session:
+        url = service.url
+        data = MarketDataSettings(dexscreener_url=url, geckoterminal_url=url, defillama_url=url)
+        sources = SourceSettings(sourcify_url="", etherscan_url="")
+        yield (
+            service,
+            ExternalServices(
+                market_data=MarketData(session, data), sources=Sources(session, sources, None)
+            ),
+        )
+
+
+def dexscreener_pair(
+    key: str, base: Address, quote: Address, *, depth: float, usd: str
+) -> dict[str, object]:
+    """Pair of DexScreener whose token side has a worth of its issuer's choice."""
+    return {
+        "chainId": "ethereum",
+        "pairAddress": key,
+        "baseToken": {"address": base},
+        "quoteToken": {"address": quote},
+        "priceUsd": usd,
+        "priceNative": str(float(usd) / NATIVE_USD),
+        "liquidity": {"usd": 9e12, "base": 9e12, "quote": depth},
+    }

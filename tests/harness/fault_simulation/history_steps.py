@@ -1,4 +1,4 @@
-"""The steps of a history of faults, and how it is brought to its end."""
+"""Steps of a history of faults, the circumstances drawn for it, and its end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,29 +7,88 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
+import msgspec
+
 from assay.service.record_report import NextRefresh, record_report
+from config.facts.chain import Chain
+from config.settings import IndexerSettings
 from core.errors import StoreError
 from indexer import backfill as backfill_module
 from indexer.bulk_writer import LEAST_LOGS
 from tests.harness.bare_reports import bare_report
-from tests.harness.fault_simulation.all_histories import take_all_turns
-from tests.harness.fault_simulation.branch_check import reading_between
-from tests.harness.fault_simulation.drawn_faults import arm_by_chance, faults_of_compaction
-from tests.harness.fault_simulation.expected_rows import Differences, Reading
-from tests.harness.fault_simulation.faulty_compaction import close_open_batch, compact_with
+from tests.harness.fault_simulation.expected_rows import Differences, Reading, reading_between
 from tests.harness.fault_simulation.faulty_wire import FaultyWire
 from tests.harness.fault_simulation.fill_runs import FillRange, FillRuns
-from tests.harness.fault_simulation.history_circumstances import draw_circumstances
-from tests.harness.fault_simulation.holder_differences import holder_differences
-from tests.harness.fault_simulation.model_chain import ModelChain
-from tests.harness.fault_simulation.simulated_process import SimulatedProcess
+from tests.harness.fault_simulation.model_chain import ModelChain, World, world_of
+from tests.harness.fault_simulation.simulated_process import (
+    SimulatedProcess,
+    close_open_batch,
+    compact_with,
+    take_all_turns,
+)
 from tests.harness.fault_simulation.store_faults import (
     ProcessEndedError,
     StoreFaults,
+    arm_by_chance,
+    faults_of_compaction,
     faulty_databases,
 )
-from tests.harness.fault_simulation.stored_rows import read_store
+from tests.harness.fault_simulation.stored_rows import holder_differences, read_store
 from tests.harness.replay.block_spool import BlockSpool
+from tests.harness.replay.log_formats import LogFormatName
+
+_WORLDS = 4
+_FORMATS: tuple[LogFormatName, ...] = ("geth", "reth", "besu")
+_LAKE_SHARE = 0.04
+_FEW_LOGS = 3
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """Constants of one history."""
+
+    world: World
+    chain: Chain
+    start: int
+    """First block followed; back-fills need room below it."""
+    log_format: LogFormatName
+    settings: IndexerSettings
+    has_lake: bool
+    least_logs: int
+    """Smallest number of logs of a back-fill chunk that goes straight to the lake."""
+    fault_share: float
+    """Share of faulty messages of a spoiled node, 0 to 1."""
+    changes_between: float
+    """Before how many answers the chain changes, 0 to 1."""
+    slow_share: float
+    """Share of delayed answers, 0 to 1."""
+    nodes: int
+
+
+def draw_circumstances(seed: int, dice: Random) -> Circumstances:
+    """Those of one history."""
+    world = world_of(seed % _WORLDS)
+    has_lake = dice.random() < _LAKE_SHARE
+    start = 0 if dice.random() < 0.4 and not has_lake else dice.randrange(3, 40)
+    return Circumstances(
+        world=world,
+        chain=msgspec.structs.replace(
+            world.chain, finality_blocks=dice.randrange(2, 14), start_block=start
+        ),
+        start=start,
+        log_format=dice.choice(_FORMATS),
+        settings=IndexerSettings(
+            initial_log_range=dice.choice((2, 8, 40)),
+            max_log_range=dice.choice((40, 64)),
+            commit_rows=dice.choice((1, 10, 200)),
+        ),
+        has_lake=has_lake,
+        least_logs=dice.choice((*(_FEW_LOGS,) * 3, LEAST_LOGS)) if has_lake else LEAST_LOGS,
+        fault_share=dice.choice((0.0, 0.05, 0.2)),
+        changes_between=dice.choice((0.0, 0.0, 0.03)),
+        slow_share=dice.choice((0.0, 0.1, 0.5)),
+        nodes=dice.choice((1, 1, 2, 3)),
+    )
+
 
 _LONGEST_CHAIN = 170
 _SPOOL_BYTES = 1 << 19

@@ -15,7 +15,7 @@ import msgspec
 
 from indexer.events import FOLLOW
 from sql.engine.store_files import StoreFiles
-from tests.harness.fault_simulation.branch_check import branch_differences
+from tests.harness.fault_simulation.expected_rows import branch_differences
 from tests.harness.fault_simulation.faulty_wire import NodeView
 from tests.harness.fault_simulation.model_chain import ModelChain, world_of
 from tests.harness.replay.answers import NodeAnswers

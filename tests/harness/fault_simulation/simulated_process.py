@@ -1,24 +1,60 @@
-"""One process that follows a chain: store, client, follower and maintenance, as the service runs
-them, until it is ended."""
+"""Processes of a history: one that follows a chain, and one that compacts its lake."""
 
 import asyncio
+import itertools
+import time
 from collections.abc import Coroutine, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from config.facts.chain import Chain
 from config.settings import IndexerSettings, RpcSettings
+from core.errors import StoreError
+from core.rpc.backoff import SystemClock
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
 from indexer.events import FOLLOW
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from indexer.maintenance import keep_up
+from indexer.transfer_history import Histories
 from sql.chain.blocks import read_checkpoint
 from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
+from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.lake.final_batches import FinalBatches
 from tests.harness.fault_simulation.faulty_wire import FaultyWire
 from tests.harness.fault_simulation.model_chain import ModelChain
-from tests.harness.fault_simulation.store_faults import ProcessEndedError, StoreFaults
+from tests.harness.fault_simulation.store_faults import (
+    ProcessEndedError,
+    StoreFaults,
+    faulty_databases,
+)
+
+
+def close_open_batch(path: Path, chain_id: int) -> None:
+    """Close the batch that final rows wait in, as a compaction does first."""
+    faults = StoreFaults()
+    with (
+        faulty_databases(faults),
+        closing(FinalBatches.open(StoreFiles(prefix=path))) as batches,
+    ):
+        batches.close_open(chain_id)
+
+
+def compact_with(faults: StoreFaults, path: Path, chain_id: int) -> str:
+    """Compact everything, as far as the faults allow. Returns the outcome."""
+    request = CompactionRequest(chains=(ChainBounds(chain_id=chain_id),), is_forced=True)
+    try:
+        with faulty_databases(faults):
+            compact(StoreFiles(prefix=path), request, now_s=time.time())
+    except ProcessEndedError:
+        return "compaction ended"
+    except StoreError as error:
+        return f"compaction failed: {error.reason}"
+    finally:
+        faults.abandon()
+    return "compacted"
 
 
 class SimulatedProcess:
@@ -110,3 +146,30 @@ async def ended(task: "asyncio.Task[None]") -> None:
     """Wait for parallel work that a fault may have ended."""
     with suppress(ProcessEndedError, asyncio.CancelledError):
         await task
+
+
+_MOST_TURNS = 2_000
+_LONG_S = 1e6
+
+
+class LateClock(SystemClock):
+    """Clock so late that everything postponed is due."""
+
+    time_s = 1e10
+
+    def now_s(self) -> float:
+        """Return the seconds that were set."""
+        return self.time_s
+
+
+async def take_all_turns(process: SimulatedProcess) -> None:
+    """Take turns until none is due."""
+    clock = LateClock()
+    histories = Histories(
+        process.chain, process.client, process.store, process.settings, now_s=clock.now_s
+    )
+    for turn in itertools.count():
+        assert turn < _MOST_TURNS, "histories never end"
+        clock.time_s += _LONG_S
+        if not await histories.fetch_next():
+            return

@@ -1,4 +1,4 @@
-"""Rows of a store, read back plainly: not final, final, and in the lake."""
+"""Rows of a store, read back plainly, and its holders compared with sums of its transfers."""
 
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -11,6 +11,9 @@ import msgspec
 import psycopg
 
 from config.store_address import PostgresAddress
+from core.evm.primitives import Address
+from sql.chain.balances import read_holders
+from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.find_place import place_of
 from sql.lake.lake_file import Lake, connect_duckdb
@@ -260,3 +263,22 @@ def exact_number(stored: str) -> int:
 
 def _plain(value: object) -> object:
     return "0x" + value.hex() if isinstance(value, bytes) else value
+
+
+_ALL = 1_000
+
+
+def holder_differences(store: Store, stored: StoredRows, *, chain_id: int) -> list[str]:
+    """Return the differences of all tokens, as text."""
+    by_token: dict[str, list[tuple[int, str]]] = {}
+    for (token, owner), value in sums_of(stored.transfers).items():
+        if value > 0:
+            by_token.setdefault(token, []).append((value, owner))
+    found = []
+    for token in stored.tokens:
+        holders = read_holders(store, chain_id=chain_id, token=Address(token), at_most=_ALL)
+        expected = sorted(by_token.get(token, []), key=lambda one: (-one[0], one[1]))
+        top_holders = [(int(one.amount_raw), str(one.owner)) for one in holders.top]
+        if top_holders != expected or holders.held_raw != sum(value for value, _ in expected):
+            found.append(f"holders of {token}: {top_holders} in place of {expected}")
+    return found

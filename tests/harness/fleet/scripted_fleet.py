@@ -20,7 +20,7 @@ from sql.engine.postgres.single_statements import SingleStatements
 from sql.fleet.analysis_runs import AnalysisRuns
 from tests.harness.bare_reports import bare_report
 from tests.harness.clock import HandClock
-from tests.harness.parts.postgres_store import connect_store
+from tests.harness.parts.empty_databases import connect_store
 
 SLUG, CHAIN_ID = "ethereum", 1
 CHAINS = {SLUG: CHAIN_ID}

@@ -1,4 +1,4 @@
-"""Liquidity that lockers and others hold on the demo's chain, as the service sees it."""
+"""Liquidity that owners, lockers and others hold on the demo's chain."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from assay.demo.compile import compile_sources
-from assay.demo.layout import Pool, ZooToken
+from assay.demo.layout import FOR_EVER, Pool, ZooToken, positions_of
 from config.facts.chain import Locker, LockRecords
 from core.evm.abi import call_data
 from core.evm.primitives import Address
@@ -20,6 +20,31 @@ from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
+
+
+def add_most(chain: Chain, token: ZooToken) -> None:
+    """Have the owner bring nine times the pool's balance."""
+    manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
+    quote, pool = chain.world.venues.wrapped_native.address, token.pool.address
+    amounts = {one: 9 * chain.balance(one, pool) for one in (token.address, quote)}
+    chain.node.rpc("anvil_setBalance", token.owner, hex(10**30))
+    chain.node.rpc("anvil_dealERC20", token.owner, token.address, hex(amounts[token.address]))
+    assert chain.send(token.owner, quote, "deposit()", value_wei=amounts[quote]).success
+    for one in amounts:
+        assert chain.approve(one, token.owner, manager).success
+    first, second = sorted(amounts)
+    sent = chain.send(
+        token.owner,
+        manager,
+        "mint((address,address,uint24,int24,int24,"
+        "uint256,uint256,uint256,uint256,address,uint256))",
+        (
+            *(first, second, token.pool.fee, -60_000, 60_000),
+            *(amounts[first], amounts[second], 0, 0, token.owner, FOR_EVER),
+        ),
+    )
+    assert sent.success
+
 
 YEAR_S = 365 * 86_400
 _SOURCES = Path(__file__).parent / "lockers"

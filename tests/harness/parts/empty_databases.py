@@ -1,4 +1,4 @@
-"""Empty stores and ledgers in PostgreSQL databases, emptied and used again: that is quicker."""
+"""Stores and ledgers in PostgreSQL databases, emptied and used again: that is quicker."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -8,12 +8,24 @@ from typing import Any
 import psycopg
 from psycopg.sql import SQL, Composed, Identifier
 
+from config.store_address import PostgresAddress
+from core.process.secret import Secret
 from sql.accounts.ledger import LEDGER
 from sql.engine.postgres.connection_limits import ConnectionLimits
 from sql.engine.postgres.postgres_database import PostgresDatabase
-from sql.engine.store import Store
+from sql.engine.store import SERVING, Store
 from tests.harness.parts.postgres_server import PostgresServer
-from tests.harness.parts.postgres_store import connect_store
+
+
+def address_of(url: str, *, path: Path = Path("files")) -> PostgresAddress:
+    """Return the address of the store at a URL. `path`: prefix of its local files."""
+    return PostgresAddress(url=Secret(url), lake=f"{path}.lake", prefix=path)
+
+
+def connect_store(url: str, *, path: Path, limits: ConnectionLimits | None = None) -> Store:
+    """Open the store at a postgresql:// URL, migrated to the newest schema. Raises StoreError."""
+    return Store(address_of(url, path=path), PostgresDatabase(url, SERVING, limits=limits))
+
 
 _KEPT = (
     *("schema_version", "store_identity", "import_progress", "watch_revision"),

@@ -1,4 +1,4 @@
-"""The fixed part of the red team: at least three traps a class, and an honest double of most.
+"""Fixed part of the red team: at least three traps a class, honest doubles, and known misses.
 
 Data only. Each row is one contract, whose random parts follow from its name.
 """
@@ -33,6 +33,12 @@ from tests.harness.redteam.trap_model import (
     Trap,
 )
 from tests.harness.redteam.trap_source import write
+
+NOT_YET: frozenset[str] = frozenset()
+
+LUCKY = frozenset({"FieldRandao", "FieldLuck", "FieldHashLuck", "SignerLuck"})
+"""Conditions drawn for each block, which may be seen by chance."""
+
 
 Make = Callable[[random.Random], Condition]
 MakeKey = Callable[[random.Random], Key]

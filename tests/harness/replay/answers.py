@@ -1,11 +1,13 @@
-"""A node's answers to JSON-RPC calls about a replayed chain. No I/O but reads of the spool."""
+"""A replayed chain as a node's answers to JSON-RPC calls, read from the spool."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from core.evm.primitives import Hash32
+from tests.harness.replay.block_encoding import encode_block
+from tests.harness.replay.block_maker import BlockMaker, ReplayBlock
 from tests.harness.replay.block_spool import BlockSpool, Buffers, LogFilter, SpooledBlock
 
 _INVALID_PARAMS = -32602
@@ -260,3 +262,30 @@ def _has_topics(own: Sequence[str], wanted: Sequence[str | list[str] | None]) ->
         not one or topic == one or (isinstance(one, list) and topic in one)
         for topic, one in zip(own, wanted, strict=False)
     )
+
+
+def replay_blocks(maker: BlockMaker) -> Iterator[ReplayBlock]:
+    """All blocks of the spec's chain, in order."""
+    parent_hash = maker.root_hash
+    for number in range(maker.spec.first_block, maker.spec.last_block + 1):
+        block = maker.make(number, parent_hash=parent_hash)
+        parent_hash = block.hash
+        yield block
+
+
+def prepare_node(
+    maker: BlockMaker, spool: BlockSpool, blocks: Iterable[ReplayBlock] | None = None
+) -> NodeAnswers:
+    """Make the whole chain, about ten microseconds a log, and answer for it from the spool.
+
+    `blocks`: those of `replay_blocks`, so that a caller can read them on the way.
+    """
+    spec = maker.spec
+    spooled = [
+        spool.add(encode_block(block, spec.log_format, has_transactions=spec.has_transactions))
+        for block in (replay_blocks(maker) if blocks is None else blocks)
+    ]
+    chain = StaticBlocks(
+        chain_id=spec.chain.id, spool=spool, blocks=spooled, wallets=maker.people.wallets
+    )
+    return NodeAnswers(chain)

@@ -12,8 +12,22 @@ from pathlib import Path
 from config.store_address import is_url
 from sql.accounts.ledger import Ledger
 from sql.engine.store import Store
-from tests.harness.parts.postgres_store import address_of
-from tests.harness.store.empty_store import write_empty_store
+from sql.engine.store_files import StoreFiles
+from tests.harness.parts.empty_databases import address_of
+
+
+def write_empty_store(path: Path) -> None:
+    """Write the files of an empty store that does not exist yet."""
+    StoreFiles(prefix=path).serving.write_bytes(_serving_state())
+
+
+@cache
+def _serving_state() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        Store.open(path).close()
+        return StoreFiles(prefix=path).serving.read_bytes()
+
 
 NewStore = Callable[[], AbstractContextManager[Store]]
 """Opens an empty store, which goes at the end of the block."""

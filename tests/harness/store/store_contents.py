@@ -13,7 +13,7 @@ from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.postgres.statement_text import number_parameters
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
-from tests.harness.parts.postgres_store import connect_store
+from tests.harness.parts.empty_databases import connect_store
 
 Cells = tuple[object, ...]
 

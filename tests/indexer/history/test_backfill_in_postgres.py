@@ -28,8 +28,7 @@ from tests.harness.node.chain import (
     client_of,
     token,
 )
-from tests.harness.parts.empty_databases import EmptyDatabases
-from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.empty_databases import EmptyDatabases, address_of
 
 pytestmark = pytest.mark.process
 

@@ -28,8 +28,7 @@ from sql.fleet.analysis_runs import (
 from sql.fleet.report_change_feed import ReportChanges
 from sql.reports.report_tables import read_report
 from tests.harness.bare_reports import bare_report
-from tests.harness.parts.empty_databases import EmptyDatabases
-from tests.harness.parts.postgres_store import connect_store
+from tests.harness.parts.empty_databases import EmptyDatabases, connect_store
 
 CHAIN = 1
 SETTLED = TokenRunEnd(outcome="settled")

@@ -34,8 +34,7 @@ from tests.harness.lake.serving_files import (
     new_serving,
     write_batch,
 )
-from tests.harness.parts.empty_databases import EmptyDatabases
-from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.empty_databases import EmptyDatabases, address_of
 from tests.harness.parts.s3_server import running_s3
 from tests.harness.store.child_process import ROOT
 
@@ -46,7 +45,7 @@ _MOVER = """
 import sys
 from pathlib import Path
 from config.store_address import FileAddress
-from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.empty_databases import address_of
 from sql.move.move_store import move_store
 say = lambda *what: print(*what, flush=True)
 move_store(FileAddress(Path(sys.argv[1])), address_of(sys.argv[2], path=Path(sys.argv[3])), say)

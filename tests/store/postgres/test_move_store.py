@@ -18,8 +18,7 @@ from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.move.move_store import move_store
 from sql.move.target_database import SINGLETONS
-from tests.harness.parts.empty_databases import EmptyDatabases
-from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.empty_databases import EmptyDatabases, address_of
 from tests.harness.store.child_process import ROOT
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import OF_ONE_ENGINE, read_stored, table_names
@@ -39,7 +38,7 @@ import sys
 from pathlib import Path
 from config.plans import load_plans
 from config.store_address import FileAddress
-from tests.harness.parts.postgres_store import address_of
+from tests.harness.parts.empty_databases import address_of
 from sql.move.move_store import move_store
 say = lambda *what: print(*what, flush=True)
 move_store(FileAddress(Path(sys.argv[1])), address_of(sys.argv[2]), say, rows_at_once=2)

@@ -21,9 +21,8 @@ from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.postgres.postgres_url import shown_url
 from sql.engine.statements import POSTGRES_SCHEMA, load_migrations
 from sql.engine.store import SERVING, Store
-from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.empty_databases import EmptyDatabases, address_of, connect_store
 from tests.harness.parts.postgres_server import PostgresServer, running_postgres
-from tests.harness.parts.postgres_store import address_of, connect_store
 from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 from tests.harness.store.sample_rows import block
 from tests.harness.store.store_contents import read_rows, write_rows

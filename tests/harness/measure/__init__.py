@@ -1,1 +1,0 @@
-"""Measurement: load, cost of processes, and the conditions printed with each figure."""
