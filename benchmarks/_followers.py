@@ -22,9 +22,9 @@ from config.facts.load_chains import load_chains
 from config.settings import IndexerSettings, RpcSettings
 from core.process.allocator import share_one_arena
 from core.rpc.client import RpcClient
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
-from indexer.maintenance import keep_up
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus
+from indexer.history.maintenance import keep_up
 from sql.engine.store import Store
 from tests.harness.measure.child import report
 

@@ -30,11 +30,11 @@ from config.facts.chain import Chain
 from config.facts.load_chains import load_chains
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.headers import Header, LogsBloom
+from indexer.block_spans import BlockSpan
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import TRANSFER_TOPIC
 from indexer.events import FOLLOW
 from indexer.ingest import Ingest
-from indexer.reads import BlockSpan
 from sql.chain.balances import read_top_holders
 from sql.chain.blocks import prune_blocks
 from sql.chain.finalization import finalize_rows

@@ -27,7 +27,7 @@ from config.facts.chain import Chain
 from config.facts.load_chains import load_chains
 from config.load_settings import load_settings
 from config.plans import load_plans
-from indexer.coverage import extend_all
+from indexer.ingest import extend_all
 from sql.accounts.ledger import Ledger
 from sql.chain.pool_tables import insert_pools
 from sql.engine.store import Store

@@ -15,8 +15,9 @@ from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
 from core.process.arrays import BoolArray, Int32Array, Int64Array
 from core.report.rows import PoolRow
+from indexer.block_spans import BlockSpan
 from indexer.chain_tokens import ChainTokens
-from indexer.decode.launch_events import LaunchDecoder
+from indexer.decode.launch_logs import LaunchDecoder
 from indexer.decode.liquidity_logs import LIQUIDITY_TOPICS, decode_liquidity
 from indexer.decode.pool_events import CREATION_TOPICS, PoolDecoder
 from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
@@ -28,7 +29,6 @@ from indexer.decode.transfer_events import (
 )
 from indexer.decode.undecoded import UndecodedLogs, join_undecoded
 from indexer.event_rows import swap_rows
-from indexer.reads import BlockSpan
 from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
 from indexer.young_pools import YoungPools
 from sql.chain.launch_tables import insert_launches
@@ -111,7 +111,7 @@ class LaunchEvents:
         return insert_launches(write.tx, decoded.launches)
 
 
-class PoolEvents:
+class PoolCreationEvents:
     """Creations of pools."""
 
     name = "pools"

@@ -6,8 +6,8 @@ import msgspec
 
 from config.facts.chain import Chain
 from core.evm.primitives import Hash32
+from indexer.block_spans import BlockSpan
 from indexer.chain_tokens import ChainTokens
-from indexer.coverage import extend_all
 from indexer.event_rows import transfer_rows
 from indexer.events import (
     FOLLOW,
@@ -15,7 +15,7 @@ from indexer.events import (
     FoundTransfers,
     LaunchEvents,
     LiquidityEvents,
-    PoolEvents,
+    PoolCreationEvents,
     ReadEvents,
     Reading,
     SpanWrite,
@@ -23,16 +23,70 @@ from indexer.events import (
     TransferEvents,
     UndecodedEvents,
 )
-from indexer.reads import BlockSpan
 from indexer.young_pools import YoungPools
 from sql.chain.blocks import insert_blocks, write_checkpoint
 from sql.chain.filled_spans import FillRun, insert_old_transfers
+from sql.chain.pool_tables import list_coverage
 from sql.chain.transfer_tables import insert_transfers
 from sql.engine.database import Reader, Transaction
 from sql.engine.store import Readable
-from sql.engine.table_rows import BlockRow, CheckpointRow, TransferRow
+from sql.engine.table_rows import BlockRow, CheckpointRow, CoverageRow, TransferRow
 from sql.lake.final_events import FinalEvents
 from sql.tokens.tokens import complete_transfers
+
+
+def extend_all(
+    tx: Transaction, *, chain_id: int, subjects: Sequence[str], first: int, last: int
+) -> None:
+    """Add blocks `first` to `last` to every subject.
+
+    A chain has a few dozen rows: only changed ones are written. Raises StoreError.
+    """
+    known = list_coverage(tx, chain_id=chain_id)
+    joined = join_coverage(known, chain_id=chain_id, subjects=subjects, first=first, last=last)
+    for gone in set(known) - set(joined):
+        tx.execute(
+            "coverage/delete_range",
+            chain_id=chain_id,
+            subject=gone.subject,
+            from_block=gone.from_block,
+        )
+    tx.insert("coverage", [row for row in joined if row not in set(known)])
+
+
+def join_coverage(
+    known: Sequence[CoverageRow],
+    *,
+    chain_id: int,
+    subjects: Sequence[str],
+    first: int,
+    last: int,
+) -> list[CoverageRow]:
+    """Return the ranges of each subject with the new one, joined where they touch or overlap."""
+    others = [row for row in known if row.subject not in subjects]
+    return others + [
+        row
+        for subject in subjects
+        for row in _joined(
+            [row for row in known if row.subject == subject],
+            CoverageRow(chain_id=chain_id, subject=subject, from_block=first, to_block=last),
+        )
+    ]
+
+
+def _joined(known: Sequence[CoverageRow], new: CoverageRow) -> list[CoverageRow]:
+    touching = [
+        row
+        for row in known
+        if row.from_block <= new.to_block + 1 and row.to_block >= new.from_block - 1
+    ]
+    whole = CoverageRow(
+        chain_id=new.chain_id,
+        subject=new.subject,
+        from_block=min(row.from_block for row in (new, *touching)),
+        to_block=max(row.to_block for row in (new, *touching)),
+    )
+    return [row for row in known if row not in touching] + [whole]
 
 
 class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +128,10 @@ class Ingest:
         self._chain_id = chain.id
         self._tokens = ChainTokens(chain.id)
         self._young_pools = YoungPools(chain)
-        self._announcements: tuple[EventKind, ...] = (LaunchEvents(chain), PoolEvents(chain))
+        self._announcements: tuple[EventKind, ...] = (
+            LaunchEvents(chain),
+            PoolCreationEvents(chain),
+        )
         """Kinds that announce tokens."""
         self._transfers = TransferEvents(self._tokens)
         self._events: tuple[EventKind, ...] = (

@@ -1,6 +1,8 @@
 """Reads of blocks with their logs: by block hash near the head, by range in final blocks.
 
-If nodes reject log queries without addresses, the receipts of whole blocks are read instead.
+If nodes reject log queries without addresses, the receipts of whole blocks are read instead. They
+contain all logs of a block, so they can be compared with the whole bloom filter: unlike with
+queried logs, an omission does not go unnoticed.
 """
 
 import itertools
@@ -13,7 +15,12 @@ from core.errors import AssayError, UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.rpc.backoff import SleepClock, SystemClock
 from core.rpc.client import RpcClient
-from core.rpc.failures import AddressRefusedError, MalformedAnswerError, RangeRefusedError
+from core.rpc.failures import (
+    AddressRefusedError,
+    DisagreementError,
+    MalformedAnswerError,
+    RangeRefusedError,
+)
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from core.rpc.ranges import (
@@ -23,6 +30,7 @@ from core.rpc.ranges import (
     parse_suggestion,
 )
 from indexer.answer_checks import (
+    bloom_mask,
     check_anchor,
     check_block_logs,
     check_link,
@@ -30,10 +38,75 @@ from indexer.answer_checks import (
     check_range_logs,
     is_suspiciously_empty,
 )
+from indexer.block_spans import TOPICS, BlockSpan, fetch_headers_at, join_spans
+from indexer.decode.hex_columns import keys_of
 from indexer.decode.log_answers import LogDecoder
-from indexer.decode.log_columns import NO_TIME, LogColumns, LogGroup, join_logs
-from indexer.reads import TOPICS, BlockSpan, fetch_headers_at, join_spans
-from indexer.receipt_reads import fetch_logs_by_receipts
+from indexer.decode.log_columns import HASH_BYTES, NO_TIME, LogColumns, LogGroup, join_logs
+from indexer.decode.receipts import BlockReceipts, decode_receipts
+
+
+async def fetch_logs_by_receipts(
+    client: RpcClient, headers: Sequence[Header], *, topics: Sequence[Hash32]
+) -> list[LogColumns]:
+    """Return the logs with these topics of each of these blocks. Raises UpstreamError."""
+    requests = [RpcRequest("eth_getBlockReceipts", (header.ref.hash,)) for header in headers]
+
+    def check(answers: Sequence[RpcAnswer]) -> list[LogColumns]:
+        return [
+            _logs_of(answer, header, topics)
+            for header, answer in zip(headers, answers, strict=True)
+        ]
+
+    return await client.ask(requests, check)
+
+
+def _logs_of(answer: RpcAnswer, header: Header, topics: Sequence[Hash32]) -> LogColumns:
+    request = f"receipts of block {header.ref.hash}"
+    if isinstance(answer, RpcFault):
+        raise MalformedAnswerError(service="node", reason=f"{request}: {answer.message}")
+    try:
+        receipts = decode_receipts(answer)
+    except ValueError as error:  # msgspec's errors are ValueErrors, too
+        raise MalformedAnswerError(service="node", reason=f"{request}: {error}") from None
+    if receipts is None:
+        raise UpstreamError(service="node", reason=f"has no {request}")
+    _check_receipts(receipts, header)
+    logs = receipts.logs.only_topics(bytes.fromhex(text[2:]) for text in topics)
+    check_block_logs(logs, header, topics=topics)
+    return logs
+
+
+def _check_receipts(receipts: BlockReceipts, header: Header) -> None:
+    """Check that receipts are of the block, and include all logs in its bloom filter."""
+    request = f"eth_getBlockReceipts({header.ref.hash})"
+    own = np.frombuffer(bytes.fromhex(header.ref.hash[2:]), np.uint8)
+    strange = (receipts.block_hashes != own).any(axis=1)
+    if strange.any():
+        other = receipts.block_hashes[strange][0].tobytes().hex()
+        raise DisagreementError(
+            first=request, second="its answer", difference=f"a receipt is of block 0x{other}"
+        )
+    # Bits that the filter lacks are no error: some chains leave logs of the system out of it.
+    if header.logs_bloom & ~_bloom_of(receipts.logs):
+        raise DisagreementError(
+            first=request,
+            second=f"the header of block {header.number}",
+            difference="the bloom filter announces logs that the receipts lack",
+        )
+
+
+def _bloom_of(logs: LogColumns) -> int:
+    items: set[bytes] = set()
+    for group in logs.groups:
+        items.update(keys_of(group.address))
+        items.update(keys_of(group.topics.reshape(-1, HASH_BYTES)))
+        if group.shape.topic0:
+            items.add(group.shape.topic0)
+    bloom = 0
+    for item in items:
+        bloom |= bloom_mask(item)
+    return bloom
+
 
 _RANGE_ATTEMPTS = 2
 """Few, as too large a range is better reduced than retried."""

@@ -18,15 +18,15 @@ from config.settings import Settings
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.request_meter import metered
-from indexer.follower import Follower
-from indexer.reads import fetch_header
+from indexer.block_spans import fetch_header
+from indexer.head.follower import Follower
 from sql.engine.store import MEMORY, Store
 
 _DAY_S = 86_400
 _MOST_BLOCKS = 32
 _POLL = "eth_getBlockByNumber"
 _ANNOUNCED_FACTOR = 10
-"""Polling interval relative to normal while heads are announced. Source: indexer.heads."""
+"""Polling interval relative to normal while heads are announced. Source: indexer.head.heads."""
 
 
 class ProviderCost(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,10 +14,10 @@ from assay.service.shared_parts import SharedParts
 from config.facts.chain import Chain
 from config.settings import IndexerSettings
 from core.rpc.client import RpcClient
-from indexer.compaction_job import keep_compacting
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus, Publish
-from indexer.maintenance import keep_up
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus, Publish
+from indexer.history.compaction_job import keep_compacting
+from indexer.history.maintenance import keep_up
 from sql.engine.store import Store
 
 LAKE_LEASE: Final = "lake"

@@ -7,7 +7,7 @@ from analysis.token.contract_clock import ContractClock
 from api.readiness import is_fresh
 from config.facts.chain import Chain
 from core.evm.primitives import BlockRef
-from indexer.follower_status import FollowStatus
+from indexer.head.follower_status import FollowStatus
 
 _BLOCKS_OLD = 2
 """A tip this many blocks or block times behind the head is not new any more."""

@@ -24,7 +24,7 @@ from config.store_address import PostgresAddress, StoreAddress
 from core.errors import ConfigError, UpstreamError
 from core.report.judgement import Judge
 from core.rpc.client import RpcClient
-from indexer.follower_status import FollowStatus
+from indexer.head.follower_status import FollowStatus
 from sql.accounts.ledger import Ledger
 from sql.analyst.query_runner import check_opens
 from sql.chain.follow_lock import hold_follow_lock

@@ -11,7 +11,7 @@ import msgspec
 from core.evm.primitives import BlockRef, HexBytes
 from core.report.accuracy import age_of
 from core.report.disagreements import Disagreement
-from indexer.accuracy.block_checks import (
+from indexer.accuracy.prediction_checks import (
     PlacedCheck,
     check_failure,
     check_trades,

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.process.arrays import ByteArray, IndexArray, Int64Array
 from indexer.decode.byte_layouts import ByteLayout, RecordPlaces, group_of_records, padded
-from indexer.decode.layout_cache import LayoutCache
+from indexer.decode.learned_layouts import LayoutCache
 from indexer.decode.log_columns import LogColumns, LogGroup, LogShape
 from indexer.decode.logs import WireLog, columns_of, decode_logs
 

@@ -15,7 +15,7 @@ from config.settings import IndexerSettings
 from core.evm.primitives import BlockRef
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
-from indexer.reads import BlockSpan
+from indexer.block_spans import BlockSpan
 from indexer.watched.block_reads import BlockReads, WatchReader
 from indexer.watched.block_watch import BlockWatch
 from indexer.watched.watched_set import WatchedSet, WatchedTokens

@@ -17,7 +17,7 @@ from sql.lake.lake_file import Lake
 
 _MEMORY_MB = 200
 
-EventKind = Literal["trade", "undecoded"]
+FinalEventKind = Literal["trade", "undecoded"]
 
 
 class _Placed(Protocol):
@@ -68,7 +68,7 @@ class FinalEvents:
         self._batches = self._lake = None
 
     def without_stored(
-        self, tx: Readable, kind: EventKind, rows: Sequence[T], *, chain_id: int
+        self, tx: Readable, kind: FinalEventKind, rows: Sequence[T], *, chain_id: int
     ) -> list[T]:
         """Return the rows without the stored final ones, by block and log index.
 
@@ -83,7 +83,7 @@ class FinalEvents:
         return [row for row in rows if (row.block_number, row.log_index) not in stored]
 
     def _list_stored(
-        self, kind: EventKind, chain_id: int, from_block: int, to_block: int
+        self, kind: FinalEventKind, chain_id: int, from_block: int, to_block: int
     ) -> set[tuple[int, int]]:
         self.open()
         where = {"chain_id": chain_id, "from_block": from_block, "to_block": to_block}

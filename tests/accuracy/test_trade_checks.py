@@ -4,7 +4,7 @@ import pytest
 
 from core.evm.primitives import Address
 from core.report.report import TradeOutcome
-from indexer.accuracy.trade_checks import check_swap, check_transfer
+from indexer.accuracy.prediction_checks import check_swap, check_transfer
 from indexer.watched.real_trades import RealTrade, SwapReading, TradeSide
 from indexer.watched.token_swaps import TokenSwap
 from sql.reports.accuracy_counts import PredictedPool, PredictedTransfer

@@ -15,7 +15,7 @@ from config.settings import AnalysisSettings, IndexerSettings
 from core.evm.primitives import Address, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
-from indexer.backfill import backfill
+from indexer.history.backfill import backfill
 from sql.engine.store import Store
 from tests.harness.chain.contexts import Knowing
 from tests.harness.chain.replayed_holders import ranked, replay, top_of

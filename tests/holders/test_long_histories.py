@@ -33,8 +33,8 @@ from core.evm.abi import call_data
 from core.evm.primitives import Address
 from core.report.report import Report
 from core.rpc.client import RpcClient
-from indexer.follower import Follower
-from indexer.transfer_history import Histories
+from indexer.head.follower import Follower
+from indexer.history.transfer_history import Histories
 from sql.engine.store import Store
 from tests.harness.chain.replayed_holders import TRANSFER, ranked, replay, top_of
 from tests.harness.chain.token_analysis import judge

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.evm.primitives import Address, Hash32
-from indexer.decode.launch_events import DecodedLaunches, LaunchDecoder
+from indexer.decode.launch_logs import DecodedLaunches, LaunchDecoder
 from indexer.decode.logs import decode_logs
 from tests.harness.indexer.wire_logs import wire_log
 from tests.harness.launchpads.platforms import CHAINS, EVENTS, Announced, other_address

@@ -19,7 +19,7 @@ from core.evm.primitives import Address
 from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest
-from indexer.backfill import backfill
+from indexer.history.backfill import backfill
 from sql.engine.store import MEMORY, Store
 from tests.harness.launchpads.issuer_search import ask
 from tests.harness.launchpads.platforms import (

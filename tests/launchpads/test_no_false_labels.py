@@ -11,7 +11,7 @@ from config.facts.launchpad import Launchpad
 from core.evm.abi import selector_of
 from core.evm.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcRequest
-from indexer.decode.launch_events import LaunchDecoder
+from indexer.decode.launch_logs import LaunchDecoder
 from indexer.decode.logs import decode_logs
 from tests.harness.indexer.wire_logs import wire_log
 from tests.harness.launchpads.issuer_search import PLAIN_CODE, REVERT, called, conclude, log_answer

@@ -19,7 +19,7 @@ from config.settings import IndexerSettings
 from core.errors import StoreError
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.rpc.client import RpcClient
-from indexer.follower import Follower
+from indexer.head.follower import Follower
 from sql.engine.store import Store
 from tests.harness.chain.contexts import with_dexes
 from tests.harness.chain.token_analysis import judge

@@ -18,7 +18,7 @@ from core.errors import TokenRefusedError, UpstreamError
 from core.report.report import Report
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
-from indexer.follower import Follower
+from indexer.head.follower import Follower
 from sql.engine.store import Store
 from tests.harness.indexer.expected_tables import Tables, read
 from tests.harness.indexer.node_tables import expect_of_node

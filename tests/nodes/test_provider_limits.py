@@ -20,7 +20,7 @@ from core.errors import UpstreamError
 from core.evm.primitives import BlockRef
 from core.report.report import Report
 from core.rpc.client import RpcClient
-from indexer.follower import Follower
+from indexer.head.follower import Follower
 from sql.engine.store import Store
 from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain

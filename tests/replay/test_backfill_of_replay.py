@@ -8,7 +8,7 @@ import pytest
 
 from config.facts.chain import Chain
 from core.errors import UpstreamError
-from indexer.backfill import backfill
+from indexer.history.backfill import backfill
 from tests.harness.indexer.expected_tables import Tables, read
 from tests.harness.node.chain import InstantClock
 from tests.harness.replay.answers import RpcCall, prepare_node, replay_blocks

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from indexer import backfill as module
-from indexer.backfill import backfill
-from indexer.bulk_writer import BulkWriter
+from indexer.history import backfill as module
+from indexer.history.backfill import backfill
+from indexer.history.bulk_writer import BulkWriter
 from sql.chain.balances import read_holders
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
@@ -104,7 +104,7 @@ async def test_stopped_between_its_commits_it_is_written_again(
             if stop_before == "append":
                 patch.setattr(BulkWriter, "_append", stop)
             else:
-                patch.setattr("indexer.bulk_writer.note_filled", stop)
+                patch.setattr("indexer.history.bulk_writer.note_filled", stop)
             with pytest.raises(StopError):
                 await fill(store)
         assert read(store).checkpoint is None, at

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus
 from tests.harness.replay.answers import NodeAnswers
 from tests.harness.replay.block_spool import BlockSpool
 from tests.harness.replay.head_socket import HeadSocket

@@ -19,9 +19,9 @@ from indexer.answer_checks import (
     is_suspiciously_empty,
     may_contain,
 )
+from indexer.block_spans import TOPICS
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs
-from indexer.reads import TOPICS
 from tests.harness.node.chain import Block, Event, Log, Pair, Sent, address, bloom_of, make_block
 
 EVENTS = (Pair(0, 1), Sent(0, 7), Sent(1, 8))

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import UpstreamError
 from core.rpc.failures import AnswerTimeoutError, AnswerTooLargeError
-from indexer.heads import HeadFeed
+from indexer.head.heads import HeadFeed
 from tests.harness.node.chain import make_block
 from tests.harness.node.serve import SETTINGS, Node, encode, running
 from tests.harness.rpc.clients import client_of, echo, texts

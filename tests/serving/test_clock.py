@@ -7,7 +7,7 @@ import msgspec
 from analysis.token.contract_clock import ContractClock
 from assay.service.followed_state import clock_of
 from core.evm.primitives import BlockRef, Hash32
-from indexer.follower_status import FollowStatus
+from indexer.head.follower_status import FollowStatus
 from tests.harness.api.sample_reports import MINED_AT_S
 from tests.harness.api.world import make_chain
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.service.followed_state import newest_of
 from core.evm.primitives import BlockRef, Hash32
-from indexer.follower_status import FollowStatus
+from indexer.head.follower_status import FollowStatus
 from tests.harness.api.world import make_chain
 
 CHAIN = msgspec.structs.replace(make_chain(1, "ethereum"), block_time_s=2.0)

@@ -11,7 +11,7 @@ from api.deps import StoreState
 from api.readiness import LEAST_FREE_BYTES, chain_state, store_state
 from api.routes import health
 from core.evm.primitives import BlockRef, Hash32
-from indexer.follower_status import FollowStatus
+from indexer.head.follower_status import FollowStatus
 from sql.accounts.ledger import Ledger
 from sql.engine.store import Store
 from tests.harness.api.world import World, make_chain

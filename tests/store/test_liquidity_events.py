@@ -13,7 +13,7 @@ import pytest
 from analysis.liquidity.withdrawal_risk import YOUNG_S
 from config.facts.chain import Anchor, Chain, Dex, Oracle
 from core.evm.primitives import Address, BlockRef, HexBytes
-from indexer.coverage import extend_all
+from indexer.ingest import extend_all
 from sql.chain import liquidity_events
 from sql.chain.blocks import insert_blocks
 from sql.chain.liquidity_events import (

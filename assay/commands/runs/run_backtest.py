@@ -36,8 +36,8 @@ from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.judgement import Judge
 from core.rpc.client import RpcClient
-from indexer.reads import fetch_header
-from indexer.sale_attempts import BlockWindow, fetch_sale_attempts
+from indexer.block_spans import fetch_header
+from indexer.history.sale_attempts import BlockWindow, fetch_sale_attempts
 from sql.analyst.launch_trades import find_first_trades, find_indexed_until, read_launch_events
 from sql.lake.open_store import open_to_read
 

@@ -17,7 +17,7 @@ from config.settings import Settings
 from core.process.allocator import share_one_arena
 from core.process.stop_signals import stop_on_signals
 from core.rpc.client import RpcClient
-from indexer.backfill import BackfillProgress, BackfillResult, backfill
+from indexer.history.backfill import BackfillProgress, BackfillResult, backfill
 from sql.chain.follow_lock import hold_follow_lock
 from sql.chain.quote_tokens import write_quote_tokens
 from sql.engine.store import Store
@@ -90,7 +90,7 @@ def _report_rest(chain: Chain, first: int, last: int) -> None:
 async def _follow(
     chain: Chain, client: RpcClient, store: Store, settings: Settings, stop: asyncio.Event
 ) -> None:
-    from indexer.follow import follow  # noqa: PLC0415 - a back-fill does not need it
+    from indexer.head.follow import follow  # noqa: PLC0415 - a back-fill does not need it
 
     with hold_follow_lock(StoreFiles(prefix=settings.store.prefix), chain.id):
         _LOG.info("following", chain=chain.slug, store=str(settings.store))

@@ -18,7 +18,7 @@ from config.settings import Settings
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import UpstreamError
 from core.evm.primitives import BlockRef
-from indexer.stored_tip import read_tip
+from indexer.head.stored_tip import read_tip
 from sql.chain.blocks import ChainCounts, read_counts
 from sql.engine.fleet_database import open_registry
 from sql.engine.store import Store

@@ -21,8 +21,8 @@ from assay.doctor.log_sets import NodeLog, lacks_logs, logs_of, query, query_blo
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcFault, RpcRequest
 from core.rpc.ranges import is_address_refusal
+from indexer.block_spans import TOPICS
 from indexer.decode.pool_events import CREATION_TOPICS
-from indexer.reads import TOPICS
 
 
 def _check_logs_of_all(subject: Subject) -> Steps:

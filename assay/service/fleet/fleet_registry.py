@@ -14,8 +14,8 @@ from assay.service.shared_parts import SharedParts
 from config.facts.chain import Chain
 from core.errors import StoreError
 from core.evm.primitives import BlockRef
-from indexer.follower_status import FollowStatus
-from indexer.stored_tip import read_tip
+from indexer.head.follower_status import FollowStatus
+from indexer.head.stored_tip import read_tip
 
 if TYPE_CHECKING:
     from sql.engine.postgres.chain_registry import ChainRegistry

@@ -7,7 +7,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from config.facts.chain import Chain
-from indexer.follower_status import FollowStatus
+from indexer.head.follower_status import FollowStatus
 
 _GAUGES: tuple[tuple[str, str, Callable[[FollowStatus], float | None]], ...] = (
     (

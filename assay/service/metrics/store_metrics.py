@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from config.facts.chain import Chain
-from indexer.compaction_job import CompactionRound
+from indexer.history.compaction_job import CompactionRound
 from sql.engine.store_files import StoreFiles
 from sql.lake.lake_size import LakeSize
 

@@ -13,7 +13,7 @@ from assay.service.background.changed_tokens import NoticedChange
 from assay.service.background.state_watch import StateWatch
 from config.facts.chain import Chain
 from core.report.notifications import ObservationKind
-from indexer.follower_status import FollowStatus
+from indexer.head.follower_status import FollowStatus
 
 _BUCKETS_S = (0.5, 1, 2.5, 5, 10, 15, 25, 50, 100, 250)
 

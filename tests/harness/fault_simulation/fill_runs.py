@@ -10,7 +10,7 @@ import msgspec
 from config.facts.chain import Chain
 from config.settings import IndexerSettings
 from core.errors import AssayError
-from indexer.backfill import backfill
+from indexer.history.backfill import backfill
 from tests.harness.fault_simulation.expected_rows import Fill
 from tests.harness.fault_simulation.model_chain import ModelChain
 from tests.harness.fault_simulation.simulated_process import SimulatedProcess

@@ -12,8 +12,8 @@ import msgspec
 from config.settings import IndexerSettings, RpcSettings
 from core.errors import StoreError
 from core.rpc.client import RpcClient
-from indexer.follow import follow
-from indexer.maintenance import keep_up
+from indexer.head.follow import follow
+from indexer.history.maintenance import keep_up
 from sql.engine.store import Store
 from sql.lake.compaction import ChainBounds, CompactionRequest
 from sql.lake.compaction_runner import run_compaction

@@ -13,8 +13,8 @@ from assay.service.record_report import NextRefresh, record_report
 from config.facts.chain import Chain
 from config.settings import IndexerSettings
 from core.errors import StoreError
-from indexer import backfill as backfill_module
-from indexer.bulk_writer import LEAST_LOGS
+from indexer.history import backfill as backfill_module
+from indexer.history.bulk_writer import LEAST_LOGS
 from tests.harness.bare_reports import bare_report
 from tests.harness.fault_simulation.expected_rows import Differences, Reading, reading_between
 from tests.harness.fault_simulation.faulty_wire import FaultyWire

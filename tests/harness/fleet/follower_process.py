@@ -19,8 +19,8 @@ from config.store_address import PostgresAddress
 from core.process.secret import Secret
 from core.process.stop_signals import stop_on_signals
 from core.rpc.client import RpcClient
-from indexer.follow import follow
-from indexer.maintenance import keep_up
+from indexer.head.follow import follow
+from indexer.history.maintenance import keep_up
 from sql.engine.store import Store
 from tests.harness.fault_simulation.model_chain import world_of
 

@@ -14,7 +14,7 @@ from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.client import RpcClient
 from indexer.events import FOLLOW
-from indexer.follower import Follower
+from indexer.head.follower import Follower
 from sql.chain.blocks import read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.engine.store import Store

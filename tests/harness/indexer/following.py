@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 from config.facts.chain import Chain
 from config.settings import IndexerSettings
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus
 from sql.engine.store import Store
 from tests.harness.node.chain import CHAIN, Odd, Pair, ScriptedNode, Sent, client_of
 

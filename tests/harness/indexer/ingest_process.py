@@ -10,10 +10,10 @@ import msgspec
 from config.facts.load_chains import load_chains
 from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
-from indexer.backfill import BackfillProgress, backfill
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
-from indexer.transfer_history import Histories
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus
+from indexer.history.backfill import BackfillProgress, backfill
+from indexer.history.transfer_history import Histories
 from sql.engine.store import Store
 
 SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=2, max_log_range=4, commit_rows=1)

@@ -9,8 +9,8 @@ import msgspec
 
 from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus
 from sql.engine.store import Store
 from tests.harness.indexer.following import Board
 from tests.indexer.head.conftest import LiveChain

@@ -7,8 +7,8 @@ import msgspec
 
 from assay.service.record_report import record_report
 from config.settings import IndexerSettings
-from indexer.follower import Follower
-from indexer.transfer_history import Histories
+from indexer.head.follower import Follower
+from indexer.history.transfer_history import Histories
 from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
 from sql.tokens.tokens import list_tracked

@@ -3,7 +3,7 @@
 import msgspec
 
 from core.evm.primitives import HexBytes, RawAmount
-from indexer.coverage import extend_all
+from indexer.ingest import extend_all
 from sql.chain.blocks import insert_blocks, write_checkpoint
 from sql.chain.launch_tables import insert_launches
 from sql.chain.pool_tables import insert_pools

@@ -25,8 +25,8 @@ from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.primitives import Address, BlockRef
 from core.report.report import Report
 from core.rpc.client import RpcClient
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus
 from sql.engine.store import Store
 from sql.reports.report_tables import read_report
 from sql.tokens.observations import StoredObservation, list_causes, pace_of

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.process.arrays import ByteArray
-from indexer import bulk_columns
-from indexer.bulk_columns import to_lake
 from indexer.decode.transfer_events import TransferColumns
+from indexer.history import bulk_writer
+from indexer.history.bulk_writer import to_lake
 from sql.lake.bulk_append import TOKEN_COLUMNS_IN, TRANSFER_COLUMNS_IN
 
 ADDRESSES = st.binary(min_size=20, max_size=20)
@@ -23,7 +23,7 @@ def bytes_of(values: list[bytes], size: int) -> ByteArray:
     return whole[::2, 1 : size + 1]
 
 
-@pytest.mark.parametrize("few", [bulk_columns._FEW, 0], ids=["radix", "many tokens"])
+@pytest.mark.parametrize("few", [bulk_writer._FEW, 0], ids=["radix", "many tokens"])
 @given(
     tokens=st.lists(ADDRESSES, min_size=1, max_size=6, unique=True),
     rows=st.lists(st.tuples(st.integers(0, 5), ADDRESSES, ADDRESSES, AMOUNTS), max_size=30),
@@ -44,7 +44,7 @@ def test_rows_are_sorted_by_token_and_each_keeps_its_numbers(
     )
     ids = np.array([7 * at + 3 for at in chosen], np.int32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk_columns, "_FEW", few)
+        patch.setattr(bulk_writer, "_FEW", few)
         found = to_lake(transfers, ids)
 
     expected = [

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from indexer.decode import log_answers
 from indexer.decode.byte_layouts import ByteLayout
-from indexer.decode.layout_cache import MOST_LAYOUTS, MOST_OF_A_LENGTH, LayoutCache
-from indexer.decode.layout_lessons import learn
+from indexer.decode.learned_layouts import MOST_LAYOUTS, MOST_OF_A_LENGTH, LayoutCache, learn
 from indexer.decode.log_answers import LogDecoder
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs
@@ -209,7 +208,7 @@ def test_layouts_and_lessons_are_bounded(one_length: bool, monkeypatch: pytest.M
         tried.append(text)
         return learn(text)
 
-    monkeypatch.setattr("indexer.decode.layout_cache.learn", counted)
+    monkeypatch.setattr("indexer.decode.learned_layouts.learn", counted)
     decoder = LogDecoder()
     for seed in range(25):
         text = varied(lot_of(seed), 1_500, one_length=one_length)

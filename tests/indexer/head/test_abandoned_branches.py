@@ -10,9 +10,9 @@ import pytest
 from assay.service.record_report import record_report
 from config.settings import IndexerSettings
 from core.errors import UpstreamError
-from indexer.backfill import backfill
-from indexer.follower import Follower
-from indexer.transfer_history import Histories
+from indexer.head.follower import Follower
+from indexer.history.backfill import backfill
+from indexer.history.transfer_history import Histories
 from sql.engine.store import Store
 from tests.harness.bare_reports import bare_report
 from tests.harness.indexer.expected_tables import expect, read, without_follow

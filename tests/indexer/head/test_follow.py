@@ -12,9 +12,9 @@ import structlog
 
 from config.facts.chain import Chain
 from core.errors import UpstreamError
-from indexer import follow as follow_module
-from indexer import follower
-from indexer.backfill import backfill
+from indexer.head import follow as follow_module
+from indexer.head import follower
+from indexer.history.backfill import backfill
 from sql.chain.blocks import list_blocks
 from sql.engine.database import Reader, Transaction
 from sql.engine.store import Store

@@ -15,8 +15,8 @@ import pytest
 from config.facts.pool_family import KINDS
 from config.settings import RpcSettings
 from core.rpc.client import RpcClient
-from indexer.backfill import backfill
 from indexer.events import TRANSFERS
+from indexer.history.backfill import backfill
 from sql.chain.pool_tables import list_coverage
 from tests.harness.indexer.expected_tables import read, without_liquidity
 from tests.harness.indexer.node_following import SETTINGS, following, opened, until_level

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.failures import RangeRefusedError
-from indexer.backfill import backfill
+from indexer.block_spans import TOPICS, BlockSpan, fetch_headers
 from indexer.decode.receipts import decode_receipts
-from indexer.follower import Follower
+from indexer.head.follower import Follower
+from indexer.history.backfill import backfill
 from indexer.log_reader import LogReader
-from indexer.reads import TOPICS, BlockSpan, fetch_headers
 from sql.engine.store import Store
 from tests.harness.indexer.decoded_rows import rows_of
 from tests.harness.indexer.wire_logs import wire_log

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evm.primitives import BlockRef, Hash32
-from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
+from indexer.head.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 
 
 def block(number: int, branch: str = "a", parent: str = "a") -> BlockRef:

@@ -17,8 +17,8 @@ from assay.service.store_adapter import ReportStore
 from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
-from indexer.backfill import backfill
-from indexer.follower import Follower
+from indexer.head.follower import Follower
+from indexer.history.backfill import backfill
 from sql.chain.trade_tables import list_newest_trades
 from sql.engine.store import Store
 from tests.harness.chain.token_analysis import judge

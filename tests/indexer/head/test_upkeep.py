@@ -12,10 +12,10 @@ import structlog
 from config.settings import IndexerSettings
 from core.errors import StoreError
 from core.evm.primitives import HexBytes
-from indexer.backfill import backfill
 from indexer.decode.swap_events import SWAP_TOPICS
-from indexer.maintenance import keep_up
-from indexer.transfer_history import Histories
+from indexer.history.backfill import backfill
+from indexer.history.maintenance import keep_up
+from indexer.history.transfer_history import Histories
 from sql.chain.blocks import insert_blocks, read_counts
 from sql.chain.pool_tables import insert_pools
 from sql.chain.trade_tables import insert_trades, list_newest_trades
@@ -93,7 +93,7 @@ def times_shown(store: Store) -> list[int]:
 async def test_pasts_come_in_and_old_trades_go(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("indexer.maintenance._DELETED_EVERY_S", 0.0)
+    monkeypatch.setattr("indexer.history.maintenance._DELETED_EVERY_S", 0.0)
     node = lived()
     await followed(node, store)
     newest_s = 1_700_000_000 + node.head.number

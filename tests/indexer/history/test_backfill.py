@@ -8,8 +8,8 @@ import pytest
 
 from config.settings import IndexerSettings
 from core.errors import UpstreamError
-from indexer.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
-from indexer.follower import Follower
+from indexer.head.follower import Follower
+from indexer.history.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
 from sql.chain.blocks import insert_blocks, read_checkpoint
 from sql.engine.store import Store
 from sql.engine.table_rows import BlockRow

@@ -11,8 +11,8 @@ import pytest
 
 from config.settings import IndexerSettings
 from config.store_address import FileAddress, StoreAddress
-from indexer import backfill as backfill_module
-from indexer.backfill import BackfillProgress, backfill
+from indexer.history import backfill as backfill_module
+from indexer.history.backfill import BackfillProgress, backfill
 from sql.analyst.query_runner import run_sql
 from sql.chain.balances import read_holders
 from sql.engine.store import Store

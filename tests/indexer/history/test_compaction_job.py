@@ -9,8 +9,8 @@ import pytest
 from config.settings import IndexerSettings
 from config.store_address import StoreAddress
 from core.errors import StoreError
-from indexer import compaction_job
-from indexer.compaction_job import keep_compacting
+from indexer.history import compaction_job
+from indexer.history.compaction_job import keep_compacting
 from sql.engine.store import Store
 from sql.lake.compaction import CompactionRequest, CompactionResult
 from sql.lake.lake_size import LakeSize

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.coverage import join_coverage
+from indexer.ingest import join_coverage
 from sql.engine.table_rows import CoverageRow
 
 RANGES = st.tuples(st.integers(0, 30), st.integers(0, 6)).map(

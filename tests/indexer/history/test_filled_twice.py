@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indexer import backfill as backfill_module
-from indexer.backfill import backfill
 from indexer.events import FOLLOW
-from indexer.follower import Follower
+from indexer.head.follower import Follower
+from indexer.history import backfill as backfill_module
+from indexer.history.backfill import backfill
 from sql.chain.balances import read_holders
 from sql.chain.blocks import read_checkpoint
 from sql.chain.finalization import finalize_rows

@@ -15,9 +15,9 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from assay.service.record_report import record_report
 from core.errors import StoreError
-from indexer import transfer_history
-from indexer.backfill import backfill
-from indexer.transfer_history import Histories
+from indexer.history import transfer_history
+from indexer.history.backfill import backfill
+from indexer.history.transfer_history import Histories
 from sql.chain.history_tables import read_history
 from sql.engine.store import Store
 from sql.engine.table_rows import HistoryRow

@@ -20,8 +20,8 @@ from config.facts.chain import Chain
 from config.facts.load_chains import load_chains
 from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
-from indexer.follow import follow
-from indexer.follower_status import FollowStatus
+from indexer.head.follow import follow
+from indexer.head.follower_status import FollowStatus
 from sql.chain.quote_tokens import write_quote_tokens
 from sql.engine.store import Store
 from tests.harness.redteam.launches.launch_kinds import OUTSIDE_CODE

@@ -25,12 +25,12 @@ from core.rpc.backoff import backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from indexer.block_spans import BlockSpan, join_spans
 from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
 from indexer.event_rows import transfer_rows
 from indexer.events import FOLLOW
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan, join_spans
-from indexer.spans import SpanReader
+from indexer.span_reader import SpanReader
 from sql.chain.balances import read_holders
 from sql.chain.blocks import find_block_from, has_backfill, read_checkpoint
 from sql.chain.filled_spans import insert_old_transfers

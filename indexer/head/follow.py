@@ -19,9 +19,9 @@ from core.evm.primitives import BlockRef
 from core.rpc.backoff import backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError
-from indexer.follower import Follower
-from indexer.follower_status import FollowStatus, FollowTotals, Publish
-from indexer.heads import HeadFeed
+from indexer.head.follower import Follower
+from indexer.head.follower_status import FollowStatus, FollowTotals, Publish
+from indexer.head.heads import HeadFeed
 from sql.engine.store import Store
 
 _FIRST_PAUSE_S = 0.5

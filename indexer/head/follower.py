@@ -21,13 +21,13 @@ from core.evm.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.accuracy.accuracy_ledger import write_checks
+from indexer.block_spans import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_spans
 from indexer.events import FOLLOW
-from indexer.follower_status import FollowTotals
+from indexer.head.follower_status import FollowTotals
+from indexer.head.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.ingest import Ingest, WrittenSpan
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_spans
-from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
-from indexer.spans import SpanReader
+from indexer.span_reader import SpanReader
 from indexer.watched.block_reads import BlockReads
 from indexer.watched.token_swaps import trade_facts
 from indexer.watched.token_watch import TokenWatch, WatchTotals

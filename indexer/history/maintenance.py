@@ -16,7 +16,7 @@ from config.settings import IndexerSettings
 from core.errors import InternalError
 from core.rpc.client import RpcClient
 from indexer.events import FOLLOW
-from indexer.transfer_history import Histories
+from indexer.history.transfer_history import Histories
 from sql.chain.blocks import FINAL, read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.chain.liquidity_events import delete_old_liquidity

@@ -9,7 +9,7 @@ from core.evm.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from indexer.reads import fetch_headers_at
+from indexer.block_spans import fetch_headers_at
 from indexer.watched.failed_trades import again_request, explain, side_of, sold_raw
 from indexer.watched.transactions import (
     BlockTransaction,

@@ -11,8 +11,8 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.ranges import LogRange
+from indexer.block_spans import BlockSpan
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan
 
 
 class SpanReader:

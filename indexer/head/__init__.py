@@ -1,0 +1,1 @@
+"""Following of a chain: new heads, blocks near the head, and reorgs."""
