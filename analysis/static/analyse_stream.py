@@ -18,6 +18,7 @@ from typing import IO
 import msgspec
 
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
+from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import strip_metadata
 from analysis.static.worker_pool import process_pool
 from core.report.fields.static_findings import StaticFindings
@@ -32,6 +33,10 @@ _CHUNK_BYTES = 2**16
 
 _KNOWN_CODES = 256
 """Results cached by each process: clones often come one after another."""
+
+_BUDGET = Budget(seconds=60.0)
+"""Time limit far above the instruction limit's 5 s: no caller waits for a batch, and a busy machine
+must not change its results."""
 
 
 class _Request(msgspec.Struct):
@@ -232,7 +237,7 @@ def analyse_line(line: bytes) -> bytes:
 
 @lru_cache(maxsize=_KNOWN_CODES)
 def _examined(stripped: bytes) -> CodeAnalysis:
-    return analyse_code(stripped)
+    return analyse_code(stripped, budget=_BUDGET)
 
 
 def _refuse(line: bytes, reason: str) -> bytes:

@@ -5,12 +5,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import Final
 
 import pytest
 
+from analysis.static import analyse_stream
 from analysis.static.analyse_code import analyse_code
 from analysis.static.dataflow.linear_amounts import is_at_most, plus
 from analysis.static.evm.expressions import ExprPool
@@ -70,6 +72,7 @@ def many_callers() -> bytes:
 _PRINT: Final = """
 import sys
 import msgspec
+from analysis.static import analyse_stream
 from analysis.static.analyse_code import analyse_code
 for line in sys.stdin:
     print(msgspec.json.encode(analyse_code(bytes.fromhex(line))).decode())
@@ -115,6 +118,19 @@ def test_printed_answers_are_the_same_in_every_process() -> None:
     answers = [list(_without_time(_run(_STATIC, "static", given=given, seed=s))) for s in _SEEDS]
     assert len(answers[0]) == len(requests)
     assert all(one == other for one, other in pairwise(answers))
+
+
+def test_a_slow_machine_prints_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = max(read_archive().values(), key=len)
+    line = json.dumps({"id": 1, "runtime": code}).encode()
+    analyse_stream._examined.cache_clear()
+    usual = analyse_stream.analyse_line(line).decode()
+    clock_s = chain([0.0], repeat(30.0))
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock_s))
+    analyse_stream._examined.cache_clear()
+    slow = analyse_stream.analyse_line(line).decode()
+    assert next(clock_s) == 30.0, "the clock was not read"
+    assert [*_without_time([usual])] == [*_without_time([slow])]
 
 
 def test_the_first_place_in_the_code_is_reported() -> None:
