@@ -91,10 +91,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for mark in ASKED_FOR:
         if mark not in config.option.markexpr:
             items[:] = [item for item in items if item.get_closest_marker(mark) is None]
-    items.sort(key=turn_of)
+    items.sort(key=order_of)
 
 
-def turn_of(item: pytest.Item) -> int:
+def order_of(item: pytest.Item) -> int:
     """Order of a test: expensive set-up first.
 
     A worker begins with one part of the tests in order and gives away the end of the rest, so such

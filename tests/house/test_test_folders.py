@@ -1,20 +1,9 @@
 """Protects the order of tests: folders by subject, and shared code in tests/harness."""
 
-from collections import Counter
-
 from tests.house.sources import ROOT, imported, python_files
-
-MOST_FILES = 25
-"""Python files in one folder."""
 
 SHARED = ("harness", "house", "drills")
 """Folders of modules that are not tests: `house` has helpers of its tests, `drills` programs."""
-
-
-def test_folders_stay_small() -> None:
-    counts = Counter(path.parent for path in python_files("tests"))
-    large = {str(folder.relative_to(ROOT)): n for folder, n in counts.items() if n > MOST_FILES}
-    assert not large
 
 
 def test_shared_modules_are_in_the_harness() -> None:
