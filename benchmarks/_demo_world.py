@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from config.facts.chain import Chain
 from config.facts.load_chains import load_chains

@@ -21,7 +21,7 @@ import httpx
 import msgspec
 
 from assay.demo.anvil import AnvilNode
-from assay.demo.overlay import write_overlay
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.world import build_world
 from assay.service.fleet.requested_analysis import RequestedAnalysis
 from assay.service.fleet.row_poller import RunPoller

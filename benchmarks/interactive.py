@@ -20,8 +20,8 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World as DemoWorld
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from config.facts.load_chains import load_chains
 from config.settings import AnalysisSettings, PublicSettings, RpcSettings

@@ -31,7 +31,7 @@ from analysis.replay.replay_pack import replay_pack
 from analysis.simulation.simulate_v1 import NotSimulated
 from assay.demo.compile import load_artifacts
 from assay.demo.layout import VenueKey, ZooToken
-from assay.demo.swaps import sell_call
+from assay.demo.trader import sell_call
 from assay.demo.zoo_token import Animal
 from benchmarks._demo_world import DemoWorld, demo_world
 from config.facts.chain import Chain

@@ -22,7 +22,6 @@ SOURCES: Final = (
     "config/burn.py",
     "config/toml.py",
     "core/evm/abi.py",
-    "core/evm/abi_encoder.py",
     "core/evm/code_shape.py",
     "core/errors.py",
     "core/evm/keccak.py",

@@ -4,7 +4,9 @@ Stateless: each request stands alone, so nothing is kept between two. Importing 
 the official SDK, which takes a second and some 40 MB; `routes/mcp.py` does so at the first call.
 """
 
+import base64
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -16,14 +18,17 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INVALID_PARAMS,
+    BlobResourceContents,
     CallToolRequestParams,
     CallToolResult,
+    EmbeddedResource,
     ListToolsResult,
     PaginatedRequestParams,
     Tool,
     ToolAnnotations,
 )
 
+from analysis.replay.evidence_pack import PackFile
 from api.auth.keys import Caller, Keyring, caller_of
 from api.auth.limits import KeyLimits
 from api.auth.plan_usage import KeyUsage, read_usage
@@ -32,13 +37,14 @@ from api.error_answers import InvalidInputError, InvalidItem, LedgerDownError, R
 from api.formats.native.compat import CompatFeatures
 from api.formats.native.shapes import Envelope, NativeFeatures
 from api.formats.rendering import EvidenceBody, Format
+from api.formats.resources.pack_format import pack_answer
 from api.formats.shape_building import Shape
 from api.formats.summary.summary import Summary
 from api.mcp.evidence_excerpt import EvidenceExcerpt, excerpt, excerpt_of
-from api.mcp.mcp_resources import McpResources
 from api.mcp.mcp_tool import COUNTS, FREE, CalledTool, McpTool, NoArguments, tool_error, tool_result
 from api.mcp.mcp_watches import McpWatches
-from api.resources.token_resource import OneToken
+from api.resources.token_resource import OneToken, TokenCall, TokenResource, run_resource
+from api.resources.token_resources import TOKEN_RESOURCES
 from api.served_chains import ServedChain, find_chain, list_chains
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, refusal_body
@@ -46,6 +52,64 @@ from api.serving.cached_answer import CachedAnswer
 from api.watches.event_feed import EventFeed
 from api.watches.watch_book import WatchBook
 from core.errors import StoreError
+
+
+class McpResources:
+    """One tool for each token sub-resource."""
+
+    def __init__(self, deps: ApiDeps, answers: Answers, limits: KeyLimits) -> None:
+        self._deps = deps
+        self._answers = answers
+        self._limits = limits
+
+    def tools(self) -> dict[str, McpTool]:
+        """Return the tools by name, those that cost no simulation first."""
+        cheapest_first = sorted(TOKEN_RESOURCES, key=lambda resource: resource.is_simulated)
+        return {
+            resource.tool.name: McpTool(
+                description=f"{resource.tool.description} {COUNTS}",
+                takes=resource.tool.takes,
+                gives=(resource.answer,),
+                run=partial(self._run, resource),
+            )
+            for resource in cheapest_first
+        }
+
+    async def _run(self, resource: TokenResource, called: CalledTool) -> CallToolResult:
+        """Check in the order of the HTTP route: chain, limits, address."""
+        given = called.arguments
+        chain = find_chain(self._deps, str(given.chain), place="arguments")
+        await self._limits.admit(called.caller)
+        call = TokenCall(
+            deps=self._deps,
+            answers=self._answers,
+            chain=chain,
+            address=given.address,
+            place="arguments",
+        )
+        arguments = (
+            {"data": given}
+            if resource.takes_body
+            else {each.name: getattr(given, each.name) for each in resource.parameters}
+        )
+        found = await run_resource(resource, call, arguments)
+        if isinstance(found, CachedAnswer):
+            return tool_error(found.body)
+        if isinstance(found, PackFile):
+            answer = pack_answer(found, chain=chain, address=given.address)
+            result = tool_result(msgspec.json.encode(answer))
+            result.content.append(_embedded(chain, given.address, found))
+            return result
+        return tool_result(msgspec.json.encode(found))
+
+
+def _embedded(chain: str, address: str, file: PackFile) -> EmbeddedResource:
+    """Return the file as a resource, which a host can keep from the model's context."""
+    uri = f"assay://packs/{chain}/{address.lower()}/{file.block.number}"
+    blob = base64.b64encode(file.body).decode()
+    contents = BlobResourceContents(uri=uri, mime_type="application/zstd", blob=blob)
+    return EmbeddedResource(resource=contents)
+
 
 INSTRUCTIONS = (
     "Token-safety findings for EVM chains. null, an absent key and `pending` mean unknown: never "

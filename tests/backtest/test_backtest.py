@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from assay.cli import cli
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World, ZooToken
-from assay.demo.overlay import write_overlay
 from config.facts.chain import Chain as ChainFacts
 from config.store_address import FileAddress
 from core.evm.primitives import Address

@@ -10,8 +10,14 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.log import LogFormat, configure_log, describe_exception
-from config.log_repeats import MOST_KEPT, WINDOW_S, RepeatCounter
+from config.log import (
+    MOST_KEPT,
+    WINDOW_S,
+    LogFormat,
+    RepeatCounter,
+    configure_log,
+    describe_exception,
+)
 
 Captured = pytest.CaptureFixture[str]
 

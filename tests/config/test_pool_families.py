@@ -1,9 +1,12 @@
-"""Meaning of events in a pool family's file; a mistake in it is named."""
+"""Pool families and their exchanges: none is forgotten or invented, and a mistake is named."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from config.facts.chain import Chain
+from config.facts.load_chains import load_chains
 from config.facts.pool_family import FAMILIES, load_families
 from core.errors import ConfigError
 
@@ -62,3 +65,25 @@ def test_families_agree_on_an_event_that_they_share() -> None:
     """The decoder of swaps knows an event once, with all kinds that emit it."""
     events = {event for family in FAMILIES for event in family.swap}
     assert len({event.form.topic0 for event in events}) == len(events)
+
+
+RESEARCHED = tomllib.loads(
+    Path(__file__).with_name("exchanges.toml").read_text(encoding="utf-8"),
+)
+
+
+@pytest.mark.parametrize("chain", load_chains(None), ids=lambda chain: chain.slug)
+def test_every_exchange_of_these_families_is_followed(chain: Chain) -> None:
+    found: dict[str, set[str]] = {}
+    for dex in chain.dexes:
+        found.setdefault(dex.kind, set()).add(dex.factory)
+    researched = dict(RESEARCHED[str(chain.id)])
+    left_out = researched.pop("left_out", {})
+    assert found == {kind: set(factories) for kind, factories in researched.items()}
+    assert not set(left_out) & {dex.name for dex in chain.dexes}
+    assert all(left_out.values())
+
+
+def test_the_research_has_two_hundred_and_eight_exchanges() -> None:
+    entries = [entry for chain in RESEARCHED.values() for entry in chain.values()]
+    assert sum(len(entry) for entry in entries) == 208

@@ -6,8 +6,7 @@ from eth_abi.exceptions import EncodingError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evm.abi import call_data, encode_values
-from core.evm.abi_encoder import encode_words
+from core.evm.abi import call_data, encode_values, encode_words
 
 Typed = tuple[str, object]
 

@@ -1,4 +1,4 @@
-"""Protects how addresses are read and shown, against eth-utils."""
+"""Protects how addresses are read and shown, in mixed case too, against eth-utils."""
 
 import pytest
 from eth_utils.address import is_hex_address, to_checksum_address
@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import InvalidAddressError
-from core.evm.primitives import checksum, parse_address
+from core.evm.primitives import Address, checksum, parse_address
 
 WORD = st.binary(min_size=20, max_size=20).map(lambda raw: "0x" + raw.hex())
 
@@ -28,3 +28,9 @@ def test_what_is_no_address_is_refused(text: str) -> None:
         return
     with pytest.raises(InvalidAddressError):
         parse_address(text)
+
+
+@given(st.binary(min_size=20, max_size=20))
+def test_mixed_case_is_that_of_the_reference(raw: bytes) -> None:
+    address = Address("0x" + raw.hex())
+    assert checksum(address) == to_checksum_address(address)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.demo.anvil import AnvilNode, NodeRefusedError
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import NATIVE_USD, Pool, World
-from assay.demo.overlay import write_overlay
 from assay.demo.reads import read, read_address
 from assay.demo.seeding import lookup
 from assay.demo.world import build_world

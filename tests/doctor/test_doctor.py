@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from assay.commands.runs.run_doctor import print_report
 from assay.demo.anvil import ETHER, AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
-from assay.demo.overlay import write_overlay
 from assay.doctor.abilities.method_checks import METHODS
 from assay.doctor.check import CheckResult
 from assay.doctor.check_registry import CHECKS, IDENTITY

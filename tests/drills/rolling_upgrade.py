@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from assay.demo.anvil import AnvilNode
-from assay.demo.overlay import write_overlay
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.world import build_world
 from tests.harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, UpgradeOutcome, running_fleet
 from tests.harness.measure.machine import ROOT, describe

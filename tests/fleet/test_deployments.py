@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from tests.harness.chain.assay_process import until
 from tests.harness.debian_programs import find_haproxy

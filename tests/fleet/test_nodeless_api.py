@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from config.plans import load_plans
 from config.store_address import FileAddress, PostgresAddress

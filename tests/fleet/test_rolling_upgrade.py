@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.npm_packages import PROJECT_ROOT
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from tests.harness.chain.assay_process import run
 from tests.harness.fleet.rolling_upgrade import FLEET, PROBE_EVERY_S, running_fleet

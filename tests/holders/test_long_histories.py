@@ -18,9 +18,9 @@ from api.formats.native.native import render_native
 from api.formats.summary.summary import render_summary
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World, ZooToken, named_account
-from assay.demo.overlay import write_overlay
-from assay.demo.swaps import Call
+from assay.demo.trader import Call
 from assay.demo.world import build_world
 from assay.demo.zoo_token import Animal
 from assay.service.record_report import record_report

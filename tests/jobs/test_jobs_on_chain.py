@@ -18,9 +18,9 @@ import msgspec
 import pytest
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
 from assay.demo.npm_packages import PROJECT_ROOT
-from assay.demo.overlay import write_overlay
 from core.evm.primitives import checksum
 from tests.harness.chain.assay_process import free_port, run, running, until
 from tests.house.sources import ROOT

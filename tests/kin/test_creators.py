@@ -13,9 +13,9 @@ from analysis.token.creation import find_creation
 from assay.demo.anvil import ETHER, AnvilNode, quantity
 from assay.demo.compile import Artifacts
 from assay.demo.demo_launchpads import DIRECT_PAD
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
-from assay.demo.overlay import write_overlay
-from assay.demo.swaps import Call
+from assay.demo.trader import Call
 from assay.demo.transaction_pipeline import created_address
 from assay.demo.world import build_world
 from assay.service.background.creator_search import Creators

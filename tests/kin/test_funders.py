@@ -12,9 +12,9 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.token.funding import find_funding
 from assay.demo.anvil import ETHER, AnvilNode
 from assay.demo.compile import Artifacts
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World, named_account
-from assay.demo.overlay import write_overlay
-from assay.demo.swaps import Call
+from assay.demo.trader import Call
 from assay.demo.world import build_world
 from assay.service.background.creator_search import Funders
 from assay.service.record_report import record_report

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.errors import StoreError
 from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, append_transfers, list_bulks
-from sql.lake.bulk_folding import BalanceDelta, iterate_deltas
+from sql.lake.compaction import BalanceDelta, iterate_deltas
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import close_batch, move_closed
@@ -117,7 +117,7 @@ def test_changes_of_balances_are_exact_and_in_order(
 def test_others_use_the_lake_between_two_pieces(
     serving: Serving, lake: Lake, batches: FinalBatches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sql.lake.bulk_folding.DELTAS_AT_ONCE", 3)
+    monkeypatch.setattr("sql.lake.compaction.DELTAS_AT_ONCE", 3)
     forget(serving, lake)
     batch = fill(lake, batches, many_events(40))
     pieces = iterate_deltas(lake, batch)

@@ -13,7 +13,7 @@ from sql.engine.exact_numbers import from_blob
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake.bulk_append import BulkRange, append_transfers
-from sql.lake.bulk_folding import fold_bulks
+from sql.lake.compaction import fold_bulks
 from sql.lake.lake_file import Lake
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.serving_files import Event, event_lists, new_serving

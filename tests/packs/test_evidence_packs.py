@@ -25,7 +25,7 @@ from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import check_pack, replay_pack
 from analysis.token import deadline_state, owner_slots
 from assay import cli
-from assay.demo.overlay import write_overlay
+from assay.demo.embedded_chain import write_overlay
 from core.process.secret import Secret
 from tests.harness.chain.contexts import with_chain, with_node
 from tests.harness.chain.token_analysis import judge

@@ -8,7 +8,7 @@ from analysis.quotes.trade_check import TradeCheck, check_trade
 from analysis.quotes.unsigned_trade import TradeRefusedError, UnsignedTrade
 from assay.demo.anvil import quantity
 from assay.demo.layout import ZooToken, native_worth
-from assay.demo.swaps import Call, buy_call, sell_call, spender_of
+from assay.demo.trader import Call, buy_call, sell_call, spender_of
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, RawAmount
 from tests.harness.chain.contexts import LACKING, Lacking

@@ -11,7 +11,7 @@ from indexer.history.bulk_writer import BulkWriter
 from sql.chain.balances import read_holders
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
-from sql.lake.bulk_folding import fold_bulks
+from sql.lake.compaction import fold_bulks
 from sql.lake.lake_file import Lake
 from tests.harness.indexer.expected_tables import read
 from tests.harness.node.chain import InstantClock

@@ -1,4 +1,4 @@
-"""A replayed chain follows from its seed, and its headers are as a real chain's."""
+"""A replayed chain follows from its seed; its headers are as a real chain's, its figures exact."""
 
 import itertools
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from tests.harness.replay.answers import replay_blocks
 from tests.harness.replay.block_encoding import EncodedBlock, encode_block
 from tests.harness.replay.block_maker import BlockMaker, ReplaySpec, draw_amount
 from tests.harness.replay.chain_events import PoolMade, Sent, Swapped
+from tests.harness.replay.expected_replay import TransferTally, expect
 from tests.harness.replay.small_chains import small
 
 _RATE = 136
@@ -156,3 +157,19 @@ def test_amounts_are_as_wide_as_said(seed: int) -> None:
     assert sum(width == 64 for width in widths) / 4_000 == pytest.approx(0.5, abs=0.05)
     assert sum(width > 64 for width in widths) / 4_000 == pytest.approx(0.3, abs=0.05)
     assert max(widths) <= 256
+
+
+def test_the_tally_is_that_of_the_ledger() -> None:
+    spec = small()
+    blocks = list(replay_blocks(BlockMaker(spec)))
+    tally = TransferTally(spec)
+    for block in blocks:
+        tally.add(block)
+    tables = expect(spec, blocks)
+    exact = tally.counts["exact"]
+    assert exact.rows == len(tables.transfers)
+    assert exact.blocks == sum(int(str(row[0])) for row in tables.transfers)
+    assert exact.indices == sum(int(str(row[1])) for row in tables.transfers)
+    assert sorted(tally.tracked.items()) == [(row[0], row[2]) for row in tables.tokens]
+    four, one = tally.counts["four_words"], tally.counts["one_word"]
+    assert exact.rows < one.rows < four.rows, "others count what is no transfer"

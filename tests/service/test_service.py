@@ -18,10 +18,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
 from assay.demo.npm_packages import PROJECT_ROOT
 from assay.demo.outside_services import run_outside
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from core.evm.primitives import checksum
 from tests.harness.chain.assay_process import (

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
 from assay.demo.outside_services import run_outside
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from core.evm.primitives import checksum
 from tests.harness.chain.assay_process import free_port, run, running, until

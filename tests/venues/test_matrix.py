@@ -14,7 +14,7 @@ from assay.demo.compile import Artifacts
 from assay.demo.concentrated import open_concentrated
 from assay.demo.layout import FOR_EVER, Sides, ZooToken, positions_of
 from assay.demo.seeding import UNLIMITED, fetch_addresses
-from assay.demo.swaps import sell_call, spender_of
+from assay.demo.trader import sell_call, spender_of
 from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.zoo_token import Animal
 from config.facts.chain import Dex

@@ -12,7 +12,7 @@ import pytest
 
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts
-from assay.demo.overlay import write_overlay
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.world import build_world
 from core.evm.primitives import checksum
 from sql.engine.store_files import StoreFiles

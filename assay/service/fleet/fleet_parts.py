@@ -1,6 +1,7 @@
 """Parts of a fleet in one process: requested tokens, leased runs, changed reports and inquiries.
 
 Imported only for a store in PostgreSQL: it needs the extra `fleet`.
+Reports are stored by the one process that analyses the token.
 """
 
 import asyncio
@@ -8,21 +9,19 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, closing
 
 import msgspec
 
-from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.analyser import Analyser, ReportStorage
 from analysis.quotes.quote_source import Quotes
 from api.serving.changed_reports import ChangedReports, Forgetful
 from assay.service.fleet.fleet_messages import FleetMessages
 from assay.service.fleet.fleet_quotes import FleetQuotes
-from assay.service.fleet.guarded_report_store import GuardedReportStore
 from assay.service.fleet.inquiry_work import InquiryWork
-from assay.service.fleet.leased_runs import LeasedRuns
-from assay.service.fleet.requested_analysis import RequestedAnalysis
-from assay.service.fleet.requested_work import RequestedWork
+from assay.service.fleet.leased_runs import LeasedRuns, lost_error
+from assay.service.fleet.requested_analysis import RequestedAnalysis, RequestedWork
 from assay.service.fleet.row_poller import InquiryPoller, RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.metrics.run_metrics import RunCollector
@@ -30,10 +29,72 @@ from assay.service.shared_parts import SharedParts
 from assay.service.store_adapter import ReportStore
 from config.settings import Settings
 from config.store_address import PostgresAddress
+from core.errors import StoreError
+from core.evm.primitives import Address
+from core.report.report import Report
+from core.report.rows import RefusalRow
 from sql.engine.postgres.single_statements import SingleStatements
-from sql.fleet.analysis_runs import AnalysisRuns
+from sql.engine.postgres.write_guard import guard_writes
+from sql.fleet.analysis_runs import AnalysisRuns, LostRunError
 from sql.fleet.inquiries import Inquiries
 from sql.fleet.report_change_feed import ReportChanges
+
+_WRITE_WITHIN_S = 30.0
+"""Time for retries of a write while the database does not answer."""
+
+_AGAIN_S = 0.5
+
+
+class GuardedReportStore:
+    """A `ReportStorage` that rejects writes once another process has taken the token over.
+
+    Retries writes for some seconds while the database is away.
+    """
+
+    def __init__(
+        self, report_store: ReportStorage, runs: AnalysisRuns, leased_runs: LeasedRuns
+    ) -> None:
+        self._report_store = report_store
+        self._runs = runs
+        self._leased_runs = leased_runs
+
+    async def read(self, chain_id: int, token: Address) -> Report | None:
+        """Return the last report. None: there is none."""
+        return await self._report_store.read(chain_id, token)
+
+    async def write(self, report: Report) -> None:
+        """Replace the token's report. Raises StoreError."""
+        token = report.token
+        await self._guarded(token.chain_id, token.address, lambda: self._report_store.write(report))
+
+    async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
+        """Store that the token was not admitted. Raises StoreError."""
+        await self._guarded(
+            chain_id, token, lambda: self._report_store.refuse(chain_id, token, refusal)
+        )
+
+    async def _guarded(
+        self, chain_id: int, token: Address, write: Callable[[], Awaitable[None]]
+    ) -> None:
+        leased = self._leased_runs.find(chain_id, token)
+        if leased is None or leased.lost.is_set():
+            raise lost_error(self._runs)
+        deadline_s = asyncio.get_running_loop().time() + _WRITE_WITHIN_S
+        with guard_writes(self._runs.guard_of(leased.run)):
+            while True:
+                try:
+                    await write()
+                except LostRunError:
+                    leased.lost.set()
+                    raise
+                except StoreError:
+                    # After an unconfirmed commit the same report is written twice: harmless.
+                    if leased.lost.is_set() or asyncio.get_running_loop().time() > deadline_s:
+                        raise
+                    await asyncio.sleep(_AGAIN_S)
+                else:
+                    leased.is_stored = True
+                    return
 
 
 class FleetParts(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import Artifacts, load_artifacts
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
-from assay.demo.overlay import write_overlay
 from assay.demo.world import build_world
 from config.facts.chain import Chain as ChainFacts
 from config.facts.load_chains import load_chains

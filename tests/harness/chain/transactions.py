@@ -13,7 +13,7 @@ from assay.demo.compile import Artifacts
 from assay.demo.layout import World, ZooToken, named_account, native_worth
 from assay.demo.reads import balance_of
 from assay.demo.seeding import UNLIMITED
-from assay.demo.swaps import Call, approve_call, buy_call, pays_native, sell_call, spender_of
+from assay.demo.trader import Call, approve_call, buy_call, pays_native, sell_call, spender_of
 from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.world import Zoo
 from assay.demo.zoo_token import Animal

@@ -15,10 +15,10 @@ import msgspec
 from analysis.pipeline.analyser import Analyser
 from api.serving.cached_answer_app import CachedAnswerApp
 from assay.service.fleet.fleet_messages import FleetMessages
-from assay.service.fleet.guarded_report_store import GuardedReportStore
+from assay.service.fleet.fleet_parts import GuardedReportStore
 from assay.service.fleet.inquiry_work import InquiryWork
 from assay.service.fleet.leased_runs import LeasedRuns
-from assay.service.fleet.requested_work import RequestedWork
+from assay.service.fleet.requested_analysis import RequestedWork
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.record_report import NextRefresh, record_report

@@ -6,10 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 from analysis.pipeline.analyser import Analyser
-from assay.service.fleet.guarded_report_store import GuardedReportStore
+from assay.service.fleet.fleet_parts import GuardedReportStore
 from assay.service.fleet.leased_runs import LeasedRuns
-from assay.service.fleet.requested_analysis import RequestedAnalysis
-from assay.service.fleet.requested_work import RequestedWork
+from assay.service.fleet.requested_analysis import RequestedAnalysis, RequestedWork
 from assay.service.fleet.row_poller import RunPoller
 from assay.service.fleet.shared_analyser import SharedAnalyser
 from assay.service.store_adapter import ReportStore

@@ -13,8 +13,8 @@ from eth_abi.exceptions import DecodingError
 
 from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError
 from assay.demo.compile import load_artifacts
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World, ZooToken
-from assay.demo.overlay import write_overlay
 from assay.demo.trader import Trader
 from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.world import Zoo, build_market

@@ -8,7 +8,7 @@ import msgspec
 
 from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError, quantity
 from assay.demo.layout import named_account
-from assay.demo.swaps import Call
+from assay.demo.trader import Call
 from core.errors import InternalError
 from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest

@@ -8,7 +8,7 @@ from assay.demo.anvil import ETHER, NodeRefusedError
 from assay.demo.layout import Venues, ZooToken, router_of
 from assay.demo.reads import read
 from assay.demo.seeding import UNLIMITED
-from assay.demo.swaps import Call, approve_call, buy_call, sell_call, spender_of
+from assay.demo.trader import Call, approve_call, buy_call, sell_call, spender_of
 from core.evm.abi import call_data, decode_values, topic_of
 from core.evm.primitives import Address
 from tests.harness.redteam.ordinary_people import People, Receipt

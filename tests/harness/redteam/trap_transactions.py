@@ -7,7 +7,7 @@ from assay.demo.anvil import ETHER
 from assay.demo.layout import World, router_of
 from assay.demo.reads import balance_of, read, read_address
 from assay.demo.seeding import UNLIMITED
-from assay.demo.swaps import Call
+from assay.demo.trader import Call
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from tests.harness.redteam.ordinary_people import People

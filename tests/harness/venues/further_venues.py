@@ -15,7 +15,7 @@ from analysis.pipeline.chain_context import ChainContext
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.npm_packages import NODE_MODULES
 from assay.demo.seeding import UNLIMITED
-from assay.demo.swaps import Call
+from assay.demo.trader import Call
 from assay.demo.transaction_pipeline import Pipeline, created_address
 from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS, Address

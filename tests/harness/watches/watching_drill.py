@@ -23,9 +23,9 @@ import httpx
 import msgspec
 
 from assay.demo.anvil import ETHER, AnvilNode, NodeRefusedError, quantity
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World, ZooToken, named_account
 from assay.demo.npm_packages import PROJECT_ROOT
-from assay.demo.overlay import write_overlay
 from assay.demo.reads import read_address
 from assay.demo.trader import Trader
 from assay.demo.world import build_world

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from assay.demo.anvil import AnvilNode
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
-from assay.demo.overlay import write_overlay
 from assay.demo.trader import Trader
 from assay.demo.world import build_world
 from config.facts.chain import Chain

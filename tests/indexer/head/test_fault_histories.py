@@ -1,12 +1,15 @@
-"""After any history of reorgs, lying nodes, full disks and crashes, the store equals the chain."""
+"""After any history of forks, lying nodes, full disks and crashes, the store equals the chain."""
 
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from tests.harness.examples import one_in
 from tests.harness.fault_simulation.fault_history import run_history
+from tests.harness.indexer.follow_machine import Following
 
 HISTORIES = 90
 """Seeds from 0 on, in groups: a test for each would cost more than some histories."""
@@ -35,3 +38,11 @@ def test_after_a_history_of_faults_the_store_equals_the_chain(first: int) -> Non
 
 def test_a_history_repeats_itself() -> None:
     assert run_history(7).steps == run_history(7).steps
+
+
+Following.TestCase.settings = settings(
+    max_examples=one_in(6),
+    stateful_step_count=12,
+    suppress_health_check=list(HealthCheck),
+)
+test_following = Following.TestCase

@@ -24,8 +24,8 @@ from sql.lake.bulk_append import BulkRange, append_transfers, list_bulks
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
 from sql.lake.find_place import place_of
 from sql.lake.lake_file import Lake
+from sql.move.move_lake import fill_catalogue
 from sql.move.move_store import move_store
-from sql.move.target_catalogue import fill_catalogue
 from tests.harness.lake.bulk_frames import tokens, transfers_of
 from tests.harness.lake.serving_files import (
     PostgresServing,

@@ -14,7 +14,7 @@ import msgspec
 
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import load_artifacts
-from assay.demo.overlay import write_overlay
+from assay.demo.embedded_chain import write_overlay
 from assay.demo.world import build_market
 from config.facts.chain import Chain
 from config.facts.load_chains import load_chains

@@ -11,7 +11,7 @@ import msgspec
 from assay.demo.anvil import ETHER, NodeRefusedError, quantity
 from assay.demo.layout import Venues, World, router_of
 from assay.demo.seeding import UNLIMITED
-from assay.demo.swaps import Call, approve_call, buy_call, sell_call, spender_of
+from assay.demo.trader import Call, approve_call, buy_call, sell_call, spender_of
 from core.evm.abi import call_data, decode_values
 from core.evm.primitives import Address
 from core.rpc.messages import RpcRequest
