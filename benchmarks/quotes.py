@@ -43,7 +43,7 @@ from tests.harness.chain.transactions import Chain as DemoChain
 from tests.harness.liquidity.v4_positions import seed_hooked
 from tests.harness.measure.machine import describe
 from tests.harness.node.counting import CountingNode
-from tests.harness.venues.many_pools import seed_nine_more
+from tests.harness.venues.token_matrix import seed_nine_more
 
 ROUNDS = 40
 FAR_S = 0.05

@@ -28,7 +28,7 @@ from sql.reports.report_bodies import encode_body
 from tests.harness.chain.transactions import Chain as DemoChain
 from tests.harness.measure.machine import describe
 from tests.harness.node.counting import CountingNode
-from tests.harness.venues.many_pools import seed_nine_more
+from tests.harness.venues.token_matrix import seed_nine_more
 
 ROUNDS = 5
 POOLS = 10

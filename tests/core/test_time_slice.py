@@ -42,7 +42,7 @@ def test_a_process_that_nobody_waits_for_has_the_usual_slices() -> None:
 
     def start() -> None:
         shorten_time_slice()
-        with start_child("tests.harness.process.slice_reporter", b"", niceness=1) as process:
+        with start_child("tests.harness.process.kernel_slices", b"", niceness=1) as process:
             slices.append(read_some(process, wait_s=60))
 
     run_in_thread(start)

@@ -12,7 +12,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.zoo_token import Animal
 from core.evm.abi import call_data
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.custody_reports import shown
 from tests.harness.custody.robberies import (

@@ -15,7 +15,7 @@ from analysis.static.analyse_code import analyse_code
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.npm_packages import PROJECT_ROOT
 from core.evm.abi import selector_of
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.robberies import HONEST, KEEPER, Answer, Robbery
 

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.static.analyse_code import analyse_code
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.proxied_controls import Front, code_at, deploy, stand

@@ -15,7 +15,7 @@ from analysis.pipeline.chain_context import ChainContext
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from core.report.report import ReportRow
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.custody_reports import KEEPER, SUPPLY, Wallets, shown, with_wallets
 from tests.harness.examples import spread

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from assay.demo.anvil import AnvilNode
-from tests.harness.fleet.deployed_process import compose, composed_processes
-from tests.harness.fleet.deployed_run import running_members
+from tests.harness.fleet.deployed_process import compose, composed_processes, running_members
 from tests.harness.fleet.dockerfile import image_environment, inside, stage_of, take_steps
 from tests.harness.parts.postgres_server import PostgresServer, running_postgres
 

@@ -27,6 +27,7 @@ from tests.harness.deploy.deploy_files import ROLES, base_name, dashboard, metri
 from tests.harness.fleet.deployed_process import (
     DEPLOY,
     Manifest,
+    RunningMember,
     compose,
     composed_processes,
     container_of,
@@ -34,8 +35,8 @@ from tests.harness.fleet.deployed_process import (
     kustomize,
     kustomized_processes,
     named,
+    running_members,
 )
-from tests.harness.fleet.deployed_run import RunningMember, running_members
 from tests.harness.parts.balancer import running_balancer
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.server_process import ServerProcess, free_port, is_listening

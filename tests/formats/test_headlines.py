@@ -16,7 +16,7 @@ from assay.demo.layout import World
 from assay.demo.zoo import ZOO
 from core.errors import TokenRefusedError
 from core.evm.primitives import Address
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 
 MIN_LIQUIDITY_USD = 100.0

@@ -17,9 +17,8 @@ from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
 from indexer.history.backfill import backfill
 from sql.engine.store import Store
-from tests.harness.chain.contexts import Knowing
+from tests.harness.chain.contexts import Knowing, judge
 from tests.harness.chain.replayed_holders import ranked, replay, top_of
-from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain
 
 DEAD = Address("0x000000000000000000000000000000000000dead")

@@ -36,8 +36,8 @@ from core.rpc.client import RpcClient
 from indexer.head.follower import Follower
 from indexer.history.transfer_history import Histories
 from sql.engine.store import Store
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.replayed_holders import TRANSFER, ranked, replay, top_of
-from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain, Log
 from tests.harness.indexer.ingest_process import hurried_s
 from tests.harness.store.store_contents import transfers_of

@@ -17,8 +17,7 @@ from analysis.reads.node import Node
 from analysis.simulation.simulate_v1 import NotSimulated, Passed
 from core.evm.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
-from tests.harness.chain.contexts import with_node
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.v4_positions import seed_hooked
 

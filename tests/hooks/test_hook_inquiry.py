@@ -9,8 +9,7 @@ from analysis.simulation.simulate_v1 import Passed
 from analysis.token.proxy_resolution import ADMIN_SLOT
 from api.formats.resources.hooks_format import hooks_answer
 from core.evm.primitives import Address
-from tests.harness.chain.contexts import with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.proxied_controls import Front, stand
 from tests.harness.venues import infinity, infinity_bin

@@ -35,8 +35,7 @@ from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow
 from sql.reports.report_tables import read_report
 from sql.tokens.creator_tables import read_creator
-from tests.harness.chain.contexts import with_node
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting import CountingNode
 from tests.harness.node.faults import Hindered

@@ -11,7 +11,7 @@ from assay.service.record_report import record_report
 from core.evm.primitives import Address
 from sql.engine.store import Store
 from sql.tokens.kin import find_kin
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.static.proxy_codes import FRONTS
 from tests.harness.store.sample_rows import LATER

@@ -9,8 +9,7 @@ from assay.demo.anvil import ETHER
 from assay.demo.layout import NATIVE_USD
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.report import PoolResultRow, Report
-from tests.harness.chain.contexts import context_with, with_chain
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import context_with, judge, with_chain
 from tests.harness.chain.transactions import Chain
 from tests.harness.external.outside_service import dexscreener_pair, running_market_data
 from tests.harness.launchpads.platforms import pad_of

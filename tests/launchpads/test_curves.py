@@ -22,8 +22,7 @@ from config.facts.launchpad import Launchpad, Registry
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient
-from tests.harness.chain.contexts import with_chain
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_chain
 from tests.harness.chain.transactions import Chain
 from tests.harness.launchpads.platforms import pad_of
 

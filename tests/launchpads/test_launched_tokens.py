@@ -21,8 +21,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.report.report import PoolResultRow, Report
 from core.report.rows import LaunchRow
 from core.rpc.messages import RpcFault
-from tests.harness.chain.contexts import with_chain, with_node
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_chain, with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.faults import Hindered
 

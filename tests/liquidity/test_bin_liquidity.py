@@ -9,8 +9,7 @@ from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
 from analysis.simulation.simulate_v1 import Passed
 from assay.demo.layout import BURN
 from core.evm.primitives import Address
-from tests.harness.chain.contexts import context_with, with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import context_with, judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.faults import LogLimitedNode
 from tests.harness.venues import bin_pools, further_venues, infinity_bin, liquidity_book

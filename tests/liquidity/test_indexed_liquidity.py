@@ -21,8 +21,7 @@ from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.rpc.client import RpcClient
 from indexer.head.follower import Follower
 from sql.engine.store import Store
-from tests.harness.chain.contexts import with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.hook_positions import hold_on_infinity
 from tests.harness.liquidity.locker_scene import (

@@ -14,7 +14,7 @@ from assay.demo.concentrated import POOL_KEY, pool_key
 from assay.demo.layout import FOR_EVER, ZooToken, positions_of
 from assay.demo.reads import balance_of, read
 from core.evm.primitives import ZERO_ADDRESS
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.pool_values import (
     amounts_held,

@@ -9,7 +9,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import find_liquidity
 from api.formats.resources.liquidity_format import liquidity_answer
 from assay.demo.layout import BURN, VenueKey
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.locker_scene import give_lp, lp_balance
 from tests.harness.quotes.quote_traps import place

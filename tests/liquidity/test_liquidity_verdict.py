@@ -16,8 +16,7 @@ from assay.demo.layout import BURN, VenueKey, ZooToken
 from core.evm.primitives import Address
 from core.report.rows import PoolRow
 from tests.harness.api.sample_reports import CLOCK, LIQUID_USD
-from tests.harness.chain.contexts import context_with
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import context_with, judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.locker_scene import (
     YEAR_S,

@@ -19,8 +19,7 @@ from assay.demo.transaction_pipeline import Pipeline
 from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import ZERO_ADDRESS, HexBytes
 from core.report.rows import PoolRow
-from tests.harness.chain.contexts import context_with
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import context_with, judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.external.outside_service import dexscreener_pair, running_market_data
 from tests.harness.liquidity.empty_pools import crowd

@@ -18,7 +18,7 @@ from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import Address
 from core.report.report import Report
 from core.rpc.client import RpcClient
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.indexer.expected_tables import Tables
 from tests.harness.indexer.node_tables import expect_of_node
 from tests.harness.nodes.chain_copy import ChainCopy, copy_chain, send_copy

@@ -22,7 +22,7 @@ from core.report.report import Report
 from core.rpc.client import RpcClient
 from indexer.head.follower import Follower
 from sql.engine.store import Store
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.indexer.expected_tables import Tables, read
 from tests.harness.indexer.node_tables import expect_of_node

@@ -11,7 +11,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from core.report.report import Report
 from docs.site.example_reports import REPORTS, SYMBOLS, encoded, shortened
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 
 TAKEN = msgspec.json.decode(REPORTS.read_bytes(), type=tuple[Report, ...])

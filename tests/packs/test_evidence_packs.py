@@ -27,8 +27,7 @@ from analysis.token import deadline_state, owner_slots
 from assay import cli
 from assay.demo.embedded_chain import write_overlay
 from core.process.secret import Secret
-from tests.harness.chain.contexts import with_chain, with_node
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_chain, with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.launchpads.platforms import FLAT, STRANGER, Listing, pad_at
 from tests.harness.node.faults import Hindered

@@ -14,7 +14,7 @@ from assay.demo.seeding import fetch_addresses, seed
 from assay.demo.transaction_pipeline import Pipeline
 from core.evm.primitives import RawAmount
 from core.report.report import Report
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.quotes.quote_traps import place, with_traps
 

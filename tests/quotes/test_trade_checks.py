@@ -11,8 +11,7 @@ from assay.demo.layout import ZooToken, native_worth
 from assay.demo.trader import Call, buy_call, sell_call, spender_of
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address, HexBytes, RawAmount
-from tests.harness.chain.contexts import LACKING, Lacking
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import LACKING, Lacking, judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.quotes.quote_traps import place, with_traps
 

@@ -7,7 +7,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native.native import render_native
 from api.formats.summary.summary import render_summary
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 
 DRAWS = 5

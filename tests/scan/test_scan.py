@@ -13,8 +13,7 @@ from core.errors import UpstreamError
 from core.evm.primitives import RawAmount
 from core.report.report import PoolResultRow, Report
 from core.rpc.messages import RpcFault
-from tests.harness.chain.contexts import LACKING, Knowing, Lacking, with_chain, with_node
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import LACKING, Knowing, Lacking, judge, with_chain, with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.faults import Hindered, NoOverrides
 

@@ -16,11 +16,11 @@ from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.settings import AnalysisSettings
 from core.rpc.messages import RpcAnswer, RpcRequest
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.trade_oracle import MOST_CALLS, MOST_TRIPS
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting import CountingNode
-from tests.harness.venues.many_pools import seed_nine_more
+from tests.harness.venues.token_matrix import seed_nine_more
 
 PROXIES = ("proxy_1967", "proxy_beacon", "clone_1167")
 

@@ -10,8 +10,7 @@ from analysis.simulation.eth_call_backend import cannot_tell
 from analysis.simulation.trace_backend import is_possible
 from analysis.static.evm.opcodes import NUMBER
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.harness.chain.contexts import LACKING, Lacking
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import LACKING, Lacking, judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting import CountingNode
 from tests.harness.static.proxy_codes import CLONES

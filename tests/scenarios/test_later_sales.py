@@ -9,8 +9,7 @@ from assay.demo.layout import VenueKey, ZooToken
 from assay.demo.zoo_token import Animal
 from core.evm.primitives import Address, RawAmount
 from core.report.report import PoolResultRow, Report
-from tests.harness.chain.contexts import LACKING, Knowing, Lacking
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import LACKING, Knowing, Lacking, judge
 from tests.harness.chain.trade_oracle import MOST_CALLS, MOST_TRIPS, TAX_POINTS, pool_of, real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting import CountingNode

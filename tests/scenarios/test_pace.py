@@ -13,7 +13,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node
 from core.evm.primitives import BlockRef
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 
 MOST_BLOCKS = 256

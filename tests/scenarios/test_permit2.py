@@ -22,8 +22,8 @@ from assay.demo.zoo_token import Animal
 from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import Address
 from core.rpc.client import RpcClient
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.route_simulation import candidate_of, read_routers, trade_for_coins
-from tests.harness.chain.token_analysis import judge
 from tests.harness.chain.transactions import Chain, Sent
 from tests.harness.venues.token_matrix import animal_of
 

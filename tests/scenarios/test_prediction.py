@@ -14,8 +14,7 @@ from assay.demo.layout import World
 from assay.demo.zoo import ZOO
 from core.errors import TokenRefusedError
 from core.report.report import Report
-from tests.harness.chain.contexts import LACKING, Lacking
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import LACKING, Lacking, judge
 from tests.harness.chain.trade_oracle import TAX_POINTS, assert_pool_agrees, real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread

@@ -14,7 +14,7 @@ from assay.service.store_adapter import ReportStore
 from config.facts.chain import Chain as ChainFacts
 from core.evm.primitives import Address, BlockRef, RawAmount
 from sql.engine.store import Store
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.clock import HandClock
 from tests.harness.custody.custody_reports import KEEPER, with_wallets

@@ -20,7 +20,7 @@ from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError
 from core.evm.primitives import Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.answers import raw
 from tests.harness.node.counting import CountingNode

@@ -10,8 +10,7 @@ from core.errors import StoreError
 from sql.chain.blocks import list_blocks, list_checkpoints
 from sql.engine.sqlite_file import SqliteReader
 from sql.engine.store import FileStore, Store
-from tests.harness.store.child_functions import ROWS
-from tests.harness.store.child_process import read_line, start
+from tests.harness.store.child_functions import ROWS, read_line, start
 from tests.harness.store.sample_rows import block
 from tests.harness.store.store_contents import read_rows
 

@@ -25,7 +25,7 @@ from sql.accounts.ledger import (
 )
 from sql.engine.sqlite_file import SqliteFile
 from sql.engine.statements import load_migrations
-from tests.harness.store.child_process import read_line, start
+from tests.harness.store.child_functions import read_line, start
 from tests.harness.store.empty_files import ledger_at
 
 pytestmark = pytest.mark.process

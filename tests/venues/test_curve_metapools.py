@@ -15,8 +15,7 @@ from core.evm.primitives import Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import TradeColumns, decode_trades
-from tests.harness.chain.contexts import with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.venues import further_venues
 from tests.harness.venues.further_venues import QUOTE_RAW, SPEND_RAW, Market

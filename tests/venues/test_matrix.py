@@ -19,8 +19,7 @@ from assay.demo.transaction_pipeline import Pipeline
 from assay.demo.zoo_token import Animal
 from config.facts.chain import Dex
 from core.evm.primitives import ZERO_ADDRESS
-from tests.harness.chain.contexts import with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_dexes
 from tests.harness.chain.trade_oracle import (
     TAX_POINTS,
     assert_pool_agrees,

@@ -15,8 +15,7 @@ from assay.demo import concentrated
 from assay.demo.anvil import ETHER
 from assay.demo.layout import VenueKey, ZooToken
 from core.report.report import PoolResultRow, Report
-from tests.harness.chain.contexts import LACKING, Lacking
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import LACKING, Lacking, judge
 from tests.harness.chain.trade_oracle import assert_pool_agrees, predicted, real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.examples import spread

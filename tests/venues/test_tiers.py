@@ -14,8 +14,7 @@ from assay.demo.seeding import UNLIMITED
 from assay.demo.transaction_pipeline import Pipeline
 from config.facts.chain import Dex
 from core.evm.primitives import Address
-from tests.harness.chain.contexts import with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.counting import CountingNode
 

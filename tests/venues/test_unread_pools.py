@@ -12,8 +12,7 @@ from api.formats.summary.summary import render_summary
 from config.facts.chain import Dex
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.rows import PoolRow
-from tests.harness.chain.contexts import context_with
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import context_with, judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.external.outside_service import dexscreener_pair, running_market_data
 

@@ -10,8 +10,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.replay.record_pack import record_pack
 from analysis.replay.replay_pack import replay_pack
 from assay.demo.layout import NATIVE_USD
-from tests.harness.chain.contexts import with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.venues import (
     balancer,

@@ -15,8 +15,7 @@ from assay.demo.layout import NATIVE_USD
 from core.evm.primitives import Hash32
 from core.report.report import PoolResultRow
 from core.report.rows import PoolRow
-from tests.harness.chain.contexts import context_with, with_dexes
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import context_with, judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.faults import LogLimitedNode
 from tests.harness.venues import (

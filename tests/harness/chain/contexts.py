@@ -1,4 +1,4 @@
-"""Variants of a chain context: another node, simulation, chain, index, or set of exchanges."""
+"""Chain contexts of tests, and the report on one token in them: other nodes, chains, exchanges."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,22 @@ import msgspec
 
 from analysis.external.connect import ExternalServices
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
 from analysis.reads.node import Node
 from config.facts.chain import Chain as ChainFacts
 from config.facts.chain import Dex
 from core.evm.primitives import Address, BlockRef
+from core.report.report import Report
 from core.report.rows import PoolRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+
+
+async def judge(context: ChainContext, token: Address) -> Report:
+    """The settled report."""
+    *_, report = [report async for report in scan(context, token)]
+    return report
+
 
 LACKING: dict[str, tuple[str, ...]] = {
     "simulate": (),

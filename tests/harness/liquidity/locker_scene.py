@@ -18,7 +18,7 @@ from core.evm.primitives import Address
 from core.report.rows import PoolRow
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 
 

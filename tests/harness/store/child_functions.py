@@ -1,8 +1,9 @@
-"""Functions of child processes in these tests, which are killed or run out of disk."""
+"""Child processes of these tests, which are killed or run out of disk, and their functions."""
 
 import resource
 import secrets
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +19,27 @@ from sql.engine.store_files import StoreFiles
 from sql.engine.table_rows import CheckpointRow, UndecodedRow
 from tests.harness.store.empty_files import ledger_at
 from tests.harness.store.sample_rows import address, hash32
+
+ROOT = Path(__file__).parents[3]
+
+
+def start(work: str, *arguments: object) -> "subprocess.Popen[str]":
+    """Standard input and output are pipes of text; the caller ends it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", f"from tests.harness.store import child_functions as f; f.{work}()"]
+        + [str(argument) for argument in arguments],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def read_line(child: "subprocess.Popen[str]") -> str:
+    """Read the next line of a child."""
+    assert child.stdout
+    return child.stdout.readline().strip()
+
 
 PLACE = sys.argv[1] if len(sys.argv) > 1 else "."
 PATH = Path(PLACE)

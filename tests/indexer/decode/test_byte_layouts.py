@@ -16,7 +16,6 @@ from indexer.decode.learned_layouts import MOST_LAYOUTS, MOST_OF_A_LENGTH, Layou
 from indexer.decode.log_answers import LogDecoder
 from indexer.decode.log_columns import LogColumns
 from indexer.decode.logs import decode_logs
-from tests.harness.indexer.decoded_rows import Row, expected_rows, rows_of
 from tests.harness.indexer.log_answers import (
     CHANGES,
     NODES,
@@ -27,6 +26,7 @@ from tests.harness.indexer.log_answers import (
     put,
     write_answer,
 )
+from tests.harness.indexer.wire_logs import Row, expected_rows, rows_of
 
 MANY = settings(
     max_examples=20 * settings().max_examples,

@@ -13,7 +13,6 @@ from indexer.answer_checks import check_range_logs
 from indexer.decode import log_columns
 from indexer.decode.log_columns import LogColumns, join_logs
 from indexer.decode.logs import decode_logs
-from tests.harness.indexer.decoded_rows import expected_rows, rows_of
 from tests.harness.indexer.log_answers import (
     NODES,
     SWAP,
@@ -24,6 +23,7 @@ from tests.harness.indexer.log_answers import (
     members_of,
     write_answer,
 )
+from tests.harness.indexer.wire_logs import expected_rows, rows_of
 
 GETH = NODES["geth"]
 SEEDS = st.integers(0, 2**32)

@@ -22,8 +22,7 @@ from indexer.head.follower import Follower
 from indexer.history.backfill import backfill
 from indexer.log_reader import LogReader
 from sql.engine.store import Store
-from tests.harness.indexer.decoded_rows import rows_of
-from tests.harness.indexer.wire_logs import wire_log
+from tests.harness.indexer.wire_logs import rows_of, wire_log
 from tests.harness.node.chain import (
     CHAIN,
     TOKENS,

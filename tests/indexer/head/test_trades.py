@@ -21,7 +21,7 @@ from indexer.head.follower import Follower
 from indexer.history.backfill import backfill
 from sql.chain.trade_tables import list_newest_trades
 from sql.engine.store import Store
-from tests.harness.chain.token_analysis import judge
+from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.indexer.node_following import following, opened, until_level
 from tests.harness.store.store_contents import trades_in

@@ -36,7 +36,7 @@ from tests.harness.lake.serving_files import (
 )
 from tests.harness.parts.empty_databases import EmptyDatabases, address_of
 from tests.harness.parts.s3_server import running_s3
-from tests.harness.store.child_process import ROOT
+from tests.harness.store.child_functions import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.fleet]
 

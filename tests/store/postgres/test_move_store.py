@@ -19,7 +19,7 @@ from sql.engine.store_files import StoreFiles
 from sql.move.move_store import move_store
 from sql.move.target_database import SINGLETONS
 from tests.harness.parts.empty_databases import EmptyDatabases, address_of
-from tests.harness.store.child_process import ROOT
+from tests.harness.store.child_functions import ROOT
 from tests.harness.store.empty_files import new_store
 from tests.harness.store.store_contents import OF_ONE_ENGINE, read_stored, table_names
 
