@@ -10,22 +10,22 @@ from api.formats.summary.flags import CATALOGUE
 from api.formats.token_snapshot import take_snapshot
 from config.facts.chain import Chain
 from config.settings import AnalysisSettings
-from core.report.judgement import Judge, JudgedCheck, Judgement
 from core.report.report import Report
+from core.report.verdict import FindVerdict, ReportVerdict, VerdictCheck
 
 _DIGEST_CHARS = 8
 
 
-def make_judge(chains: Iterable[Chain], settings: AnalysisSettings) -> Judge:
+def make_find_verdict(chains: Iterable[Chain], settings: AnalysisSettings) -> FindVerdict:
     """Build the function that summarises reports, each at the moment it was made."""
     by_id = {chain.id: chain for chain in chains}
     policy = policy_of(settings)
 
-    def judge(report: Report) -> Judgement | None:
+    def find_verdict(report: Report) -> ReportVerdict | None:
         chain = by_id.get(report.token.chain_id)
-        return None if chain is None else _judge(report, chain, settings, policy)
+        return None if chain is None else _compute(report, chain, settings, policy)
 
-    return judge
+    return find_verdict
 
 
 def policy_of(settings: AnalysisSettings) -> str:
@@ -40,7 +40,12 @@ def policy_of(settings: AnalysisSettings) -> str:
     )
 
 
-def _judge(report: Report, chain: Chain, settings: AnalysisSettings, policy: str) -> Judgement:
+def _compute(
+    report: Report,
+    chain: Chain,
+    settings: AnalysisSettings,
+    policy: str,
+) -> ReportVerdict:
     snapshot = take_snapshot(
         report,
         chain,
@@ -52,7 +57,7 @@ def _judge(report: Report, chain: Chain, settings: AnalysisSettings, policy: str
     summary = rendered.summary
     flags = {flag.key: flag for flag in summary.flags}
     deepest = summary.dominant_pool
-    return Judgement(
+    return ReportVerdict(
         policy=policy,
         verdict=str(summary.verdict),
         reasons=summary.verdict_reasons,
@@ -64,7 +69,7 @@ def _judge(report: Report, chain: Chain, settings: AnalysisSettings, policy: str
         buy_tax=None if deepest is None else deepest.buy_tax,
         sell_tax=None if deepest is None else deepest.sell_tax,
         checks=tuple(
-            JudgedCheck(
+            VerdictCheck(
                 key=check.key,
                 label=check.label,
                 severity=check.severity,

@@ -23,9 +23,9 @@ from assay.service.metrics.queue_metrics import QueueCollector
 from assay.service.shared_parts import SharedParts
 from config.settings import AnalysisSettings
 from core.errors import StoreError
-from core.report.judgement import Judge
+from core.report.verdict import FindVerdict
 from sql.engine.store import Store
-from sql.reports.judgements import judge_stored_reports
+from sql.reports.judgements import put_missing_verdicts
 from sql.tokens.code_shapes import delete_old_shapes
 from sql.tokens.search_entries import enter_stored_reports
 
@@ -68,7 +68,7 @@ async def _run_rounds(parts: SharedParts, analysis: AnalysisParts, place: JobPla
             analysis.contexts,
             analysis.refresher,
             settings=parts.settings.analysis,
-            judge=parts.judge,
+            find_verdict=parts.find_verdict,
             observe_change=parts.metrics.watches.observe,
         )
         await parts.stop.wait()
@@ -84,7 +84,7 @@ async def _run_jobs(parts: SharedParts, place: JobPlace, store: Store, stop: asy
 async def _update_reports(parts: SharedParts, store: Store, stop: asyncio.Event) -> None:
     """Update stored reports once, and keep the lease afterwards, so that no process repeats it."""
     steps = report_steps(
-        store, parts.judge, parts.settings.analysis, [chain.id for chain in parts.followed]
+        store, parts.find_verdict, parts.settings.analysis, [chain.id for chain in parts.followed]
     )
     async with asyncio.TaskGroup() as group:
         for step in steps:
@@ -112,13 +112,13 @@ _LOG = structlog.get_logger("assay")
 
 
 def report_steps(
-    store: Store, judge: Judge, settings: AnalysisSettings, chain_ids: Sequence[int]
+    store: Store, find_verdict: FindVerdict, settings: AnalysisSettings, chain_ids: Sequence[int]
 ) -> tuple[Callable[[], bool], ...]:
     """Return the updates of reports of an earlier release or other settings."""
     return (
         partial(enter_stored_reports, store),
         partial(delete_old_shapes, store, chain_ids=chain_ids),
-        partial(judge_stored_reports, store, judge=judge, policy=policy_of(settings)),
+        partial(put_missing_verdicts, store, find_verdict=find_verdict, policy=policy_of(settings)),
     )
 
 

@@ -104,7 +104,7 @@ async def open_analysis(stack: AsyncExitStack, parts: SharedParts) -> AnalysisPa
     """Start the analyser, until the stack is closed."""
     outside = await stack.enter_async_context(connect_services(parts.settings))
     fleet = _open_fleet(stack, parts)
-    report_store = ReportStore(parts.store, parts.settings.analysis, parts.judge)
+    report_store = ReportStore(parts.store, parts.settings.analysis, parts.find_verdict)
     if fleet is None:
         engine = await _open_engine(
             stack, parts, outside, report_store, storage=report_store, show=_show_nobody

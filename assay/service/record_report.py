@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import msgspec
 
 from core.evm.primitives import Address, Hash32, RawAmount
-from core.report.judgement import Judge, Judgement
 from core.report.notifications import (
     BASELINE,
     REFUSED,
@@ -24,11 +23,12 @@ from core.report.notifications import (
 from core.report.report import Report, ReportRow
 from core.report.report_changes import state_of
 from core.report.rows import RefusalRow
+from core.report.verdict import FindVerdict, ReportVerdict
 from sql.engine.database import Transaction
 from sql.engine.store import Store
 from sql.engine.table_rows import TokenRow
 from sql.reports.disagreement_tables import settle_disagreements
-from sql.reports.judgements import put_judgement
+from sql.reports.judgements import put_verdict
 from sql.reports.report_history import add_to_history
 from sql.reports.report_tables import (
     delete_reports,
@@ -68,12 +68,12 @@ class NextRefresh(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_report(
-    store: Store, report: Report, refresh: NextRefresh, judgement: Judgement | None = None
+    store: Store, report: Report, refresh: NextRefresh, report_verdict: ReportVerdict | None = None
 ) -> None:
     """Store a report in place of the token's previous report or refusal, and plan what follows.
 
-    An untracked token counts as requested, and is tracked from now on. `judgement` is that of this
-    very report; without one the report has no verdict in SQL and no place in the history. Raises
+    An untracked token counts as requested, and is tracked from now on. Without
+    `report_verdict` it has no verdict in SQL and no place in the history. Raises
     StoreError.
     """
     head = report.token
@@ -82,10 +82,10 @@ def record_report(
         token_id = token.token_id
         with tx.pipelined():
             write_report(tx, token_id, report)
-            if judgement is not None:
-                put_judgement(tx, token_id, judgement)
-                if add_to_history(tx, token_id, report, judgement):
-                    _notify_of_report(tx, token_id, report, judgement)
+            if report_verdict is not None:
+                put_verdict(tx, token_id, report_verdict)
+                if add_to_history(tx, token_id, report, report_verdict):
+                    _notify_of_report(tx, token_id, report, report_verdict)
             put_search_entry(
                 tx,
                 token_id=token_id,
@@ -129,7 +129,7 @@ def record_creator(
     block_hash: Hash32,
     creator: Address,
     balance_raw: RawAmount | None,
-    judge: Judge = lambda _: None,
+    find_verdict: FindVerdict = lambda _: None,
 ) -> None:
     """Add the creator to the token's report, if the report is still that of the given block.
 
@@ -143,9 +143,9 @@ def record_creator(
             return
         known = update_creator(tx, token.token_id, report, creator, balance_raw)
         plan_funder(tx, token=token, creator=creator, now_s=report.token.scanned_at_s)
-        judgement = judge(known)
-        if judgement is not None:
-            put_judgement(tx, token.token_id, judgement)
+        report_verdict = find_verdict(known)
+        if report_verdict is not None:
+            put_verdict(tx, token.token_id, report_verdict)
 
 
 def _track_requested(tx: Transaction, head: ReportRow) -> TokenRow:
@@ -182,17 +182,28 @@ def _plan_refresh(tx: Transaction, token: TokenRow, refresh: NextRefresh) -> Non
         put_task(tx, "refresh", token=token, worth=refresh.worth, due_s=refresh.due_s)
 
 
-def _notify_of_report(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> None:
+def _notify_of_report(
+    tx: Transaction,
+    token_id: int,
+    report: Report,
+    report_verdict: ReportVerdict,
+) -> None:
     """Queue the notifications of a settled report, and store the state that they describe."""
     watchers = lock_watchers(tx, token_id)
     if not watchers:
         return
     head = report.token
-    new = state_of(report, judgement)
+    new = state_of(report, report_verdict)
     last = read_notified_state(tx, token_id)
     last_state = None if last is None else last.state
     causes = [] if last is None else read_causes(tx, token_id, last.block_number, head.block_number)
-    event = report_event(last_state, new, report=report, judgement=judgement, causes=causes)
+    event = report_event(
+        last_state,
+        new,
+        report=report,
+        report_verdict=report_verdict,
+        causes=causes,
+    )
     subject = EventSubject(
         chain_id=head.chain_id,
         address=head.address,

@@ -9,7 +9,7 @@ import msgspec
 import structlog
 from prometheus_client.registry import Collector
 
-from api.formats.stored_verdict import make_judge
+from api.formats.stored_verdict import make_find_verdict
 from assay.service.background.state_watch import StateWatch
 from assay.service.fleet.leadership import Leadership, LeasedLeadership, OnlyProcess
 from assay.service.metrics.lease_metrics import LeaseCollector
@@ -22,7 +22,7 @@ from config.job_check import JobLimits
 from config.settings import Settings
 from config.store_address import PostgresAddress, StoreAddress
 from core.errors import ConfigError, UpstreamError
-from core.report.judgement import Judge
+from core.report.verdict import FindVerdict
 from core.rpc.client import RpcClient
 from indexer.head.follower_status import FollowStatus
 from sql.accounts.ledger import Ledger
@@ -52,7 +52,7 @@ class SharedParts(msgspec.Struct, frozen=True, kw_only=True):
     limits: JobLimits
     store: Store
     ledger: Ledger
-    judge: Judge
+    find_verdict: FindVerdict
     metrics: ServiceMetrics
     leadership: Leadership
     stop: asyncio.Event
@@ -112,7 +112,7 @@ async def open_parts(
         limits=limits,
         store=store,
         ledger=ledger,
-        judge=make_judge(chains, settings.analysis),
+        find_verdict=make_find_verdict(chains, settings.analysis),
         metrics=metrics,
         leadership=leadership,
         stop=stop,

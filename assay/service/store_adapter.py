@@ -16,9 +16,9 @@ from assay.service.refresh_policy import next_refresh, refresh_of_refused
 from config.facts.chain import Chain
 from config.settings import AnalysisSettings
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, HexBytes
-from core.report.judgement import Judge
 from core.report.report import Report
 from core.report.rows import RefusalRow
+from core.report.verdict import FindVerdict
 from sql.chain.balances import read_holders, read_top_holders
 from sql.chain.history_tables import read_history
 from sql.chain.launch_tables import list_launches
@@ -50,12 +50,12 @@ class ReportStore:
     thread."""
 
     def __init__(
-        self, store: Store, settings: AnalysisSettings, judge: Judge = lambda _: None
+        self, store: Store, settings: AnalysisSettings, find_verdict: FindVerdict = lambda _: None
     ) -> None:
-        """`judge`: computes the verdict that is stored with a report."""
+        """`find_verdict`: computes the verdict that is stored with a report."""
         self._store = store
         self._settings = settings
-        self._judge = judge
+        self._find_verdict = find_verdict
 
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
@@ -113,7 +113,7 @@ class ReportStore:
 
     def _write(self, report: Report) -> None:
         refresh = next_refresh(report, self._settings)
-        record_report(self._store, report, refresh, self._judge(report))
+        record_report(self._store, report, refresh, self._find_verdict(report))
 
     def _pool_events(
         self, chain: Chain, pools: Sequence[str], pin: BlockRef

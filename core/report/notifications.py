@@ -10,9 +10,9 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from core.evm.primitives import Address, Hash32
-from core.report.judgement import Judgement
 from core.report.report import Report
 from core.report.report_changes import Change, ReportState, changes_between
+from core.report.verdict import ReportVerdict
 
 ChangeKind = Literal[
     "verdict", "trading", "tax", "owner", "deadline", "liquidity", "flags", "identity"
@@ -153,17 +153,17 @@ def report_event(
     new: ReportState,
     *,
     report: Report,
-    judgement: Judgement,
+    report_verdict: ReportVerdict,
     causes: Iterable[ChangeCause],
 ) -> WatchEvent:
     """Return the notification about a report. `last` is None before the first one."""
     return WatchEvent(
         name=report.token.name,
         symbol=report.token.symbol,
-        headline=judgement.headline,
+        headline=report_verdict.headline,
         verdict_before=None if last is None else last[_VERDICT],
-        verdict=judgement.verdict,
-        reasons=judgement.reasons,
+        verdict=report_verdict.verdict,
+        reasons=report_verdict.reasons,
         changes=() if last is None else tuple(notable_changes(last, new)),
         causes=tuple(causes),
     )

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from core.report.judgement import Judgement
 from core.report.report import Report
+from core.report.verdict import ReportVerdict
 
 LEAST_MOVE: Final = 0.1
 """Share by which liquidity must move to count as changed: nearly every trade moves it a little."""
@@ -30,17 +30,17 @@ class Change(msgspec.Struct, frozen=True, array_like=True):
     after: str | None
 
 
-def state_of(report: Report, judgement: Judgement) -> ReportState:
+def state_of(report: Report, report_verdict: ReportVerdict) -> ReportState:
     """Return what is written down of a report."""
     head = report.token
     return {
-        "verdict": judgement.verdict,
-        "verdict_reasons": " ".join(judgement.reasons),
-        _LIQUIDITY: _number(judgement.liquidity_usd, _DOLLAR_DIGITS),
-        "can_buy": _truth(judgement.can_buy),
-        "can_sell": _truth(judgement.can_sell),
-        "buy_tax": _number(judgement.buy_tax, _TAX_DIGITS),
-        "sell_tax": _number(judgement.sell_tax, _TAX_DIGITS),
+        "verdict": report_verdict.verdict,
+        "verdict_reasons": " ".join(report_verdict.reasons),
+        _LIQUIDITY: _number(report_verdict.liquidity_usd, _DOLLAR_DIGITS),
+        "can_buy": _truth(report_verdict.can_buy),
+        "can_sell": _truth(report_verdict.can_sell),
+        "buy_tax": _number(report_verdict.buy_tax, _TAX_DIGITS),
+        "sell_tax": _number(report_verdict.sell_tax, _TAX_DIGITS),
         "send_tax": _number(head.send_tax, _TAX_DIGITS),
         "receive_tax": _number(head.receive_tax, _TAX_DIGITS),
         "name": head.name,
@@ -49,8 +49,8 @@ def state_of(report: Report, judgement: Judgement) -> ReportState:
         "ownership_renounced": _truth(head.ownership_renounced),
         "implementation": head.implementation,
         "timebomb_status": head.timebomb_status,
-        "deadlines": " ".join(judgement.deadlines),
-        **{f"flag.{check.key}": _truth(check.value) for check in judgement.checks},
+        "deadlines": " ".join(report_verdict.deadlines),
+        **{f"flag.{check.key}": _truth(check.value) for check in report_verdict.checks},
     }
 
 

@@ -8,7 +8,7 @@ insert into check_catalogue (policy, keys, severities, labels)
 values ($policy, $keys, $severities, $labels)
 on conflict do nothing
 
--- name: list_unjudged
+-- name: list_without_verdict
 -- One row per report of the tokens after $done: its packed body, and the policy of its verdict;
 -- null: it has none.
 select report_body.token_id, report_body.body, check_catalogue.policy

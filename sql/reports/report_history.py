@@ -7,7 +7,6 @@ entries are deleted by age.
 import msgspec
 
 from core.process import zstd
-from core.report.judgement import Judgement
 from core.report.report import Report
 from core.report.report_changes import (
     Change,
@@ -17,6 +16,7 @@ from core.report.report_changes import (
     state_of,
     undo_changes,
 )
+from core.report.verdict import ReportVerdict
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.store import Store
@@ -56,7 +56,12 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True):
     number: int
 
 
-def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Judgement) -> bool:
+def add_to_history(
+    tx: Transaction,
+    token_id: int,
+    report: Report,
+    report_verdict: ReportVerdict,
+) -> bool:
     """Add a report. Returns False and adds nothing if a part of the report is still running, or if
     its block is orphaned."""
     head = report.token
@@ -65,7 +70,7 @@ def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Ju
         "report_history/find_other_hash", _Block, hash=blob(head.block_hash), **where
     ):
         return False
-    new = state_of(report, judgement)
+    new = state_of(report, report_verdict)
     before = _read_state(tx, token_id)
     # Checks that a new release adds enter the state with this report; removed ones leave it.
     changes = [] if before is None else changes_between(before, new)
@@ -75,10 +80,10 @@ def add_to_history(tx: Transaction, token_id: int, report: Report, judgement: Ju
         block_number=head.block_number,
         token_id=token_id,
         scanned_at_s=head.scanned_at_s,
-        verdict=judgement.verdict,
-        liquidity_usd=judgement.liquidity_usd,
-        buy_tax=judgement.buy_tax,
-        sell_tax=judgement.sell_tax,
+        verdict=report_verdict.verdict,
+        liquidity_usd=report_verdict.liquidity_usd,
+        buy_tax=report_verdict.buy_tax,
+        sell_tax=report_verdict.sell_tax,
         changes=None if before is None else _packed(changes),
     )
     tx.insert("report_history", [_merged(tx, entry, changes)], on_conflict="replace")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from api.formats.stored_verdict import make_judge, policy_of
+from api.formats.stored_verdict import make_find_verdict, policy_of
 from api.formats.summary.flags import CATALOGUE
 from api.formats.summary.summary import Summary
 from assay.service.record_report import NextRefresh, record_creator, record_report
@@ -17,7 +17,7 @@ from core.errors import StoreError
 from core.report.report import PoolResultRow, Report
 from sql.engine.store import Store
 from sql.reports import judgements
-from sql.reports.judgements import judge_stored_reports
+from sql.reports.judgements import put_missing_verdicts
 from tests.harness.api.sample_reports import (
     LIQUID_USD,
     MINED_AT_S,
@@ -33,7 +33,7 @@ from tests.harness.store.reader_process import read_apart
 from tests.harness.store.store_contents import read_rows
 
 SETTINGS = AnalysisSettings(min_liquidity_usd=LIQUID_USD)
-JUDGE = make_judge(CHAINS, SETTINGS)
+JUDGE = make_find_verdict(CHAINS, SETTINGS)
 LATER = NextRefresh(worth=0, due_s=2**40)
 
 
@@ -127,7 +127,7 @@ def test_a_creator_found_later_is_judged(world_store: Store) -> None:
         block_hash=report.token.block_hash,
         creator=OWNER,
         balance_raw=report.token.supply_raw,
-        judge=JUDGE,
+        find_verdict=JUDGE,
     )
     assert read_apart(world_store, question) == [(True,)]
 
@@ -154,7 +154,7 @@ def judged(store: Store) -> Sequence[tuple[object, ...]]:
 def test_reports_of_an_earlier_release_are_judged_in_steps(
     world_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgements, "_JUDGED_AT_ONCE", 2)
+    monkeypatch.setattr(judgements, "_VERDICTS_AT_ONCE", 2)
     policy = policy_of(SETTINGS)
     tokens = fleet(7)
     for report in tokens[:5]:
@@ -163,11 +163,11 @@ def test_reports_of_an_earlier_release_are_judged_in_steps(
         write(world_store, report)
     assert len(judged(world_store)) == 2
     steps = 1
-    while judge_stored_reports(world_store, JUDGE, policy):
+    while put_missing_verdicts(world_store, JUDGE, policy):
         steps += 1
         with monkeypatch.context() as patch, pytest.raises(StoreError):  # one that is interrupted
-            patch.setattr(judgements, "put_judgement", _interrupted)
-            judge_stored_reports(world_store, JUDGE, policy)
+            patch.setattr(judgements, "put_verdict", _interrupted)
+            put_missing_verdicts(world_store, JUDGE, policy)
             raise StoreError(path="", reason="nothing was left to interrupt")
     assert steps == 4
     expected = [
@@ -177,7 +177,7 @@ def test_reports_of_an_earlier_release_are_judged_in_steps(
     ]
     assert [row[:3] for row in judged(world_store)] == expected
     assert {row[2] for row in expected} == {"safe", "danger"}
-    assert not judge_stored_reports(world_store, JUDGE, policy)
+    assert not put_missing_verdicts(world_store, JUDGE, policy)
 
 
 def _interrupted(*_: object) -> None:
@@ -189,7 +189,7 @@ def test_other_settings_judge_anew(world_store: Store) -> None:
         write(world_store, report)
     strict = AnalysisSettings(min_liquidity_usd=1e9)
     policy = policy_of(strict)
-    while judge_stored_reports(world_store, make_judge(CHAINS, strict), policy):
+    while put_missing_verdicts(world_store, make_find_verdict(CHAINS, strict), policy):
         pass
     assert read_apart(
         world_store, "select distinct has_enough_liquidity, judged_by from v_verdicts"

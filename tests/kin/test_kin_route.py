@@ -14,7 +14,7 @@ from tests.harness.api.mcp_client import agent, call
 from tests.harness.api.open_port import on_network
 from tests.harness.api.world import World
 from tests.harness.bare_reports import bare_report
-from tests.harness.store.sample_rows import LATER, address, bare_judgement
+from tests.harness.store.sample_rows import LATER, address, bare_verdict
 
 ASKED = address(1)
 READER = {"Accept": "text/html"}
@@ -33,7 +33,7 @@ def filled(world_store: Store) -> Store:
         plain = bare_report(address(number), scanned_at_s=number)
         head = msgspec.structs.replace(plain.token, chain_id=1, creator_address=address(90))
         report = msgspec.structs.replace(plain, token=head, shape=SHAPES[number % 2])
-        record_report(world_store, report, LATER, None if number == 1 else bare_judgement("danger"))
+        record_report(world_store, report, LATER, None if number == 1 else bare_verdict("danger"))
     return world_store
 
 

@@ -13,7 +13,7 @@ from sql.tokens import code_shapes, kin
 from sql.tokens.code_shapes import KEPT_PLACES, delete_old_shapes
 from sql.tokens.kin import CodeKin, find_kin
 from tests.harness.bare_reports import bare_report
-from tests.harness.store.sample_rows import LATER, address, bare_judgement
+from tests.harness.store.sample_rows import LATER, address, bare_verdict
 from tests.harness.store.store_contents import read_rows
 
 
@@ -49,8 +49,8 @@ def lists(store: Store, number: int) -> tuple[list[int], list[tuple[int, float]]
 
 def test_the_same_and_alike_codes_are_kin_and_others_are_not(store: Store) -> None:
     record_report(store, report(1, shape(1)), LATER)
-    record_report(store, report(2, shape(1)), LATER, bare_judgement("danger"))
-    record_report(store, report(3, shape(3, changed=16)), LATER, bare_judgement("danger"))
+    record_report(store, report(2, shape(1)), LATER, bare_verdict("danger"))
+    record_report(store, report(3, shape(3, changed=16)), LATER, bare_verdict("danger"))
     record_report(store, report(4, shape(4, changed=13)), LATER)
     record_report(store, report(5, shape(5, changed=64)), LATER)  # half is too little
     record_report(store, report(6, shape(6, seed=500)), LATER)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from assay.service.record_report import NextRefresh, record_refusal, record_report
 from core.evm.primitives import Address
-from core.report.judgement import JudgedCheck, Judgement
 from core.report.report import Report
 from core.report.rows import RefusalRow
+from core.report.verdict import ReportVerdict, VerdictCheck
 from sql.chain.blocks import insert_blocks
 from sql.engine.store import MEMORY, Store
 from sql.reports import report_history
@@ -41,11 +41,11 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     blocks_later: int = 1
 
 
-def judgement_of(said: Said) -> Judgement:
-    check = JudgedCheck(
+def verdict_of(said: Said) -> ReportVerdict:
+    check = VerdictCheck(
         key="is_proxy", label="A proxy", severity="info", status="safe", value=said.proxy
     )
-    return Judgement(
+    return ReportVerdict(
         policy="p",
         verdict=said.verdict,
         reasons=(),
@@ -67,7 +67,7 @@ def report_at(said: Said, number: int) -> Report:
 
 
 def write(store: Store, said: Said, number: int) -> None:
-    record_report(store, report_at(said, number), LATER, judgement_of(said))
+    record_report(store, report_at(said, number), LATER, verdict_of(said))
 
 
 def history(store: Store) -> list[tuple[object, ...]]:
@@ -186,7 +186,7 @@ def test_liquidity_that_moves_slowly_is_told_once_it_has_moved_a_tenth(
 
 def test_a_check_of_another_release_is_no_change(store: Store) -> None:
     write(store, Said(), 1)
-    said = judgement_of(Said(proxy=True))
+    said = verdict_of(Said(proxy=True))
     other = msgspec.structs.replace(said.checks[0], key="of_a_later_release")
     later = msgspec.structs.replace(said, checks=(other,))
     record_report(store, report_at(Said(), 2), LATER, later)

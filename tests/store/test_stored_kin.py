@@ -18,7 +18,7 @@ from sql.tokens.kin import Kin, find_kin
 from sql.tokens.task_queue import take_tasks
 from tests.harness.bare_reports import bare_report
 from tests.harness.examples import one_in
-from tests.harness.store.sample_rows import LATER, address, bare_judgement, hash32, pool_result
+from tests.harness.store.sample_rows import LATER, address, bare_verdict, hash32, pool_result
 
 CYRILLIC = "\u0420\u0415\u0420\u0415"
 
@@ -52,9 +52,9 @@ def lists(store: Store, number: int) -> tuple[list[int] | None, list[int] | None
 
 def test_kin_share_a_creator_or_look_alike(store: Store) -> None:
     record_report(store, token(1, "PEPE", 90), LATER)
-    record_report(store, token(2, CYRILLIC, 91, 5e6), LATER, bare_judgement("danger"))
+    record_report(store, token(2, CYRILLIC, 91, 5e6), LATER, bare_verdict("danger"))
     record_report(store, token(3, "PEPE", None, 10.0), LATER)
-    record_report(store, token(4, "CAT", 90), LATER, bare_judgement("safe"))
+    record_report(store, token(4, "CAT", 90), LATER, bare_verdict("safe"))
     record_report(store, token(5, "PEPE", 90, chain_id=56), LATER)
     assert lists(store, 1) == ([4], [2, 3])
     assert lists(store, 3) == (None, [2, 1])

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from assay.service.record_report import NextRefresh, record_refusal, record_report
 from core.evm.primitives import Address
 from core.process.secret import Secret
-from core.report.judgement import JudgedCheck, Judgement
 from core.report.notifications import ALL_KINDS, kind_of, notable_changes, notified_state
 from core.report.report_changes import Change
 from core.report.rows import RefusalRow
+from core.report.verdict import ReportVerdict, VerdictCheck
 from sql.chain.blocks import insert_blocks
 from sql.engine.store import MEMORY, Store
 from sql.tokens.task_queue import take_tasks
@@ -64,10 +64,10 @@ def say(
     report = bare_report(token, scanned_at_s=number, is_settled=is_settled)
     owner = None if said.owner is None else address(said.owner)
     head = msgspec.structs.replace(report.token, block_number=number, owner_address=owner)
-    check = JudgedCheck(
+    check = VerdictCheck(
         key="is_proxy", label="A proxy", severity="info", status="info", value=said.proxy
     )
-    judgement = Judgement(
+    report_verdict = ReportVerdict(
         policy="p",
         verdict=said.verdict,
         reasons=(f"because of {number}",),
@@ -81,7 +81,7 @@ def say(
         checks=(check,),
         headline=f"said at {number}",
     )
-    record_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
+    record_report(store, msgspec.structs.replace(report, token=head), LATER, report_verdict)
 
 
 def watch(

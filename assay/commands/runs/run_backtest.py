@@ -25,7 +25,7 @@ from analysis.backtest.past_verdicts import analyse_as_of
 from analysis.backtest.pool_trades import attribute_trades
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
-from api.formats.stored_verdict import make_judge
+from api.formats.stored_verdict import make_find_verdict
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
 from assay.commands.runs.tables import OUT, cell_text
@@ -34,7 +34,7 @@ from config.load_settings import load_settings
 from config.settings import Settings
 from core.errors import TokenRefusedError, UpstreamError
 from core.evm.primitives import ZERO_ADDRESS, Address
-from core.report.judgement import Judge
+from core.report.verdict import FindVerdict
 from core.rpc.client import RpcClient
 from indexer.block_spans import fetch_header
 from indexer.history.sale_attempts import BlockWindow, fetch_sale_attempts
@@ -134,7 +134,7 @@ async def _score(
     until_s: int,
     read_s: int,
 ) -> AsyncIterator[ScoredToken]:
-    judge = make_judge([chain], settings.analysis)
+    find_verdict = make_find_verdict([chain], settings.analysis)
     async with AsyncExitStack() as stack:
         client = await connect(stack, chain, settings)
         launches = await _with_read(client, launches, read_s=read_s)
@@ -146,7 +146,7 @@ async def _score(
             now_s=time.time,
         )
         for launch in launches:
-            verdict, reason = await _verdict(context, client, judge, launch)
+            verdict, reason = await _verdict(context, client, find_verdict, launch)
             yield ScoredToken(
                 token=launch.token,
                 block_number=launch.first_block - 1,
@@ -185,7 +185,7 @@ async def _with_read(
 
 
 async def _verdict(
-    context: ChainContext, client: RpcClient, judge: Judge, launch: LaunchedToken
+    context: ChainContext, client: RpcClient, find_verdict: FindVerdict, launch: LaunchedToken
 ) -> tuple[str, str]:
     """Return the verdict of before the first trade, or why there is none."""
     try:
@@ -197,10 +197,10 @@ async def _verdict(
         return "refused", error.reason
     except UpstreamError as error:
         return "not_judged", str(error)
-    judgement = judge(report)
-    if judgement is None:
+    report_verdict = find_verdict(report)
+    if report_verdict is None:
         return "not_judged", "the chain is not configured"
-    return judgement.verdict, ""
+    return report_verdict.verdict, ""
 
 
 def _print_table(scored: Sequence[ScoredToken]) -> None:

@@ -18,7 +18,7 @@ from assay.service.record_report import record_creator
 from config.settings import AnalysisSettings
 from core.errors import StoreError, UpstreamError
 from core.evm.primitives import Address, RawAmount
-from core.report.judgement import Judge
+from core.report.verdict import FindVerdict
 from sql.chain.launch_tables import list_launches
 from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow, FunderRow, TokenRow
@@ -104,11 +104,11 @@ class Creators(ChainSearch):
         store: Store,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
-        judge: Judge = lambda _: None,
+        find_verdict: FindVerdict = lambda _: None,
     ) -> None:
-        """`judge`: computes the verdict of a report that now names the creator."""
+        """`find_verdict`: computes the verdict of a report that now names the creator."""
         super().__init__(contexts=contexts, store=store, settings=settings, now_s=now_s)
-        self._judge = judge
+        self._find_verdict = find_verdict
 
     async def _look_up(self, context: ChainContext, token: TokenRow) -> None:
         one = await asyncio.to_thread(read_creatorless, self._store, token_id=token.token_id)
@@ -136,7 +136,7 @@ class Creators(ChainSearch):
                 block_hash=one.block_hash,
                 creator=found.creator,
                 balance_raw=await _balance_of(context, one, found.creator),
-                judge=self._judge,
+                find_verdict=self._find_verdict,
             )
 
     async def _find(

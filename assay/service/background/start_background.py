@@ -17,7 +17,7 @@ from assay.service.background.job_runner import JobRunner, RunEnd
 from assay.service.background.job_work import JobPlace
 from assay.service.background.refresh_budget import budgets_of
 from config.settings import AnalysisSettings
-from core.report.judgement import Judge
+from core.report.verdict import FindVerdict
 
 
 def start_rounds(
@@ -27,7 +27,7 @@ def start_rounds(
     analyser: Refresher,
     *,
     settings: AnalysisSettings,
-    judge: Judge,
+    find_verdict: FindVerdict,
     observe_change: Callable[[NoticedChange], None],
 ) -> None:
     """Schedule work that any number of processes may do on one store, until the stack is closed.
@@ -55,7 +55,11 @@ def start_rounds(
         share=place.share,
     ).schedule(scheduler)
     Creators(
-        contexts=contexts, store=place.store, settings=settings, now_s=place.now_s, judge=judge
+        contexts=contexts,
+        store=place.store,
+        settings=settings,
+        now_s=place.now_s,
+        find_verdict=find_verdict,
     ).schedule(scheduler)
     Funders(contexts=contexts, store=place.store, settings=settings, now_s=place.now_s).schedule(
         scheduler

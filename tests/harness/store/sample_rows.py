@@ -9,7 +9,6 @@ from assay.service.record_report import NextRefresh
 from core.evm.primitives import Address, Hash32, HexBytes, RawAmount, Selector
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
-from core.report.judgement import Judgement
 from core.report.report import (
     ClockLimitRow,
     EvidenceRow,
@@ -19,6 +18,7 @@ from core.report.report import (
     ReportRow,
 )
 from core.report.rows import LaunchRow, PoolRow
+from core.report.verdict import ReportVerdict
 from sql.engine.table_rows import BlockRow
 
 
@@ -229,9 +229,9 @@ def evidence_of(count: int) -> tuple[EvidenceRow, ...]:
     return tuple(EvidenceRow(key=f"key {at}", body="{}") for at in range(count))
 
 
-def bare_judgement(verdict: str) -> Judgement:
+def bare_verdict(verdict: str) -> ReportVerdict:
     """A verdict of which nothing else is known."""
-    return Judgement(
+    return ReportVerdict(
         policy="p",
         verdict=verdict,
         reasons=(),

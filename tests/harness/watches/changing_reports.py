@@ -7,8 +7,8 @@ import msgspec
 from assay.service.record_report import record_report
 from core.evm.primitives import Address
 from core.process.secret import Secret
-from core.report.judgement import Judgement
 from core.report.notifications import ALL_KINDS
+from core.report.verdict import ReportVerdict
 from sql.engine.store import Store
 from sql.watches.watches import NewWatch, add_tokens, create_watch
 from tests.harness.bare_reports import bare_report
@@ -32,7 +32,7 @@ def tell(store: Store, number: int, *, token: Address = TOKEN) -> None:
     head = msgspec.structs.replace(
         report.token, block_number=number, owner_address=address(number + 1)
     )
-    judgement = Judgement(
+    report_verdict = ReportVerdict(
         policy="p",
         verdict="safe",
         reasons=(),
@@ -45,4 +45,4 @@ def tell(store: Store, number: int, *, token: Address = TOKEN) -> None:
         sell_tax=None,
         checks=(),
     )
-    record_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
+    record_report(store, msgspec.structs.replace(report, token=head), LATER, report_verdict)

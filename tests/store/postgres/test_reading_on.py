@@ -11,7 +11,7 @@ from sql.tokens.tokens import find_newest_token_id, pack_places, track_tokens
 from sql.watches.watch_messages import list_new
 from sql.watches.watches import NewWatch, add_tokens, create_watch
 from tests.harness.bare_reports import bare_report
-from tests.harness.store.sample_rows import LATER, address, bare_judgement
+from tests.harness.store.sample_rows import LATER, address, bare_verdict
 from tests.harness.store.store_contents import read_rows
 
 
@@ -54,8 +54,8 @@ def tell_of(chain_id: int, store: Store, number: int) -> None:
     """Write a report of the chain's token, with a change for its watchers."""
     report = bare_report(address(chain_id), chain_id=chain_id, scanned_at_s=number)
     head = msgspec.structs.replace(report.token, block_number=number)
-    judgement = bare_judgement(verdict="danger" if number % 2 else "safe")
-    record_report(store, msgspec.structs.replace(report, token=head), LATER, judgement)
+    report_verdict = bare_verdict(verdict="danger" if number % 2 else "safe")
+    record_report(store, msgspec.structs.replace(report, token=head), LATER, report_verdict)
 
 
 def test_whoever_reads_on_from_the_newest_message_misses_none(postgres_store: Store) -> None:
