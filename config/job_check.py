@@ -40,7 +40,7 @@ def check_job(job: JobDefinition, limits: JobLimits) -> None:
     if (job.sql is None) == (not job.tokens):
         raise JobInvalidError(key="tokens", reason="either tokens or sql is needed")
     if len(job.tokens) > limits.max_tokens:
-        reason = f"{len(job.tokens)} tokens are more than jobs.max_tokens, {limits.max_tokens}"
+        reason = f"{len(job.tokens)} tokens exceed jobs.max_tokens, {limits.max_tokens}"
         raise JobInvalidError(key="tokens", reason=reason)
     parse_tokens(job.tokens, limits.chains)
 
@@ -52,9 +52,9 @@ def _check_schedule(job: JobDefinition) -> None:
     if (job.every_s is None) == (job.cron is None):
         raise JobInvalidError(key="every_s", reason="either every_s or cron is needed")
     if job.cron is None and job.time_zone != "UTC":
-        raise JobInvalidError(key="time_zone", reason="is that of cron, which is missing")
+        raise JobInvalidError(key="time_zone", reason="needs cron, which is missing")
     if schedule_of(job, anchor_s=0).next_due_s(0) is None:
-        raise JobInvalidError(key="cron", reason="names a date that no year has")
+        raise JobInvalidError(key="cron", reason="matches no date")
 
 
 def _check_export(job: JobDefinition, limits: JobLimits) -> None:
@@ -68,7 +68,7 @@ def _check_export(job: JobDefinition, limits: JobLimits) -> None:
         raise JobInvalidError(key="folder", reason=reason)
     for view in job.views:
         if view not in limits.views:
-            reason = f"there is no view {view!r}; there are {', '.join(sorted(limits.views))}"
+            reason = f"unknown view {view!r}; known are {', '.join(sorted(limits.views))}"
             raise JobInvalidError(key="views", reason=reason)
 
 

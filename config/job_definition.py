@@ -102,7 +102,7 @@ def tokens_of_rows(
     names = [column.lower() for column in columns]
     for needed in ("chain", "address"):
         if names.count(needed) != 1:
-            reason = f"gives no single column {needed!r}, but {', '.join(columns)}"
+            reason = f"must return the single column {needed!r}, not {', '.join(columns)}"
             raise JobInvalidError(key="sql", reason=reason)
     chain_at, address_at = names.index("chain"), names.index("address")
     found = []

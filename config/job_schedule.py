@@ -64,7 +64,7 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, OSError, ValueError) as error:  # or a path that leads elsewhere
-        raise JobInvalidError(key="time_zone", reason=f"{name!r} is no time zone") from error
+        raise JobInvalidError(key="time_zone", reason=f"{name!r} is not a time zone") from error
 
 
 def _cron(expression: str, zone: tzinfo) -> CronTrigger:
@@ -74,13 +74,11 @@ def _cron(expression: str, zone: tzinfo) -> CronTrigger:
         raise JobInvalidError(key="cron", reason=reason)
     minute, hour, day, month, weekday = fields
     if "*" not in (day, weekday):
-        reason = (
-            "takes a day of month or a day of week, not both: crons disagree on what that means"
-        )
+        reason = "takes a day of month or a day of week, not both: crons differ in the meaning"
         raise JobInvalidError(key="cron", reason=reason)
     for field in fields:
         if not _FIELD.fullmatch(field):
-            raise JobInvalidError(key="cron", reason=f"{field!r} is no field of a crontab")
+            raise JobInvalidError(key="cron", reason=f"{field!r} is not a crontab field")
     try:
         return CronTrigger(
             minute=minute,
@@ -103,7 +101,7 @@ def _weekdays(field: str) -> str:
         found = _NUMBERED.fullmatch(part)
         if found is None:
             if not _NAMED.fullmatch(part):
-                raise JobInvalidError(key="cron", reason=f"{part!r} is no day of the week")
+                raise JobInvalidError(key="cron", reason=f"{part!r} is not a day of the week")
             names.append(part)  # as a crontab's own names, which APScheduler knows
             continue
         first = 0 if found["first"] == "*" else int(found["first"])

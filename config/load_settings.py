@@ -148,7 +148,7 @@ def _overlay_layer(path: Path) -> tuple[str, dict[str, object]]:
     for name in values:
         if name not in _FILE_ROWS:
             row = _ROWS.get(name)
-            reason = f"is set by {row.env} alone" if row else "is not a known key"
+            reason = f"can only be set by {row.env}" if row else "is not a known key"
             raise ConfigError(source=str(path), key=name, reason=reason)
     return str(path), values
 

@@ -49,13 +49,13 @@ def load_plans(path: Path = BUILT_IN) -> dict[str, Plan]:
     for at, plan in enumerate(plans):
         if plan.name in found:
             raise ConfigError(
-                source=str(path), key=f"plan[{at}].name", reason=f"{plan.name} stands twice"
+                source=str(path), key=f"plan[{at}].name", reason=f"{plan.name} occurs twice"
             )
         if (plan.burst_limit is None) != (plan.burst_window_s is None):
             raise ConfigError(
                 source=str(path),
                 key=f"plan[{at}].burst_window_s",
-                reason="goes with burst_limit, both or neither",
+                reason="requires burst_limit, and the reverse",
             )
         found[plan.name] = plan
     return found

@@ -88,11 +88,13 @@ def read_address(
     if not is_url(store):
         if lake is None:
             return FileAddress(Path(store))
-        reason = "the lake of a store in files lies beside it; only one in PostgreSQL needs this"
+        reason = "only for a store in PostgreSQL; a store in files keeps its lake next to it"
         raise ConfigError(source=_ENVIRONMENT, key=LAKE_VARIABLE, reason=reason)
     _check_database(store, source=source)
     if lake is None:
-        reason = "a store in PostgreSQL needs it: a folder, or s3://bucket/prefix, for its lake"
+        reason = (
+            "is required for a store in PostgreSQL: a folder or s3://bucket/prefix for its lake"
+        )
         raise ConfigError(source=_ENVIRONMENT, key=LAKE_VARIABLE, reason=reason)
     _check_lake(lake)
     return PostgresAddress(

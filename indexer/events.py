@@ -90,7 +90,7 @@ class EventKind(ReadEvents, Protocol):
         """Decode and store the span's events; return how many were new. Raises StoreError."""
 
 
-class LaunchEvents:
+class TokenLaunchEvents:
     """Creations of tokens on launch platforms."""
 
     name = "launches"

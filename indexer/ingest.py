@@ -13,13 +13,13 @@ from indexer.events import (
     FOLLOW,
     EventKind,
     FoundTransfers,
-    LaunchEvents,
     LiquidityEvents,
     PoolCreationEvents,
     ReadEvents,
     Reading,
     SpanWrite,
     SwapEvents,
+    TokenLaunchEvents,
     TransferEvents,
     UndecodedEvents,
 )
@@ -129,7 +129,7 @@ class Ingest:
         self._tokens = ChainTokens(chain.id)
         self._young_pools = YoungPools(chain)
         self._announcements: tuple[EventKind, ...] = (
-            LaunchEvents(chain),
+            TokenLaunchEvents(chain),
             PoolCreationEvents(chain),
         )
         """Kinds that announce tokens."""

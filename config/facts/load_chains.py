@@ -141,7 +141,9 @@ def _load_chain(slug: str, folder: Path | None) -> tuple[Chain, SourceOf]:
     file = decode(_lower_addresses(merged, source_of), _ChainFile, source_of=source_of)
     if file.chain.slug != slug:
         raise ConfigError(
-            source=source_of("chain.slug"), key="chain.slug", reason=f"must be {slug}, as the file"
+            source=source_of("chain.slug"),
+            key="chain.slug",
+            reason=f"must be {slug}, the name of the file",
         )
     for key, first in _twins(file):
         raise ConfigError(source=source_of(key), key=key, reason=f"is the same as {first}")

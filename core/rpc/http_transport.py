@@ -71,7 +71,7 @@ class HttpTransport:
         except aiohttp.ServerDisconnectedError:
             raise UpstreamError(service=self._service, reason="no answer") from None
         except aiohttp.ClientPayloadError:
-            reason = "an answer that was cut short, or cannot be unpacked"
+            reason = "a truncated or corrupt answer"
             raise UpstreamError(service=self._service, reason=reason) from None
         except aiohttp.ClientResponseError:
             raise UpstreamError(service=self._service, reason="not HTTP") from None

@@ -109,11 +109,11 @@ def _decode_around_list(
     end = body.rfind(_LIST_ENDS, -_EDGE_BYTES) + len("}]")
     short = bytes(body[:first]) + _NO_LIST + bytes(body[end:])
     if not 0 < first < end or len(short) > 2 * _EDGE_BYTES:
-        raise MalformedAnswerError(service=service, reason="no long list")
+        raise MalformedAnswerError(service=service, reason="a long answer without one long list")
     answers = _decode_all(short, first_id=first_id, count=count, service=service)
     places = [at for at, one in enumerate(answers) if one == msgspec.Raw(_NO_LIST)]
     if len(places) != 1:
-        raise MalformedAnswerError(service=service, reason="several empty lists")
+        raise MalformedAnswerError(service=service, reason="a long list next to empty lists")
     answers[places[0]] = msgspec.Raw(memoryview(body)[first:end])
     return answers
 

@@ -74,8 +74,8 @@ def test_unrelated_variables_are_left_alone() -> None:
         ("port = 65536", "port", "<= 65535"),
         ('host = ""', "host", "length >= 1"),
         ('store = "s3://bucket/x"', "store", "expects a path, or postgresql://"),
-        ('overlay = "/elsewhere"', "overlay", "ASSAY_CONFIG alone"),
-        ('billing_secret = "x"', "billing_secret", "ASSAY_BILLING_SECRET alone"),
+        ('overlay = "/elsewhere"', "overlay", "can only be set by ASSAY_CONFIG"),
+        ('billing_secret = "x"', "billing_secret", "can only be set by ASSAY_BILLING_SECRET"),
         ("port =", "the file", "Invalid value"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_mistake_in_the_overlay_names_file_and_key(
         ("ASSAY_STORE", "redis://u:5ecr3t@host/db", "expects a path, or postgresql://"),
         ("ASSAY_STORE", "postgresql://u:5ecr3t@host:99999/db", "expects a path, or postgresql://"),
         ("ASSAY_STORE", "postgresql://u:5ecr3t@host", "expects a path, or postgresql://"),
-        ("ASSAY_LAKE", "lake", "only one in PostgreSQL needs this"),
+        ("ASSAY_LAKE", "lake", "only for a store in PostgreSQL"),
         ("ASSAY_CONFIG", "/no/such/folder", "not a directory"),
         ("ASSAY_RPC_mainnet", "http://a.example", "must end in a chain id"),
         ("ASSAY_RPC_1", "a.example:8545", "one of http, https, ws, wss"),
@@ -120,7 +120,7 @@ def test_a_mistake_in_the_environment_names_the_variable(name: str, text: str, r
 @pytest.mark.parametrize(
     ("lake", "reason"),
     [
-        ({}, "a store in PostgreSQL needs it"),
+        ({}, "is required for a store in PostgreSQL"),
         ({"ASSAY_LAKE": "gs://bucket/x"}, "expects a folder or s3://"),
         ({"ASSAY_LAKE": "s3:///x"}, "expects a folder or s3://"),
         ({"ASSAY_LAKE": "s3://key:5ecr3t@bucket/x"}, "expects a folder or s3://"),

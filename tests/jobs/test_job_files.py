@@ -66,7 +66,7 @@ def changed(line: str, *, without: str = "") -> str:
         (changed("", without="every_s"), "job[0].every_s", "either every_s or cron"),
         (changed('cron = "* * * * *"'), "job[0].every_s", "either every_s or cron"),
         (changed('cron = "x"', without="every_s"), "job[0].cron", "five fields"),
-        (changed('cron = "0 0 30,31 2 *"', without="every_s"), "job[0].cron", "no year has"),
+        (changed('cron = "0 0 30,31 2 *"', without="every_s"), "job[0].cron", "matches no date"),
         (changed('time_zone = "Europe/Berlin"'), "job[0].time_zone", "cron"),
         (changed('action = "refesh"', without="action"), "job[0].action", "refesh"),
         (changed("", without="tokens"), "job[0].tokens", "either tokens or sql"),

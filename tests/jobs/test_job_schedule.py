@@ -112,14 +112,14 @@ def test_a_due_time_is_the_first_that_the_fields_describe(
     [
         ("* * * *", "UTC", "cron", "five fields"),
         ("61 * * * *", "UTC", "cron", "59"),
-        ("* * * * 8", "UTC", "cron", "no day of the week"),
+        ("* * * * 8", "UTC", "cron", "not a day of the week"),
         ("* * * * 5-2", "UTC", "cron", "ends before it begins"),
         ("* * 1 * 1", "UTC", "cron", "not both"),
-        ("* * * * ;", "UTC", "cron", "no field of a crontab"),
+        ("* * * * ;", "UTC", "cron", "not a crontab field"),
         ("a * * * *", "UTC", "cron", ""),
-        ("0 6 * * *", "Europe/Nowhere", "time_zone", "no time zone"),
-        ("0 6 * * *", "../../etc/passwd", "time_zone", "no time zone"),
-        ("0 6 * * *", "", "time_zone", "no time zone"),
+        ("0 6 * * *", "Europe/Nowhere", "time_zone", "not a time zone"),
+        ("0 6 * * *", "../../etc/passwd", "time_zone", "not a time zone"),
+        ("0 6 * * *", "", "time_zone", "not a time zone"),
     ],
 )
 def test_a_mistake_names_its_key(expression: str, zone: str, key: str, reason: str) -> None:
