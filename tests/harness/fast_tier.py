@@ -17,7 +17,7 @@ import pytest
 RECORD = Path(__file__).parents[1] / "durations.json"
 
 BUDGET_S = 70.0
-"""Processor time of all selected tests: about 35 seconds on two cores, besides collection and reports."""
+"""Processor time of all selected tests, besides collection and reports."""
 
 CHEAP_S = 0.05
 """A function whose cases take less in sum is not recorded, and always selected."""
