@@ -80,7 +80,7 @@ async def test_the_service_answers_while_its_node_simulates_nothing(
     token = chain.world.token("v4_hook").address
     report = await judge(context, token)
     monkeypatch.setattr(chain_quotes, "WITHIN_S", _UNTIL_S)
-    monkeypatch.setattr(chain_quotes, "_TO_TELL_S", _UNTIL_S - 1)
+    monkeypatch.setattr(chain_quotes, "_TO_ANSWER_S", _UNTIL_S - 1)
     silent = with_node(context, HeldBack(context.node))
     async with aclosing(ChainQuotes({"ethereum": silent}, concurrency=1)) as quotes:
         assert_nothing_claimed(await quotes.find_hooks("ethereum", report))

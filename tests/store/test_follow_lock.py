@@ -30,10 +30,10 @@ def test_a_chain_has_one_follower_at_a_time(tmp_path: Path) -> None:
 def test_a_follower_that_was_killed_holds_nothing(tmp_path: Path) -> None:
     files = StoreFiles(prefix=tmp_path / "store")
     hold = (
-        "import sys; from pathlib import Path; from sql.chain.follow_lock import following;"
+        "import sys; from pathlib import Path; from sql.chain.follow_lock import hold_follow_lock;"
         "from sql.engine.store_files import StoreFiles;"
         "files = StoreFiles(prefix=Path(sys.argv[1]));"
-        "lock = following(files, 1); lock.__enter__(); print('held', flush=True); sys.stdin.read()"
+        "lock = hold_follow_lock(files, 1); lock.__enter__(); print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(files.prefix)],
