@@ -33,7 +33,8 @@ def test_a_follower_that_was_killed_holds_nothing(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from sql.chain.follow_lock import hold_follow_lock;"
         "from sql.engine.store_files import StoreFiles;"
         "files = StoreFiles(prefix=Path(sys.argv[1]));"
-        "lock = hold_follow_lock(files, 1); lock.__enter__(); print('held', flush=True); sys.stdin.read()"
+        "lock = hold_follow_lock(files, 1); lock.__enter__(); print('held', flush=True);"
+        "sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(files.prefix)],
