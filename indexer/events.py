@@ -97,7 +97,7 @@ class TokenLaunchEvents:
     reading: Reading = "always"
 
     def __init__(self, chain: Chain) -> None:
-        self._chain = chain
+        self._tracker = _TokenTracker(chain, "launch")
         self._decoder = LaunchDecoder(chain.launchpads, chain_id=chain.id)
         self.topics = self._decoder.topics
         self.subjects: tuple[str, ...] = tuple(pad.subject for pad in chain.launchpads if pad.event)
@@ -107,7 +107,7 @@ class TokenLaunchEvents:
         decoded = self._decoder.decode(write.span.logs)
         write.undecoded.append(decoded.undecoded)
         seen = [(row.token, row.block_number) for row in decoded.launches]
-        _track(write, self._chain, seen, because="launch")
+        self._tracker.track(write, seen)
         return insert_launches(write.tx, decoded.launches)
 
 
@@ -119,7 +119,7 @@ class PoolCreationEvents:
     reading: Reading = "always"
 
     def __init__(self, chain: Chain) -> None:
-        self._chain = chain
+        self._tracker = _TokenTracker(chain, "pool")
         self._decoder = PoolDecoder(chain.dexes, chain_id=chain.id)
         self.subjects: tuple[str, ...] = tuple(f"pools:{dex.factory}" for dex in chain.dexes)
 
@@ -131,7 +131,7 @@ class PoolCreationEvents:
         seen = [
             (token, row.block_number) for row in decoded.pools for token in (row.token0, row.token1)
         ]
-        _track(write, self._chain, seen, because="pool")
+        self._tracker.track(write, seen)
         return insert_pools(write.tx, decoded.pools)
 
 
@@ -183,7 +183,7 @@ class SwapEvents:
 
     def __init__(self, chain: Chain) -> None:
         self._chain_id = chain.id
-        self._anchors = anchors_of(chain)
+        self._anchors = untracked_tokens(chain)
 
     def store(self, write: SpanWrite) -> int:
         """Store the swaps, except final ones that are already stored."""
@@ -236,21 +236,27 @@ class UndecodedEvents:
         return insert_undecoded(write.tx, rows)
 
 
-def anchors_of(chain: Chain) -> list[Address]:
+def untracked_tokens(chain: Chain) -> list[Address]:
     """Return the tokens that are never tracked, as they have too many pools."""
     return [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
 
 
-def _track(
-    write: SpanWrite, chain: Chain, seen: Sequence[tuple[Address, int]], *, because: Because
-) -> None:
-    """Track tokens from the first block in which each occurs."""
-    anchors, first = anchors_of(chain), dict[Address, int]()
-    for address, block_number in seen:
-        if address not in anchors:
-            first[address] = min(first.get(address, block_number), block_number)
-    track_seen(write.tx, chain_id=chain.id, seen=first, because=because)
-    write.announces_tokens |= bool(seen)
+class _TokenTracker:
+    """Tracking of the tokens that the spans of one chain announce."""
+
+    def __init__(self, chain: Chain, because: Because) -> None:
+        self._chain_id = chain.id
+        self._because: Because = because
+        self._untracked = untracked_tokens(chain)
+
+    def track(self, write: SpanWrite, seen: Sequence[tuple[Address, int]]) -> None:
+        """Track tokens from the first block in which each occurs."""
+        first: dict[Address, int] = {}
+        for address, block_number in seen:
+            if address not in self._untracked:
+                first[address] = min(first.get(address, block_number), block_number)
+        track_seen(write.tx, chain_id=self._chain_id, seen=first, because=self._because)
+        write.announces_tokens |= bool(seen)
 
 
 def _is_kept(found: FoundTokens, block_numbers: Int64Array) -> BoolArray:

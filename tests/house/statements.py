@@ -34,7 +34,7 @@ def names_in(text: str) -> set[str]:
 
 
 def named_in(path: Path) -> Iterator[re.Pattern[str]]:
-    """The statements a file names; a placeholder in an f-string stands for one word or more."""
+    """The statements a file names; a value in an f-string stands for one word or more."""
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.JoinedStr):
             parts = [

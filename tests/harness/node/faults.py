@@ -1,5 +1,6 @@
 """Real nodes behind limits of providers: some requests are refused, whatever the node answers."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import cast
 
@@ -15,7 +16,7 @@ UNKNOWN_PARAMETER = RpcFault(code=-32602, message="too many arguments, want at m
 RANGE_TOO_LONG = RpcFault(code=-32005, message="range too long", data=None)
 
 
-class RefusingNode:
+class RefusingNode(ABC):
     """A real node in front of which some requests are refused."""
 
     def __init__(self, node: Node) -> None:
@@ -34,9 +35,9 @@ class RefusingNode:
             for refusal, answer in zip(refusals, answers, strict=True)
         ]
 
+    @abstractmethod
     def _find_refusal(self, request: RpcRequest) -> RpcAnswer | None:
         """Find the answer in place of the node's. None: the request is not refused."""
-        raise NotImplementedError
 
 
 class Hindered(RefusingNode):
