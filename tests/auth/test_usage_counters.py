@@ -1,24 +1,40 @@
-"""Protects the counts in memory: each call reaches the ledger once, and its word comes back."""
+"""Protects the counts in memory: each call reaches the ledger once, whatever fails or is killed."""
 
 import asyncio
 import gc
+import random
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from api.auth import usage_counters as module
 from api.auth.usage_counters import UsageCounters
 from config.plans import load_plans
 from core.errors import StoreError
-from sql.accounts.ledger import Calls, Ledger, Usage
+from sql.accounts.ledger import LEDGER, Calls, Ledger, Usage
+from sql.engine.database import Transaction
+from sql.engine.postgres.connection_limits import ConnectionLimits
+from sql.engine.postgres.postgres_database import PostgresDatabase
+from tests.harness.api.counting_kills import KillsSpec, Outcome
 from tests.harness.api.sample_reports import MINED_AT_S
 from tests.harness.clock import HandClock
+from tests.harness.parts.empty_databases import EmptyDatabases
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.tcp_proxy import TcpProxy, proxied
+from tests.harness.parts.valkey_server import running_valkey
 from tests.harness.store.empty_files import new_ledger
+from tests.house.sources import ROOT
 
 PLANS = load_plans()
+
 DAY_S = 86_400
 
 
@@ -272,3 +288,117 @@ async def test_a_look_that_took_long_is_a_look(
     for _ in range(2):
         await usage_counters.look()
         assert not usage_counters.are_keys_current()
+
+
+# --- unsure counts ------------------------------------------------------------------------------
+
+HASTY = ConnectionLimits(statement_s=0.3, silence_s=0.3, lock_s=0.3, connect_s=2.0, connections=4)
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+async def test_calls_of_which_nobody_knows_are_counted_once(
+    empty_databases: EmptyDatabases,
+    postgres_server: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_committed: bool,
+) -> None:
+    clock = HandClock(MINED_AT_S)
+    with (
+        empty_databases.lent() as url,
+        proxied(postgres_server.port) as wire,
+        closing(Ledger(PostgresDatabase(url, LEDGER))) as near,
+    ):
+        beyond = make_conninfo(url, host="127.0.0.1", port=wire.port)
+        database = PostgresDatabase(beyond, LEDGER, limits=HASTY)
+        with closing(Ledger(database)) as far:
+            key_id = near.create_key(load_plans()["admin"], "", clock.now_s).row.key_id
+            usage_counters = UsageCounters(far, now_s=clock)
+            tally = await usage_counters.tally(key_id)
+            for _ in range(3):
+                usage_counters.count(tally)
+            with monkeypatch.context() as patch:
+                patch.setattr(database, "transaction", failing(database, wire, is_committed))
+                await usage_counters.visit()
+            for _ in range(2):
+                usage_counters.count(tally)
+            await usage_counters.visit()  # still cut off
+            assert near.usage(key_id, clock.now_s).lifetime == (3 if is_committed else 0)
+            wire.hold_answers(is_holding=False)
+            wire.refuse(is_refusing=False)
+            wire.cut()
+            await usage_counters.visit()
+            assert near.usage(key_id, clock.now_s).lifetime == 5
+            assert (tally.lifetime, usage_counters.is_late()) == (5, False)
+            await usage_counters.aclose()
+            assert near.usage(key_id, clock.now_s).lifetime == 5
+
+
+def failing(database: PostgresDatabase, wire: TcpProxy, is_committed: bool) -> object:
+    """Transactions whose commit arrives without an answer, or does not arrive."""
+    begin = database.transaction
+
+    @contextmanager
+    def transaction(*, chain_id: int | None = None) -> Iterator[Transaction]:
+        with begin(chain_id=chain_id) as write:
+            yield write
+            if is_committed:
+                wire.hold_answers()
+            else:
+                wire.refuse()
+                wire.cut()
+
+    return transaction
+
+
+# --- counting kills -----------------------------------------------------------------------------
+
+KILLS = 16
+
+KILLS_ON_DATABASE = 8
+
+_AT_MOST_S = 180.0
+
+"""Until a limit of each sort was reached, on a machine that does much else."""
+
+
+@pytest.mark.process
+@pytest.mark.fleet
+def test_kills_lose_and_double_nothing_that_was_to_be_kept() -> None:
+    """`tests/drills/kills.py` does it a thousand times."""
+    outcome = check(KILLS)
+    assert outcome.window_calls == 0
+
+
+@pytest.mark.process
+@pytest.mark.fleet
+def test_nor_do_kills_of_nodes_on_one_database_and_one_valkey(
+    empty_databases: EmptyDatabases,
+) -> None:
+    with running_valkey() as valkey:
+        outcome = check(KILLS_ON_DATABASE, url=empty_databases.create_bare(), redis_url=valkey.url)
+    assert outcome.full_windows > outcome.not_shared
+
+
+def check(kills: int, url: str | None = None, redis_url: str | None = None) -> Outcome:
+    """Run the drill in a separate process, as it forks."""
+    seed = random.randrange(2**32)  # noqa: S311 - chance, not secrecy
+    spec = KillsSpec(calls=10 * kills, kills=kills, seed=seed, url=url, redis_url=redis_url)
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "tests.harness.api.counting_kills",
+            msgspec.json.encode(spec).decode(),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=_AT_MOST_S,
+    )
+    outcome = msgspec.json.decode(run.stdout, type=Outcome)
+    assert outcome.kills >= kills
+    assert outcome.spent_keys > 0
+    found = (outcome.lost, outcome.doubled, outcome.beyond, outcome.beyond_window)
+    assert found == (0, 0, 0, 0), f"seed {seed}: {outcome}"
+    return outcome

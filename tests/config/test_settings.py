@@ -1,4 +1,4 @@
-"""Protects the layers of settings: precedence, and mistakes named by file and key."""
+"""Protects the layers of settings, the published plans and burn set, and the clients of sign-in."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.burn import BURN_ADDRESSES, load_burn_addresses
 from config.load_settings import SETTINGS, load_settings
+from config.plans import load_plans
 from config.store_address import FileAddress, PostgresAddress
 from core.errors import ConfigError
 from core.process.secret import Secret
@@ -184,3 +186,124 @@ def test_processes_of_one_overlay_have_metrics_at_addresses_of_their_own(tmp_pat
     assert load_settings(own).metrics.address == "127.0.0.1:9465"
     with pytest.raises(ConfigError, match="ASSAY_METRICS_ADDRESS"):
         load_settings(env | {"ASSAY_METRICS_ADDRESS": "9465"})
+
+
+# --- plans and burn -----------------------------------------------------------------------------
+
+# The specification, "Trial key limits", and decisions.md, "Keys, plans, sign-in", as
+# (burst in 10 s, minute, day, month, lifetime, days, may refresh).
+PLANS = {
+    "trial": (5, 20, 25, None, 100, 14, False),
+    "developer": (20, 120, 5_000, 100_000, None, 365, False),
+    "pro": (100, 1_000, 100_000, 2_000_000, None, None, False),
+    "enterprise": (500, 6_000, 1_000_000, 20_000_000, None, None, True),
+    "admin": (None, None, None, None, None, None, True),
+}
+
+
+def test_plans_are_as_decided() -> None:
+    loaded = {
+        name: (
+            plan.burst_limit,
+            plan.per_minute,
+            plan.per_day,
+            plan.per_month,
+            plan.lifetime,
+            plan.expires_after_days,
+            plan.may_refresh,
+        )
+        for name, plan in load_plans().items()
+    }
+    assert loaded == PLANS
+    assert {plan.burst_window_s for plan in load_plans().values()} == {10, None}
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[[plan]]\nname = "a"', "plan[0].may_refresh"),
+        ('[[plan]]\nname = "a"\nmay_refresh = true\nper_hour = 1', "plan[0].per_hour"),
+        ('[[plan]]\nname = "a"\nmay_refresh = true\nper_day = 0', "plan[0].per_day"),
+        ('[[plan]]\nname = "a"\nmay_refresh = true\nburst_limit = 5', "plan[0].burst_window_s"),
+        ('[[plan]]\nname = "a"\nmay_refresh = true\n' * 2, "plan[1].name"),
+    ],
+)
+def test_a_mistake_in_the_plans_names_file_and_key(tmp_path: Path, text: str, key: str) -> None:
+    path = tmp_path / "plans.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_plans(path)
+    assert (caught.value.source, caught.value.key) == (str(path), key)
+
+
+def test_the_burn_set_has_the_five_addresses() -> None:
+    assert len(BURN_ADDRESSES) == 5
+    assert sum(int(address, 16) <= 1 for address in BURN_ADDRESSES) == 2
+    assert sum("dead" in address for address in BURN_ADDRESSES) == 3
+
+
+def test_a_mistake_in_the_burn_set_names_file_and_key(tmp_path: Path) -> None:
+    path = tmp_path / "burn.toml"
+    path.write_text('addresses = ["0xdead"]')
+    with pytest.raises(ConfigError) as caught:
+        load_burn_addresses(path)
+    assert (caught.value.source, caught.value.key) == (str(path), "addresses[0]")
+
+
+# --- sign in ------------------------------------------------------------------------------------
+
+WHOLE = {
+    "ASSAY_OIDC_ISSUER": "https://issuer.example/realm/",
+    "ASSAY_OIDC_CLIENT_ID": "assay",
+    "ASSAY_OIDC_CLIENT_SECRET": "hush-hush",
+    "ASSAY_PUBLIC_URL": "https://assay.example/",
+}
+
+
+def test_a_whole_client() -> None:
+    client = load_settings(WHOLE).oidc
+    assert client is not None
+    assert client.issuer == "https://issuer.example/realm/"
+    assert client.public_url == "https://assay.example"
+    assert client.is_secure
+    assert "hush" not in repr(load_settings(WHOLE))
+
+
+def test_without_a_secret_it_is_a_public_client() -> None:
+    client = load_settings({**WHOLE, "ASSAY_OIDC_CLIENT_SECRET": ""}).oidc
+    assert client is not None
+    assert client.client_secret is None
+
+
+def test_without_an_issuer_there_is_none() -> None:
+    assert load_settings({**WHOLE, "ASSAY_OIDC_ISSUER": ""}).oidc is None
+
+
+@pytest.mark.parametrize("url", ["http://localhost:9000", "http://127.0.0.1:1", "http://[::1]:1"])
+def test_http_within_one_machine(url: str) -> None:
+    client = load_settings({**WHOLE, "ASSAY_OIDC_ISSUER": url, "ASSAY_PUBLIC_URL": url}).oidc
+    assert client is not None
+    assert not client.is_secure
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("ASSAY_OIDC_CLIENT_ID", ""),
+        ("ASSAY_PUBLIC_URL", ""),
+        ("ASSAY_PUBLIC_URL", "http://assay.example"),
+        ("ASSAY_PUBLIC_URL", "https://assay.example/below"),
+        ("ASSAY_PUBLIC_URL", "https://Assay.example"),
+        ("ASSAY_PUBLIC_URL", "assay.example"),
+        ("ASSAY_PUBLIC_URL", "https://[broken"),
+        ("ASSAY_OIDC_ISSUER", "http://issuer.example"),
+        ("ASSAY_OIDC_ISSUER", "https://user:password@issuer.example"),
+        ("ASSAY_OIDC_ISSUER", "https://issuer.example/?realm=1"),
+        ("ASSAY_OIDC_ISSUER", "file:///etc/issuer"),
+    ],
+)
+def test_half_a_client_or_an_open_way_does_not_start(key: str, text: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        load_settings({**WHOLE, key: text})
+    assert found.value.key == key
+    assert found.value.source == "environment"

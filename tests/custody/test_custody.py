@@ -1,8 +1,7 @@
 """Oracle for custody: each account reported to be able to take a holder's tokens really takes them.
 
 Real transactions against wallets that really received tokens; only balances count. Thefts that no
-simulation can find come out as unknown, never as safe.
-"""
+simulation can find come out as unknown, never as safe."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -12,18 +11,24 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from analysis.static.analyse_code import analyse_code
 from core.evm.abi import call_data
 from core.evm.primitives import Address
 from core.report.report import ReportRow
 from tests.harness.chain.contexts import judge
+from tests.harness.chain.trade_oracle import real_trade
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.custody_reports import KEEPER, SUPPLY, Wallets, shown, with_wallets
+from tests.harness.custody.proxied_controls import Front, code_at, deploy, stand
 from tests.harness.examples import spread
+from tests.harness.venues.range_pools import LAUNCH, place
 
 PERMIT2 = Address("0x000000000022d473030f116ddee9f6b43ac78ba3")
+
 UNLIMITED = 2**256 - 1
 
 Who = Literal["stranger", "owner", "keeper", "token"]
+
 WALLETS: tuple[Wallets, ...] = ("funded", "holder", "both")
 
 
@@ -191,6 +196,7 @@ ROWS = (
         ),
     ),
 )
+
 BY_CONTRACT = {row.contract: row for row in ROWS}
 
 
@@ -376,3 +382,43 @@ async def test_the_evidence_can_be_played_again(chain: Chain, context: ChainCont
         moved = [each for each in proof["outcome"] if each["has_moved"]]
         assert bool(moved) is bool(proof["calls"]) is (key == "funds_can_be_drained")
         assert all(each["before_raw"] > each["after_raw"] for each in moved)
+
+
+# --- controls behind proxies --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("contract", "front", "is_hidden"),
+    [
+        ("StoppableHook", "none", True),
+        ("StoppableHook", "constant", True),
+        ("StoppableHook", "slot", True),
+        ("OpenHook", "none", False),
+        ("OpenHook", "constant", False),
+        # Nobody is known who may replace the code, and nobody is excluded.
+        ("OpenHook", "slot", None),
+    ],
+)
+async def test_a_proxy_hides_no_control_of_a_hook(
+    chain: Chain, context: ChainContext, contract: str, front: Front, *, is_hidden: bool | None
+) -> None:
+    token = place(chain, "v4", "HonestToken", (LAUNCH,), hooks=stand(chain, contract, front))
+    assert real_trade(chain, token).sell_success
+    report = await judge(context, token.address)
+    assert report.scan.hidden_owner_controls is is_hidden
+
+
+@pytest.mark.parametrize("front", ["none", "constant", "slot"])
+async def test_a_proxy_hides_no_control_of_a_token(
+    chain: Chain, context: ChainContext, front: Front
+) -> None:
+    report = await judge(context, stand(chain, "StoppableApprovalToken", front))
+    assert report.scan.hidden_owner_controls is True
+
+
+@pytest.mark.parametrize("contract", ["StoppableHook", "StoppableCLHook", "StoppableBinHook"])
+def test_the_swap_functions_of_every_managers_hooks_are_read(chain: Chain, contract: str) -> None:
+    code = bytes.fromhex(code_at(chain, deploy(chain, contract))[2:])
+    found = analyse_code(code).conditions
+    assert found.is_complete
+    assert [each.effect for each in found.owned] == ["refuses"]

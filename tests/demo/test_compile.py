@@ -1,4 +1,4 @@
-"""Protects the compiler's answers: complete, cached by content, and clear where something lacks."""
+"""Protects the compiler's answers and npm's packages: complete, or clear where something lacks."""
 
 import shlex
 from concurrent.futures import ThreadPoolExecutor
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from assay.demo import compile as compile_module
+from assay.demo import npm_packages
 from assay.demo.compile import CompileError, load_artifacts
 from assay.demo.npm_packages import find_node
 from assay.demo.zoo import ZOO
-from core.errors import ConfigError
-
-pytestmark = pytest.mark.compiler
+from core.errors import ConfigError, UpstreamError
+from tests.house.sources import ROOT
 
 CONTRACTS = Path(compile_module.__file__).parent / "contracts"
 
@@ -31,6 +31,7 @@ def write(folder: Path, body: str) -> None:
     (folder / "Tiny.sol").write_text(f"pragma solidity ^0.8.24;\ncontract Tiny {{ {body} }}\n")
 
 
+@pytest.mark.compiler
 def test_every_token_of_the_zoo_has_its_contract() -> None:
     artifacts = load_artifacts()
     assert {animal.contract for animal in ZOO} <= set(artifacts)
@@ -38,6 +39,7 @@ def test_every_token_of_the_zoo_has_its_contract() -> None:
         assert bytes.fromhex(artifact.creation), name
 
 
+@pytest.mark.compiler
 def test_extra_arguments_are_what_the_constructors_take() -> None:
     artifacts = load_artifacts()
     for animal in ZOO:
@@ -46,12 +48,14 @@ def test_extra_arguments_are_what_the_constructors_take() -> None:
             assert artifacts[animal.contract].constructor == ("string", "string", *extras)
 
 
+@pytest.mark.compiler
 def test_no_contract_name_is_given_twice() -> None:
     files = [path for path in CONTRACTS.rglob("*.sol") if path.stem != "Proxies"]
     names = [path.stem for path in files]
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.compiler
 def test_a_change_of_source_is_compiled_and_an_unchanged_one_is_not(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +71,7 @@ def test_a_change_of_source_is_compiled_and_an_unchanged_one_is_not(
     assert load_artifacts()["Tiny"] == changed
 
 
+@pytest.mark.compiler
 def test_runs_that_share_the_sources_make_the_same_code(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +86,7 @@ def test_runs_that_share_the_sources_make_the_same_code(
     assert load_artifacts() == shared
 
 
+@pytest.mark.compiler
 def test_who_wants_the_same_at_once_waits_for_one_compiler(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,20 +102,69 @@ def test_who_wants_the_same_at_once_waits_for_one_compiler(
     assert log.read_text() == "run\n"
 
 
+@pytest.mark.compiler
 def test_an_error_in_a_contract_is_shown_as_the_compiler_says_it(elsewhere: Path) -> None:
     write(elsewhere, "uint256 public value = true;")
     with pytest.raises(CompileError, match=r"Tiny\.sol:2"):
         load_artifacts()
 
 
+@pytest.mark.compiler
 def test_missing_packages_name_the_command_that_installs_them(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="make setup"):
         load_artifacts(tmp_path)
 
 
+@pytest.mark.compiler
 def test_without_node_on_the_path_the_wheels_is_used(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
     write(elsewhere, "uint256 public value = 6;")
     assert load_artifacts()["Tiny"].creation
+
+
+# --- npm packages -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As in a wheel, with an empty cache and a registry that does not answer."""
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    for name in npm_packages._FILES:
+        (locked / name).write_bytes((ROOT / name).read_bytes())
+    cache = tmp_path / "cache"
+    monkeypatch.setattr(npm_packages, "_LOCKED", locked)
+    monkeypatch.setattr(npm_packages, "CACHE", cache)
+    monkeypatch.setattr(npm_packages, "NODE_MODULES", cache / "npm-1" / "node_modules")
+    monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")
+    monkeypatch.setenv("npm_config_fetch_retries", "0")
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
+    return cache
+
+
+@pytest.mark.process
+def test_without_a_network_it_says_so_and_leaves_nothing(installed: Path) -> None:
+    with pytest.raises(UpstreamError, match=r"needs the network for: .*ECONNREFUSED"):
+        npm_packages.fetch_packages()
+    assert list(installed.iterdir()) == []
+
+
+@pytest.mark.process
+def test_what_is_there_is_not_fetched_again(installed: Path) -> None:
+    npm_packages.NODE_MODULES.mkdir(parents=True)
+    npm_packages.fetch_packages()
+
+
+@pytest.mark.process
+def test_the_lock_names_what_the_demo_needs_apart_from_what_tests_need() -> None:
+    """`npm ci --omit=dev` installs the former alone."""
+    lock = (ROOT / "package-lock.json").read_text(encoding="utf-8")
+    package = (ROOT / "package.json").read_text(encoding="utf-8")
+    needed = package.split('"devDependencies"')[0]
+    for name in ("@foundry-rs/anvil", "solc", "@uniswap/v4-core", "@cryptoalgebra/integral-core"):
+        assert f'"{name}"' in needed
+        assert f'"node_modules/{name}"' in lock
+    for name in ("playwright-core", "typescript", "oidc-provider"):
+        assert f'"{name}"' not in needed

@@ -1,4 +1,4 @@
-"""Protects the demo's world: real exchanges, funded pools, an overlay the service accepts."""
+"""Protects the demo's world: real exchanges, funded pools, market data, an accepted overlay."""
 
 import time
 from pathlib import Path
@@ -8,7 +8,8 @@ import pytest
 from assay.demo.anvil import AnvilNode, NodeRefusedError
 from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import NATIVE_USD, Pool, World
-from assay.demo.reads import read, read_address
+from assay.demo.outside_services import fetch_listed, listed_tokens
+from assay.demo.reads import balance_of, read, read_address
 from assay.demo.seeding import lookup
 from assay.demo.world import build_world
 from assay.demo.zoo import ZOO
@@ -16,10 +17,10 @@ from config.facts.load_chains import load_chains
 from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from tests.harness.chain.transactions import Chain
-
-pytestmark = pytest.mark.process
+from tests.harness.liquidity.pool_values import quote_by_ticks, usd_of
 
 BUILD_S = 20.0
+
 USDT_DIGITS = 10**6
 
 
@@ -30,6 +31,7 @@ def pool_of_factory(chain: Chain, token: Address, pool: Pool) -> Address:
     return read_address(chain.node, dex.factory, signature, second, first, *key)
 
 
+@pytest.mark.process
 def test_it_is_built_the_same_on_every_empty_node_and_quickly(demo_world: World) -> None:
     with AnvilNode() as other:
         started_s = time.monotonic()
@@ -38,6 +40,7 @@ def test_it_is_built_the_same_on_every_empty_node_and_quickly(demo_world: World)
         assert abs(other.head_time() - time.time()) < BUILD_S
 
 
+@pytest.mark.process
 def test_the_service_accepts_the_overlay_and_sees_this_world(
     demo_world: World, tmp_path: Path
 ) -> None:
@@ -52,6 +55,7 @@ def test_the_service_accepts_the_overlay_and_sees_this_world(
     assert ethereum.start_block == 0
 
 
+@pytest.mark.process
 def test_every_pool_is_the_factorys_and_holds_thousands_of_dollars(chain: Chain) -> None:
     venues = chain.world.venues
     usd_per_unit = {venues.wrapped_native.address: NATIVE_USD / 10**18} | {
@@ -68,6 +72,7 @@ def test_every_pool_is_the_factorys_and_holds_thousands_of_dollars(chain: Chain)
         assert chain.balance(token.address, token.pool.address) > 0, token.key
 
 
+@pytest.mark.process
 def test_v4_pools_have_ids_of_their_own_in_the_one_manager(chain: Chain) -> None:
     pools = [token.pool for token in chain.world.tokens if token.pool.kind == "AmmV4"]
     assert {pool.address for pool in pools} == {chain.world.venues.v4.factory}
@@ -78,6 +83,7 @@ def test_v4_pools_have_ids_of_their_own_in_the_one_manager(chain: Chain) -> None
     } == {after_swap_with_delta, before_swap_with_delta, 1 << 7}
 
 
+@pytest.mark.process
 def test_tokens_that_know_their_pair_know_the_right_one(chain: Chain) -> None:
     knowing = 0
     for token in chain.world.tokens:
@@ -90,12 +96,14 @@ def test_tokens_that_know_their_pair_know_the_right_one(chain: Chain) -> None:
     assert knowing == sum(animal.extra == "pair" for animal in ZOO)
 
 
+@pytest.mark.process
 def test_the_owner_is_never_the_one_who_trades(demo_world: World) -> None:
     insiders = {demo_world.owner, demo_world.deployer, demo_world.launcher}
     assert not insiders & set(demo_world.traders)
     assert not insiders & {holder for token in demo_world.tokens for holder in token.holders}
 
 
+@pytest.mark.process
 def test_the_feed_is_fresh_until_it_is_made_stale(chain: Chain) -> None:
     def latest() -> tuple[object, ...]:
         types = "(uint80,int256,uint256,uint256,uint80)"
@@ -111,6 +119,7 @@ def test_the_feed_is_fresh_until_it_is_made_stale(chain: Chain) -> None:
     assert latest()[1::2] == (5, 77)
 
 
+@pytest.mark.process
 def test_the_second_stable_answers_nothing_and_the_first_true(chain: Chain) -> None:
     dollar, tether = (stable.address for stable in chain.world.venues.stables)
     trader = chain.world.traders[0]
@@ -123,3 +132,27 @@ def test_the_second_stable_answers_nothing_and_the_first_true(chain: Chain) -> N
     assert answer(tether) == "0x"
     assert chain.approve(tether, trader, chain.world.owner, 5).success
     assert not chain.approve(tether, trader, chain.world.owner, 6).success
+
+
+# --- demo market data ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["honest", "v4_honest", "v4_usdc"])
+def test_what_is_listed_is_what_the_pool_holds(chain: Chain, key: str) -> None:
+    token = chain.world.token(key)
+    assert token in listed_tokens(chain.world)
+    before = fetch_listed(chain.node, chain.world, token)
+    moved = chain.buy(token, chain.fresh_account(), chain.quote_worth(token, 3_000))
+    assert moved.success
+    after = fetch_listed(chain.node, chain.world, token)
+    pool_depth_usd = (
+        quote_by_ticks(chain, token, (-887_220, 887_220))
+        if key != "honest"
+        else balance_of(chain.node, token.pool.quote, token.pool.address)
+    )
+    assert after.quote_usd == pytest.approx(
+        usd_of(chain, token.pool.quote, pool_depth_usd), rel=1e-6
+    )
+    sold = before.whole_tokens - after.whole_tokens
+    assert sold == pytest.approx(moved.pool_out / 10**token.decimals, rel=1e-3)
+    assert after.usd > before.usd * 1.2

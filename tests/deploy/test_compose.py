@@ -1,6 +1,10 @@
-"""Protects the services of Docker Compose: one Assay, and a fleet."""
+"""Protects the services of Docker Compose, and the image and unit, which are not built here."""
 
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +13,10 @@ import pytest
 
 from config.facts.load_chains import load_chains
 from tests.harness.debian_programs import find_haproxy
+from tests.harness.deploy.deploy_files import DEPLOY
 from tests.harness.deploy.process_checks import check_process, check_roles
 from tests.harness.fleet.deployed_process import (
     COMPOSE,
-    DEPLOY,
     DeploymentError,
     compose,
     composed_processes,
@@ -23,12 +27,16 @@ from tests.harness.parts.balancer import check_configuration, servers
 pytestmark = pytest.mark.process
 
 DOCKER = DEPLOY / "docker"
+
 EXAMPLE = DOCKER / "fleet" / "fleet.env.example"
+
 FILLED = {
     **dict.fromkeys(("POSTGRES_PASSWORD", "VALKEY_PASSWORD", "GRAFANA_PASSWORD"), "s3cret"),
     "ASSAY_RPC_1": "https://node.example",
 }
+
 ROOTLESS = {"postgres": {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"}}
+
 """Capabilities that an image needs to give up the others."""
 
 
@@ -148,3 +156,51 @@ def test_a_back_up_is_made_by_programs_as_new_as_the_server(fleet: dict[str, Any
     stages = {stage.name: stage for stage in read_stages()}
     assert stages["backup"].base == fleet["services"]["postgres"]["image"]
     assert [*stages][-1] == "service"  # what is built where no target is named
+
+
+# --- containers ---------------------------------------------------------------------------------
+
+BIN = Path(sys.executable).parent
+
+UNIT = DEPLOY / "systemd" / "assay.service"
+
+PROJECT = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run(command, cwd=DEPLOY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_hadolint_has_no_complaint() -> None:
+    run(BIN / "hadolint", "docker/Dockerfile")
+
+
+def test_the_image_gets_every_package_of_the_wheel_and_nothing_else() -> None:
+    ignore = (DEPLOY.parent / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    allowed = {line[1:] for line in ignore if line.startswith("!")}
+    packages = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    wanted = {name.partition(".")[0] for name in packages}
+    wanted |= {"requirements", "LICENSE", "README.md", "pyproject.toml"}
+    # What setup.py puts into the wheel besides.
+    assert allowed == wanted | {"setup.py", "package.json", "package-lock.json", ".npmrc"}
+
+
+def test_the_lock_of_the_image_has_the_driver_of_a_fleet() -> None:
+    fleet = PROJECT["project"]["optional-dependencies"]["fleet"]
+    wanted = {re.split(r"[\[=]", one)[0] for one in fleet}
+    locked = (DEPLOY.parent / "requirements" / "runtime.txt").read_text(encoding="utf-8")
+    assert len(wanted) == 3
+    assert wanted | {"psycopg-binary"} <= set(re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE))
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze on this machine")
+    text = UNIT.read_text(encoding="utf-8")
+    tried = tmp_path / "assay.service"
+    tried.write_text(
+        text.replace("/usr/local/bin/assay", sys.executable).replace("EnvironmentFile=", "#")
+    )
+    run("systemd-analyze", "verify", tried)

@@ -1,4 +1,4 @@
-"""Protects the holders of a token: a replay of its transfers, checked against its balances."""
+"""Protects the holders of a token: a replay of its transfers, and conclusions on unlisted ones."""
 
 from pathlib import Path
 
@@ -6,13 +6,14 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
+from analysis.token.holders import left_for_others
 from api.formats.native.native import render_native
 from assay.demo.zoo_token import Animal
 from assay.service.store_adapter import ReportStore
 from config.burn import BURN_ADDRESSES
 from config.settings import AnalysisSettings, IndexerSettings
-from core.evm.primitives import Address, RawAmount
+from core.evm.primitives import ZERO_ADDRESS, Address, RawAmount
 from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
 from indexer.history.backfill import backfill
@@ -20,6 +21,7 @@ from sql.engine.store import Store
 from tests.harness.chain.contexts import Knowing, judge
 from tests.harness.chain.replayed_holders import ranked, replay, top_of
 from tests.harness.chain.transactions import Chain
+from tests.harness.store.sample_rows import address
 
 DEAD = Address("0x000000000000000000000000000000000000dead")
 
@@ -127,3 +129,48 @@ async def test_the_creator_of_a_launch_is_who_the_event_names_if_it_is_an_accoun
     assert await creator_found(launch("front", contract), launch("pad", None)) == (None, None)
     contradiction = launch("front", chain.fresh_account()), launch("pad", creator)
     assert await creator_found(*contradiction) == (None, None)
+
+
+# --- holder history -----------------------------------------------------------------------------
+
+A, B, C, D = map(address, range(0x11, 0x15))
+
+BURNT = max(BURN_ADDRESSES)
+
+
+@pytest.mark.parametrize(
+    ("held_raw", "summed", "balances", "listed", "expected"),
+    [
+        (None, {A: 60}, {A: 60}, {A}, None),
+        (100, {A: 60, B: 30}, {A: 60, B: 30}, {A, B}, 10),
+        # Queried and not listed: the token's own answer counts, not the balance left by transfers.
+        (100, {A: 60, B: 30}, {A: 60, B: 30}, {A}, 40),
+        (100, {A: 60, B: 30}, {A: 60, B: 5}, {A}, 15),
+        (100, {A: 60, B: 30}, {A: 60}, {A}, 10),
+        # A burn address is listed elsewhere.
+        (100, {A: 60, BURNT: 30}, {A: 60, BURNT: 30}, {A}, 10),
+        (100, {A: 60, ZERO_ADDRESS: 30}, {A: 60}, {A}, 40),
+        # A pool queried in addition, and not among the largest by transfers, is no other.
+        (100, {A: 60}, {A: 60, C: 7}, {A, C}, 40),
+        # More than there is: so much of it is not true.
+        (130, {A: 60, B: 30}, {A: 60, B: 30}, {A, B}, 10),
+        (150, {A: 60}, {A: 60}, {A}, 40),
+        (2**300, {A: 60}, {A: 60}, {A}, 40),
+        (300, {A: 250}, {A: 0}, set(), 0),
+        # Less than there is: the rest is with nobody known.
+        (70, {A: 60}, {A: 60}, {A}, 10),
+        (0, {}, {}, set(), 0),
+    ],
+)
+def test_what_is_left_for_others(
+    held_raw: int | None,
+    summed: dict[Address, int],
+    balances: dict[Address, int],
+    listed: set[Address],
+    expected: int | None,
+) -> None:
+    known = IndexedFacts(
+        holders=tuple((owner, RawAmount(raw)) for owner, raw in summed.items()),
+        past=TransferHistory(from_block=0, is_whole=held_raw is not None, held_raw=held_raw),
+    )
+    assert left_for_others(known, balances, listed=listed, supply_raw=100) == expected

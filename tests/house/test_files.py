@@ -1,15 +1,18 @@
-"""Protects the look of the house: no facts in code, nothing of this machine."""
+"""Protects the look of the house: no facts in code, nothing of this machine or of its memory."""
 
+import ast
 import json
 import re
 
-from tests.house.sources import PACKAGES, ROOT, own_files, python_files, text_constants
+from tests.house.sources import PACKAGES, ROOT, own_files, parsed, python_files, text_constants
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}(?![0-9a-fA-F])")
+
 # One letter of each word is in brackets, or this file would break its own rule.
 FOREIGN = re.compile(
     r"(?<![\w.])/(?:[w]ork|[r]oot|[h]ome|[U]sers)/|[p]ypi\.org|python[h]osted|[n]pmjs\.|registry\.[n]pm"
 )
+
 VAGUE = {"utils", "helpers", "common", "manager", "misc"}
 
 
@@ -77,3 +80,23 @@ def test_the_node_lock_names_versions_and_no_source() -> None:
         assert "resolved" not in entry, name
         if name:
             assert entry["version"], name
+
+
+# --- order --------------------------------------------------------------------------------------
+
+BY_ADDRESS = {"repr", "id", "hash"}
+
+"""Functions that distinguish objects by their address, unless the class overrides them."""
+
+
+def test_nothing_is_sorted_by_address() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in python_files(*PACKAGES)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.keyword)
+        and node.arg == "key"
+        and isinstance(node.value, ast.Name)
+        and node.value.id in BY_ADDRESS
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -1,10 +1,11 @@
-"""Protects the map of the house: few folders of few files, and modules that earn their file."""
+"""Protects the map of the house: small folders, modules worth a file, and tests by subject."""
 
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.conftest import FIXTURES
 from tests.house.sources import (
     PACKAGES,
     ROOT,
@@ -21,16 +22,20 @@ TOP = {
 }
 
 MOST_FILES = 25
+
 REGISTRIES = {
     "analysis/static/detectors": "one detector a file, listed in registry.py",
     "assay/commands": "one command a file, listed in cli.py",
 }
+
 """Folders that may have more files, since a registry lists them."""
 
 MOST_LINES = 700
+
 MOST_FUNCTION_LINES = 60
 
 SMALL = 250
+
 """Lines up to which a module needs a second importer."""
 
 
@@ -84,9 +89,11 @@ ALONE = {
     "analysis/static/custody": "one proof obligation a file",
     "assay/service/fleet": "one part of a fleet a file",
 }
+
 """Folders in which a small module with one importer is an item of a list."""
 
 MOST_SMALL = 50
+
 """Other small modules with one importer. Goes down."""
 
 
@@ -114,3 +121,52 @@ def test_few_small_modules_have_one_importer() -> None:
     """A module has two importers, or is an item of a list, or is long enough to stand alone."""
     found = [f"{module} <- {importer}" for module, importer in small_modules_with_one_importer()]
     assert len(found) <= MOST_SMALL, "\n".join(found)
+
+
+# --- test folders -------------------------------------------------------------------------------
+
+SHARED = ("harness", "house", "drills")
+
+"""Folders of modules that are not tests: `house` has helpers of its tests, `drills` programs."""
+
+
+def test_shared_modules_are_in_the_harness() -> None:
+    wrong = [
+        path.relative_to(ROOT).as_posix()
+        for path in python_files("tests")
+        if path.relative_to(ROOT / "tests").parts[0] not in SHARED
+        and not path.name.startswith("test_")
+        and path.name != "conftest.py"
+    ]
+    assert not wrong
+
+
+def test_no_test_module_is_imported() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in python_files("tests", "benchmarks")
+        for name, line in imported(path)
+        if name.startswith("tests.") and any(part.startswith("test_") for part in name.split("."))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+STARTERS = {"AnvilNode", "Chromium", "NodeProgram", "Provider", "running_postgres"}
+
+"""Names that start a process where they are called or entered."""
+
+
+def fixtures_that_start() -> Iterator[str]:
+    tests = ROOT / "tests"
+    for path in sorted([*tests.rglob("conftest.py"), *tests.rglob("fixtures.py")]):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and STARTERS & {
+                call.func.id
+                for call in ast.walk(node)
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+            }:
+                yield node.name
+
+
+def test_fixtures_that_start_a_process_have_a_mark() -> None:
+    assert set(fixtures_that_start()) == set(FIXTURES)

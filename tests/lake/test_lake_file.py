@@ -1,32 +1,45 @@
-"""Protects the lake's file: created once by any process; a newer release's is refused."""
+"""Protects the lake's file, its permissions and its statements."""
 
+import ast
 import multiprocessing
+import os
 import re
 import sqlite3
+import stat
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 
+import duckdb
 import msgspec
 import pytest
 
 from core.errors import StoreError
+from sql.accounts.ledger import Ledger
+from sql.engine.statements import list_statements, load_statement
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from sql.lake import lake_file
+from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.lake.extensions import sql_text
+from sql.lake.final_batches import SERVING_QUERIES
 from sql.lake.lake_file import Lake, connect_duckdb
-from sql.lake.lake_statements import LAKE_SCHEMA, load_lake_migrations
+from sql.lake.lake_statements import LAKE_QUERIES, LAKE_SCHEMA, load_lake_migrations
 from sql.lake.lake_upkeep import merge_small_files
 from sql.lake.open_store import open_to_read
-from tests.harness.lake.serving_files import new_serving
-
-pytestmark = pytest.mark.process
+from sql.tokens.tokens import track_seen
+from tests.harness.lake.bulk_frames import tokens, transfers_of
+from tests.harness.lake.serving_files import TOKENS, many_events, new_serving, write_batch
+from tests.harness.store.sample_rows import address
+from tests.house.sources import module_name
+from tests.house.statements import CODE, READS, calls, named_in, names_in
 
 ROOT = Path(__file__).parents[2]
 
 BAD_TYPES = re.compile(r"\bu?hugeint\b|\bblob\b|\bfloat\b", re.IGNORECASE)
-
 
 TABLES = 9
 
@@ -40,12 +53,14 @@ def open_once(prefix: str) -> int:
         return len(lake.fetch("list_tables", _Table))
 
 
+@pytest.mark.process
 def test_many_processes_make_one_lake(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         found = pool.map(open_once, [str(tmp_path / "assay")] * 6)
     assert found == [TABLES] * 6
 
 
+@pytest.mark.process
 def test_opening_again_changes_nothing(fresh: StoreFiles) -> None:
     for _ in range(2):
         with closing(Lake.open(fresh)) as lake:
@@ -61,6 +76,7 @@ def write_serving(files: StoreFiles, statement: str) -> None:
 ANOTHER = "update store_identity set store_id = 'another'"
 
 
+@pytest.mark.process
 def test_a_lake_beside_the_serving_state_of_another_store_is_refused(fresh: StoreFiles) -> None:
     Lake.open(fresh).close()
     write_serving(fresh, ANOTHER)
@@ -71,6 +87,7 @@ def test_a_lake_beside_the_serving_state_of_another_store_is_refused(fresh: Stor
         open_to_read(fresh, memory_mb=100)
 
 
+@pytest.mark.process
 def test_files_of_before_they_had_an_id_are_taken_for_one_store(tmp_path: Path) -> None:
     old = new_serving(tmp_path / "assay", migrations=5)
     Lake.open(old).close()
@@ -101,6 +118,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.process
 def test_who_writes_the_serving_state_keeps_its_locks_beside_a_lake(fresh: StoreFiles) -> None:
     """DuckDB's own SQLite would end them, and the last of others would take the log away."""
     command = [sys.executable, "-c", WRITER, str(fresh.prefix)]
@@ -124,6 +142,7 @@ def subjects_in(files: StoreFiles) -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
+@pytest.mark.process
 def test_a_newer_lake_is_refused(fresh: StoreFiles) -> None:
     newest = len(load_lake_migrations())
     with closing(Lake.open(fresh)) as lake:
@@ -132,12 +151,14 @@ def test_a_newer_lake_is_refused(fresh: StoreFiles) -> None:
         Lake.open(fresh)
 
 
+@pytest.mark.process
 def test_a_file_that_is_no_catalogue_is_refused(fresh: StoreFiles) -> None:
     fresh.lake.write_text("not a database\n" * 1_000)
     with pytest.raises(StoreError):
         Lake.open(fresh)
 
 
+@pytest.mark.process
 def test_no_column_has_a_type_that_parquet_keeps_wrong() -> None:
     """HUGEINT becomes DOUBLE there without a word."""
     for path in LAKE_SCHEMA.glob("*.sql"):
@@ -146,6 +167,7 @@ def test_no_column_has_a_type_that_parquet_keeps_wrong() -> None:
         assert not BAD_TYPES.search(code), path.name
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("tables", [1, 4, 7])
 def test_a_lake_whose_making_was_cut_short_is_made_whole(tmp_path: Path, tables: int) -> None:
     """Killed between two of its statements; found by kills of a process that compacts."""
@@ -161,6 +183,7 @@ def test_a_lake_whose_making_was_cut_short_is_made_whole(tmp_path: Path, tables:
         assert open_once(str(files.prefix)) == TABLES
 
 
+@pytest.mark.process
 def test_transfers_of_a_release_without_times_are_kept_and_have_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,3 +203,129 @@ def test_transfers_of_a_release_without_times_are_kept_and_have_none(
             "select block_number, time_s from lake.transfer order by 1"
         )
         assert found.fetchall() == [(at, None if at < 5 else at) for at in range(10)]
+
+
+# --- file modes ---------------------------------------------------------------------------------
+
+_ANY = stat.S_IRWXG | stat.S_IRWXO
+
+_READ = stat.S_IRGRP | stat.S_IROTH
+
+_LAKE = ("assay.lake.sqlite", "assay.lake", "assay.open.sql")
+
+
+@contextmanager
+def _masked(umask: int) -> Iterator[None]:
+    before = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _compacted(folder: Path) -> dict[Path, int]:
+    """Return the permissions of others on each file of a store with rows in the lake."""
+    files = StoreFiles(prefix=folder / "assay")
+    with (
+        closing(Store.open(files.prefix)) as store,
+        closing(sqlite3.connect(files.serving, isolation_level=None)) as serving,
+    ):
+        with store.transaction() as tx:
+            seen = {address(at): 0 for at in range(TOKENS)}
+            track_seen(tx, chain_id=1, seen=seen, because="pool")
+        write_batch(serving, many_events(50))
+    # Not while the store is open in this process: DuckDB's SQLite cuts off the mapped -shm file.
+    bounds = (ChainBounds(chain_id=1),)
+    compact(files, CompactionRequest(chains=bounds, is_forced=True), now_s=1.0)
+    with (
+        closing(Store.open(files.prefix)),
+        closing(Ledger.open(folder / "assay.ledger.sqlite")),
+    ):
+        return {path.relative_to(folder): path.stat().st_mode & _ANY for path in folder.rglob("*")}
+
+
+def _is_of_lake(path: Path) -> bool:
+    return any(str(path).startswith(name) for name in _LAKE) and path.suffix != ".lock"
+
+
+@pytest.mark.parametrize(("umask", "others"), [(0o022, _READ), (0o027, stat.S_IRGRP), (0o077, 0)])
+def test_only_what_the_chain_made_public_follows_the_umask(
+    tmp_path: Path, umask: int, others: int
+) -> None:
+    with _masked(umask):
+        modes = _compacted(tmp_path)
+    lake = {path: mode & _READ for path, mode in modes.items() if _is_of_lake(path)}
+    assert any(path.suffix == ".parquet" for path in lake)
+    assert set(lake.values()) == {others}
+    private = {path: mode for path, mode in modes.items() if not _is_of_lake(path)}
+    assert {"assay.serving.sqlite", "assay.ledger.sqlite"} <= {str(path) for path in private}
+    assert set(private.values()) == {0}, private
+
+
+# --- lake statements ----------------------------------------------------------------------------
+
+LAKE_NAMES = list_statements(LAKE_QUERIES)
+
+SERVING_NAMES = list_statements(SERVING_QUERIES)
+
+OF_DUCKLAKE = re.compile(r"\bducklake_|\bfilename\b|\$scan\b|__ducklake")
+
+"""Statements that need a real lake or a text, which run in other tests."""
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An empty store whose lake is a database in memory."""
+    files = new_serving(tmp_path_factory.mktemp("store") / "assay")
+    with closing(connect_duckdb(memory_mb=100, spill=None)) as store:
+        store.execute(f"attach {sql_text(files.serving)} as serving (type sqlite, read_only)")
+        store.execute("attach ':memory:' as lake")
+        for migration in load_lake_migrations():
+            store.execute(migration.text)
+        store.register("incoming_transfer", transfers_of(many_events(1)))
+        store.register("incoming_token", tokens())
+        store.register("stored_key", transfers_of(many_events(1)))
+        yield store
+
+
+def nothing_for(text: str) -> dict[str, None]:
+    """Every parameter of a statement, as NULL."""
+    return dict.fromkeys(names_in(text))
+
+
+@pytest.mark.parametrize("name", [*LAKE_NAMES, *SERVING_NAMES])
+def test_a_statement_says_what_it_gives_and_is_loaded(name: str) -> None:
+    folder = LAKE_QUERIES if name in LAKE_NAMES else SERVING_QUERIES
+    text = load_statement(name, folder)
+    assert text.startswith("-- ")
+    assert any(pattern.fullmatch(name) for path in CODE for pattern in named_in(path))
+
+
+@pytest.mark.parametrize("name", SERVING_NAMES)
+def test_a_statement_of_the_serving_state_uses_a_key(name: str, tmp_path: Path) -> None:
+    """It must cost no more as the store grows."""
+    files = new_serving(tmp_path / "assay")
+    text = load_statement(name, SERVING_QUERIES)
+    with closing(sqlite3.connect(files.serving)) as serving:
+        plan = serving.execute(f"explain query plan {text}", nothing_for(text)).fetchall()
+    scanned = [row[3] for row in plan if row[3].startswith("SCAN ")]
+    of_few = re.compile(r"SCAN (batch|CONSTANT ROW|first_rows|\(subquery-\d+\))")
+    assert all(of_few.match(step) for step in scanned), plan
+
+
+def test_a_statement_of_the_lake_fits_its_struct(empty: duckdb.DuckDBPyConnection) -> None:
+    structs = {
+        name: getattr(import_module(module_name(path)), call.args[1].id)
+        for name, call, path, _ in calls(*READS, names=LAKE_NAMES)
+        if isinstance(call.args[1], ast.Name)
+    }
+    for name in LAKE_NAMES:
+        text = load_statement(name, LAKE_QUERIES)
+        if OF_DUCKLAKE.search(text):
+            continue
+        statement: type[msgspec.Struct] | None = structs.get(name)
+        if statement is None:
+            empty.execute(f"explain {text}", nothing_for(text) or None)
+            continue
+        described = empty.execute(f"describe {text}", nothing_for(text) or None).fetchall()
+        assert {row[0] for row in described} == set(statement.__struct_fields__), name

@@ -1,11 +1,16 @@
-"""Holders of the bins of a pool, and real redemptions: PancakeSwap Infinity and Liquidity Book."""
+"""Holders, shares and redemptions of bins of a pool: PancakeSwap Infinity, Liquidity Book."""
 
 from typing import Literal
 
 import pytest
+from eth_abi.abi import encode
+from hypothesis import given
+from hypothesis import strategies as st
 
+from analysis.liquidity.bin_tokens import TRANSFER_BATCH, BinTransfer, decode_transfer
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
+from analysis.reads.eth_reads import Log
 from analysis.simulation.simulate_v1 import Passed
 from assay.demo.layout import BURN
 from core.evm.primitives import Address
@@ -17,6 +22,7 @@ from tests.harness.venues.bin_pools import BinPool
 from tests.harness.venues.further_venues import QUOTE_RAW, TOKEN_RAW
 
 Family = Literal["infinity", "book"]
+
 FAMILIES: tuple[Family, ...] = ("infinity", "book")
 
 
@@ -151,3 +157,33 @@ async def test_shares_of_a_contract_of_its_own_are_not_known_to_stay(
     (other,) = (one for one in holders_found.holders if one.holder != someone)
     assert (other.kind, other.withdrawable_share) == ("contract", None)
     assert holders_found.unknown_share == pytest.approx(other.share)
+
+
+# --- bin tokens ---------------------------------------------------------------------------------
+
+SENDER = Address("0x" + "11" * 20)
+
+RECEIVER = Address("0x" + "22" * 20)
+
+WORDS = st.integers(min_value=0, max_value=2**256 - 1)
+
+
+def log_of(data: bytes) -> Log:
+    parties = ("0x" + one[2:].rjust(64, "0") for one in (SENDER, SENDER, RECEIVER))
+    return Log(address=SENDER, topics=(TRANSFER_BATCH, *parties), data="0x" + data.hex())
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), max_size=8))
+def test_a_transfer_is_read_as_it_was_written(moved: list[tuple[int, int]]) -> None:
+    ids, amounts = [one for one, _ in moved], [one for _, one in moved]
+    data = encode(["uint256[]", "uint256[]"], [ids, amounts])
+    assert decode_transfer(log_of(data)) == BinTransfer(
+        sender=SENDER, receiver=RECEIVER, moved=tuple(moved)
+    )
+
+
+@given(st.lists(st.sampled_from([0, 1, 2, 32, 64, 96, 2**255]) | WORDS, max_size=8), st.binary())
+def test_no_data_breaks_the_reading(words: list[int], rest: bytes) -> None:
+    data = b"".join(word.to_bytes(32) for word in words) + rest
+    transfer = decode_transfer(log_of(data))
+    assert transfer is None or len(transfer.moved) * 32 <= len(data)

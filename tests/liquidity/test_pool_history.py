@@ -1,11 +1,14 @@
-"""Protects the joint of indexed events of a pool and those requested of the node."""
+"""Protects the history of a pool, of the index and of the node, and its value."""
 
 from collections.abc import Sequence
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.liquidity.pool_history import PoolSpan
+from analysis.market.liquidity_value import Price, value_pool
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.eth_reads import MinedLog, decode_mined_logs
@@ -14,11 +17,12 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from config.facts.chain import Dex
 from config.facts.pool_family import FAMILY_OF, KINDS
-from core.evm.primitives import Address, BlockRef
+from core.evm.primitives import Address, BlockRef, RawAmount
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.harness.store.sample_rows import address, block
 
 POOL, OTHER = address(0x500), address(0x501)
+
 MINT, BURN, ID = ("0x" + f"{number:064x}" for number in (1, 2, 3))
 
 
@@ -110,3 +114,62 @@ def test_what_names_holders_is_followed_where_it_is_read(kind: str) -> None:
     dex = Dex(name="one", kind=kind, factory=address(1))
     is_read = venue_of(dex).liquidity_form(dex) is not None
     assert bool(FAMILY_OF[kind].liquidity) is is_read
+
+
+# --- pool value ---------------------------------------------------------------------------------
+
+TOKEN = Address("0x" + "11" * 20)
+
+QUOTE = Address("0x" + "22" * 20)
+
+ETHER = Price(usd=3_000.0, decimals=18)
+
+DOLLAR = Price(usd=1.0, decimals=6)
+
+
+@pytest.mark.parametrize(
+    ("prices", "liquidity_usd", "quote_side_usd"),
+    [
+        ({QUOTE: ETHER}, 12_000.0, 6_000.0),
+        ({TOKEN: DOLLAR}, 10_000_000.0, 5_000_000.0),
+        ({QUOTE: ETHER, TOKEN: DOLLAR}, 5_006_000.0, 6_000.0),
+    ],
+    ids=["quote priced: twice its side", "token priced: twice its side", "both: their sum"],
+)
+def test_value(prices: dict[Address, Price], liquidity_usd: float, quote_side_usd: float) -> None:
+    value = value_pool(
+        token=TOKEN,
+        quote=QUOTE,
+        token_reserve_raw=RawAmount(5_000_000 * 10**6),
+        quote_reserve_raw=RawAmount(2 * 10**18),
+        prices=prices,
+    )
+    assert value is not None
+    assert value.liquidity_usd == pytest.approx(liquidity_usd)
+    assert value.quote_side_usd == pytest.approx(quote_side_usd)
+
+
+@given(st.integers(0, 2**256 - 1), st.integers(0, 2**256 - 1))
+def test_an_unpriced_side_is_never_taken_at_its_own_word(token: int, quote: int) -> None:
+    value = value_pool(
+        token=TOKEN,
+        quote=QUOTE,
+        token_reserve_raw=RawAmount(token),
+        quote_reserve_raw=RawAmount(quote),
+        prices={QUOTE: ETHER},
+    )
+    assert value is not None
+    assert value.liquidity_usd == 2 * value.quote_side_usd == 2 * ETHER.value_usd(RawAmount(quote))
+
+
+def test_no_price_is_no_value() -> None:
+    assert (
+        value_pool(
+            token=TOKEN,
+            quote=QUOTE,
+            token_reserve_raw=RawAmount(1),
+            quote_reserve_raw=RawAmount(1),
+            prices={},
+        )
+        is None
+    )

@@ -1,5 +1,4 @@
-"""Protects the OpenAPI document: everything in it is described, its examples are true, and the
-tools of others read it without a complaint."""
+"""Protects the OpenAPI document: all of it is described, true and current, and covers responses."""
 
 import asyncio
 import json
@@ -12,22 +11,30 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from analysis.pipeline.chain_context import ChainContext
 from assay.demo.npm_packages import NODE_MODULES, find_node
+from core.report.report import Report
+from docs.site.example_reports import REPORTS, SYMBOLS, encoded, shortened
+from tests.harness.api.fuzz import CALLERS, Fuzzer
 from tests.harness.api.sample_reports import TOKEN
 from tests.harness.api.specified_fields import ERRORS
 from tests.harness.api.world import PLANS, World
+from tests.harness.chain.contexts import judge
+from tests.harness.chain.transactions import Chain
 from tests.harness.store.empty_files import new_ledger
 
-pytestmark = pytest.mark.process
-
 TOOLS = Path(__file__).with_name("openapi_tools")
+
 METHODS = ("get", "post", "delete")
+
 PREFIX = "#/components/schemas/"
 
 Node = dict[str, Any]
@@ -73,6 +80,7 @@ def points_elsewhere(schema: Any) -> bool:
     return PREFIX in json.dumps(schema)
 
 
+@pytest.mark.process
 async def test_the_document_is_made_once_while_others_are_answered(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +109,7 @@ async def test_the_document_is_made_once_while_others_are_answered(
     assert (unknown.status_code, unknown.headers["content-type"]) == (404, "application/json")
 
 
+@pytest.mark.process
 def test_every_operation_says_what_it_does(document: Node) -> None:
     names = [operation["operationId"] for _, operation in operations(document)]
     assert len(set(names)) == len(names)
@@ -112,6 +121,7 @@ def test_every_operation_says_what_it_does(document: Node) -> None:
         assert "security" in operation, name
 
 
+@pytest.mark.process
 def test_every_parameter_header_and_key_is_described_and_has_an_example(document: Node) -> None:
     silent, without = [], []
     for name, operation in operations(document):
@@ -129,6 +139,7 @@ def test_every_parameter_header_and_key_is_described_and_has_an_example(document
     assert not without
 
 
+@pytest.mark.process
 def test_every_body_has_an_example(document: Node) -> None:
     without = [place for place, media in bodies(document) if "examples" not in media]
     # What is sent to /mcp has examples for its keys; a guide and a packed file are none.
@@ -136,6 +147,7 @@ def test_every_body_has_an_example(document: Node) -> None:
     assert without == [pack, "post /mcp request", "get /llms.txt 200"]
 
 
+@pytest.mark.process
 def test_schemas_are_called_what_they_are(document: Node) -> None:
     for name, schema in document["components"]["schemas"].items():
         assert re.fullmatch(r"[A-Z][A-Za-z]+", name)
@@ -143,12 +155,14 @@ def test_schemas_are_called_what_they_are(document: Node) -> None:
     assert "api." not in json.dumps(document["components"])
 
 
+@pytest.mark.process
 def test_descriptions_speak_json(document: Node) -> None:
     """They are docstrings of Python, some of them."""
     for name, about in keys(document):
         assert not re.search(r"\b(None|True|False|UNSET)\b", about["description"]), name
 
 
+@pytest.mark.process
 def test_examples_are_what_the_schemas_allow(document: Node) -> None:
     resource = DRAFT202012.create_resource({"$id": "urn:document", **document})
     registry: Registry[Any] = Registry().with_resource("urn:document", resource)
@@ -175,6 +189,7 @@ def test_examples_are_what_the_schemas_allow(document: Node) -> None:
     assert checked > 300
 
 
+@pytest.mark.process
 def test_every_error_code_has_an_example_with_its_status(document: Node) -> None:
     shown = {
         (example["value"].get("error_code"), int(place.rpartition(" ")[2]))
@@ -186,6 +201,7 @@ def test_every_error_code_has_an_example_with_its_status(document: Node) -> None
     assert {(code, status) for code, (status, _) in ERRORS.items()} <= shown
 
 
+@pytest.mark.process
 async def test_headers_that_are_sent_are_documented(
     world: World, client: httpx.AsyncClient, document: Node
 ) -> None:
@@ -203,6 +219,7 @@ async def test_headers_that_are_sent_are_documented(
     assert seen == {200, 429}
 
 
+@pytest.mark.process
 def test_the_validator_of_the_standard_has_no_complaint(document: Node) -> None:
     OpenAPIV31SpecValidator(document).validate()
 
@@ -224,10 +241,67 @@ def run(tool: str, document: Node, *packages: str) -> list[str]:
 
 
 @pytest.mark.process
+@pytest.mark.process
 def test_redocly_has_no_complaint(document: Node) -> None:
     assert run("lint.mjs", document, "@redocly/openapi-core") == []
 
 
 @pytest.mark.process
+@pytest.mark.process
 def test_a_typescript_client_compiles(document: Node) -> None:
     assert run("compile.mjs", document, "openapi-typescript", "typescript") == []
+
+
+# --- example reports ----------------------------------------------------------------------------
+
+TAKEN = msgspec.json.decode(REPORTS.read_bytes(), type=tuple[Report, ...])
+
+OF_INDEX = {"holder_kinds"}
+
+"""Evidence that needs an index of transfers, which the analysis has none of here."""
+
+
+def shape_of(report: Report) -> dict[str, list[str]]:
+    """Keys of the evidence without the address of a pool, each with the keys of its body."""
+    return {
+        row.key.partition(":0x")[0]: sorted(json.loads(row.body))
+        for row in shortened(report).evidence
+        if row.key not in OF_INDEX
+    }
+
+
+def test_reports_have_the_attributes_of_today() -> None:
+    assert encoded(TAKEN) == REPORTS.read_bytes()
+    assert tuple(report.token.symbol for report in TAKEN) == SYMBOLS
+
+
+@pytest.mark.parametrize("taken", TAKEN, ids=SYMBOLS)
+async def test_evidence_has_the_keys_of_today(
+    chain: Chain, context: ChainContext, taken: Report
+) -> None:
+    world = chain.world
+    tokens = {one.symbol: one.address for one in world.tokens}
+    tokens |= {one.symbol: one.address for one in world.launched}
+    today = await judge(context, tokens[taken.token.symbol])
+    assert shape_of(today) == shape_of(taken), "make examples"
+
+
+# --- fuzz ---------------------------------------------------------------------------------------
+
+CALLS = 800
+
+
+def test_every_answer_is_as_the_document_says(tmp_path: Path) -> None:
+    fuzzer = Fuzzer(tmp_path)
+
+    @settings(max_examples=CALLS // CALLERS, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(fuzzer.calls())
+    def judge(call: object) -> None:
+        fuzzer.judge(call)  # type: ignore[arg-type]  # the strategy's type is lost on the way
+
+    try:
+        judge()
+    finally:
+        fuzzer.close()
+    answered = {answer for answer in fuzzer.statuses if answer.endswith(" 200")}
+    assert any("/token/" in answer for answer in answered)

@@ -1,8 +1,4 @@
-"""Protects the front page and searches.
-
-Known tokens are listed, imitations marked, names from the chain inert, and an address leads to its
-token.
-"""
+"""Protects the front page, searches, and the meaning of a typed text."""
 
 import re
 from typing import Any
@@ -10,9 +6,13 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from api.search.query import SearchQuery, read_query
+from config.facts.load_chains import load_chains
 from config.settings import PublicSettings
-from core.evm.primitives import checksum
+from core.evm.primitives import Address, checksum
 from sql.engine.store import Store
 from tests.harness.api.sample_reports import make_pool
 from tests.harness.api.sign_in import PAGES, PUBLIC, Street, read
@@ -270,3 +270,79 @@ async def test_searches_count_as_pages(world: World, world_store: Store) -> None
     client = client_of(world, world_store, public=PublicSettings(pages_per_minute=2))
     statuses = [(await client.get(path)).status_code for path in ("/", "/search?q=x", "/")]
     assert statuses == [200, 200, 429]
+
+
+# --- search query -------------------------------------------------------------------------------
+
+BUILT_IN = load_chains(None)
+
+BY_SLUG = {chain.slug: chain for chain in BUILT_IN}
+
+DIGITS = "dAC17F958D2ee523a2206206994597C13D831ec7"
+
+TOKEN = Address(f"0x{DIGITS.lower()}")
+
+
+def at(slug: str | None) -> SearchQuery:
+    """The reading as this address."""
+    return SearchQuery(address=TOKEN, chain=None if slug is None else BY_SLUG[slug])
+
+
+@pytest.mark.parametrize(
+    ("typed", "slug"),
+    [
+        (f"0x{DIGITS}", None),
+        (f"0X{DIGITS.upper()}", None),
+        (DIGITS.lower(), None),
+        (f"  \t0x{DIGITS} \n", None),
+        (f"0x{DIGITS} on Base", "chain_8453"),
+        (f"bsc 0x{DIGITS}", "chain_56"),
+        (f"token:0x{DIGITS}.", None),
+        (f"https://etherscan.io/token/0x{DIGITS}", "ethereum"),
+        (f"see https://www.BscScan.com/token/0x{DIGITS}?a=1#code", "chain_56"),
+        (f"https://explorer.example/token/0x{DIGITS}?a=56#code", None),
+        (f"https://dexscreener.com/avalanche/0x{DIGITS.lower()}", "chain_43114"),
+        (f"https://gopluslabs.io/token-security/56/0x{DIGITS}", "chain_56"),
+        (f"https://assay.example/t/ethereum/0x{DIGITS}", "ethereum"),
+        (f"https://base.blockscout.com/token/0x{DIGITS}", "chain_8453"),
+        (f"https://base.example/eth/0x{DIGITS}", None),  # two chains are none
+        (f"http://[0x{DIGITS}", None),  # no link after all
+    ],
+)
+def test_an_address_is_found_in_whatever_is_pasted(typed: str, slug: str | None) -> None:
+    assert read_query(typed, None, BUILT_IN) == (at(slug),)
+
+
+def test_the_chosen_chain_decides() -> None:
+    chosen = BY_SLUG["ethereum"]
+    typed = f"https://base.blockscout.com/token/0x{DIGITS}"
+    assert read_query(typed, chosen, BUILT_IN) == (at("ethereum"),)
+    assert read_query("pepe base", chosen, BUILT_IN) == (
+        SearchQuery(text="pepe base", chain=chosen),
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "texts"),
+    [
+        ("pepe", [("pepe", None)]),
+        ("  Shiba   Inu ", [("Shiba Inu", None)]),
+        ("eth", [("eth", None)]),  # a symbol before a chain
+        ("pepe on base", [("pepe on base", None), ("pepe", "chain_8453")]),
+        ("BASE pepe", [("BASE pepe", None), ("pepe", "chain_8453")]),
+        ("bnb eth", [("bnb eth", None)]),  # two chains are none
+        (f"0x{DIGITS}00", [(f"0x{DIGITS}00", None)]),  # too long for an address
+        (f"0x{DIGITS[:-1]}", [(f"0x{DIGITS[:-1]}", None)]),
+    ],
+)
+def test_other_words_are_a_name_first(typed: str, texts: list[tuple[str, str | None]]) -> None:
+    found = read_query(typed, None, BUILT_IN)
+    assert [(one.text, one.chain.slug if one.chain else None) for one in found] == texts
+    assert all(one.address is None for one in found)
+
+
+@given(before=st.text(max_size=30), after=st.text(max_size=30))
+def test_any_text_is_read(before: str, after: str) -> None:
+    assert len(read_query(before + after, None, BUILT_IN)) in (1, 2)
+    found = read_query(f"{before} {checksum(TOKEN)} {after}", None, BUILT_IN)
+    assert found[0].address == TOKEN

@@ -1,14 +1,18 @@
-"""Protects the choice of simulation methods, and the remembered abilities of a node."""
+"""Protects the choice of simulation methods, and the committed code of the probes."""
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from analysis import probes
 from analysis.pipeline.chain_context import ChainContext
 from analysis.simulation.eth_call_backend import cannot_tell
 from analysis.simulation.trace_backend import is_possible
 from analysis.static.evm.opcodes import NUMBER
+from assay.demo.compile import compile_runtime
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.harness.chain.contexts import LACKING, Lacking, judge
 from tests.harness.chain.transactions import Chain
@@ -110,3 +114,24 @@ async def test_a_fault_of_one_play_is_no_lack(chain: Chain, context: ChainContex
     assert report.pools is not None
     assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]
     assert context.capabilities.simulation.is_worth_trying
+
+
+# --- probes -------------------------------------------------------------------------------------
+
+FOLDER = Path(probes.__file__).parent
+
+SOURCES = sorted(FOLDER.glob("*.sol"))
+
+
+@pytest.mark.compiler
+def test_every_probe_has_its_source() -> None:
+    assert SOURCES
+    assert {path.stem for path in FOLDER.glob("*.hex")} == {path.stem for path in SOURCES}
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_the_committed_code_is_what_the_source_makes(source: Path) -> None:
+    committed = probes.runtime(source.stem)
+    assert re.fullmatch("0x(?:[0-9a-f]{2})+", committed)
+    assert committed == "0x" + compile_runtime(source)

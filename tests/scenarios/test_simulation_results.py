@@ -1,4 +1,4 @@
-"""Protects how results are read: by the handle of a call, on every back end, never by its label."""
+"""Protects results of simulations: read by the handle of a call, with one line for a revert."""
 
 import ast
 from collections.abc import Sequence
@@ -7,11 +7,14 @@ from typing import Literal
 import msgspec
 import pytest
 from eth_abi.abi import encode
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.swaps import pair_swap
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.revert_reason import decode_revert
 from analysis.scenarios.trade.sale import read_attempts
 from analysis.scenarios.trade.token_calls import approve_call, balance_call
 from analysis.scenarios.trade.trade_outcome import read_sale
@@ -48,15 +51,19 @@ from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.house.sources import ROOT, parsed
 
 TOKEN, QUOTE, POOL, ROUTER, TRADER = (Address("0x" + digit * 40) for digit in "56789")
+
 PIN = BlockRef(number=1, hash=Hash32("0x"), parent_hash=Hash32("0x"), time_s=1)
+
 DISGUISE = Disguise(secret="s", base_fee_wei=1, proposers=(ROUTER,))
 
 METHODS = ("eth_simulateV1", "debug_traceCall", "eth_call")
 
 BALANCES = ((11, 12), (), (31, 32))
+
 """One balance, read several times under one label, with an empty block in between."""
 
 APPROVED = 1
+
 WORDS = (*(value for block in BALANCES for value in block), APPROVED)
 
 
@@ -176,7 +183,6 @@ def test_only_the_evidence_reads_a_label() -> None:
 
 
 # --- attempts to sell ----------------------------------------------------------------------------
-
 SETUP = TradeSetup(
     pin=PIN,
     disguise=DISGUISE,
@@ -191,6 +197,7 @@ SETUP = TradeSetup(
     quote_slot_index=0,
     token_slot_index=0,
 )
+
 SOLD = SimResult(
     ok=True,
     data=b"",
@@ -203,6 +210,7 @@ SOLD = SimResult(
     ),
     message="",
 )
+
 REVERTED = SimResult(ok=False, data=b"", logs=(), message="execution reverted")
 
 
@@ -257,3 +265,67 @@ def test_half_sells_nothing_while_all_of_it_is_held(
     whole = sales.attempt(REVERTED)
     half = sales.attempt(SOLD, balance_raw=balance_raw, share="half", first=whole)
     assert isinstance(read_attempts(SETUP, sales.result, [(whole, half)]), outcome)
+
+
+# --- revert reason ------------------------------------------------------------------------------
+
+ERROR = bytes.fromhex("08c379a0")
+
+PANIC = bytes.fromhex("4e487b71")
+
+WALLET = "0x" + "ab" * 20
+
+NO_BALANCE = bytes.fromhex("e450d38c") + encode(["address", "uint256", "uint256"], [WALLET, 3, 5])
+
+AFTER_SWAP = bytes.fromhex("b47b2fb1")
+
+
+def wrapped(reason: bytes) -> bytes:
+    """As v4-core's CustomRevert does it."""
+    values = [WALLET, AFTER_SWAP, reason, bytes.fromhex("a9e35b2f")]
+    return bytes.fromhex("90bfb865") + encode(["address", "bytes4", "bytes", "bytes"], values)
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "reason"),
+    [
+        (ERROR + encode(["string"], ["not open"]), "x", "not open"),
+        (ERROR + encode(["string"], [""]), "x", "reverted with an empty reason"),
+        (PANIC + (0x11).to_bytes(32, "big"), "x", "panic 0x11"),
+        (bytes.fromhex("deadbeef"), "x", "custom error 0xdeadbeef"),
+        (b"", "out of gas", "out of gas"),
+        (b"", "", "reverted without a reason"),
+        (
+            ERROR + b"\xff" * 64,
+            "x",
+            f"custom error 0x08c379a0(0x{'f' * 64}, 0x{'f' * 64})",
+        ),
+        (bytes.fromhex("deadbeef") + bytes(96), "x", "custom error 0xdeadbeef(0x0, 0x0, ...)"),
+        (NO_BALANCE, "x", f"ERC20InsufficientBalance({WALLET}, 3, 5)"),
+        (NO_BALANCE[:16], "x", "custom error 0xe450d38c(0x0)"),
+        (bytes.fromhex("5212cba1"), "x", "CurrencyNotSettled()"),
+        (
+            wrapped(ERROR + encode(["string"], ["no selling"])),
+            "x",
+            f"{WALLET} failed in 0xb47b2fb1: no selling",
+        ),
+        (
+            wrapped(wrapped(bytes.fromhex("d93c0665"))),
+            "x",
+            f"{WALLET} failed in 0xb47b2fb1: {WALLET} failed in 0xb47b2fb1: EnforcedPause()",
+        ),
+        (wrapped(b""), "x", f"{WALLET} failed in 0xb47b2fb1: HookCallFailed()"),
+        (ERROR + encode(["string"], ["a\nb\x00c"]), "x", "a b c"),
+    ],
+)
+def test_reasons(data: bytes, message: str, reason: str) -> None:
+    assert decode_revert(data, message) == reason
+
+
+@given(st.binary(max_size=5_000), st.text())
+def test_any_bytes_end_in_one_short_printable_line(data: bytes, message: str) -> None:
+    for payload in (data, ERROR + data):
+        reason = decode_revert(payload, message)
+        assert reason
+        assert len(reason) <= 200
+        assert reason.isprintable()

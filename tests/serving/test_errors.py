@@ -1,21 +1,22 @@
 """Protects every refusal: its status, its exact body and its headers."""
 
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
+import structlog
 
 from api.formats.summary.flags import catalogue
+from config.log import LogFormat, configure_log
 from core.errors import InternalError, TokenRefusedError, UpstreamError
 from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import PLANS, Get, World, headers_of
 
 PATH = f"/token/ethereum/{TOKEN}"
+
 DAY_S = 86_400
 
-
 # --- token refusals ----------------------------------------------------------------------------
-
 REFUSALS = ["burn_address", "not_a_contract", "not_a_token", "invalid_token_data"]
 
 
@@ -98,8 +99,6 @@ async def test_an_analysis_without_end_is_a_500(world: World) -> None:
 
 
 # --- caller refusals ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("headers", [{}, {"X-API-Key": ""}, {"X-API-Key": "  "}])
 @pytest.mark.parametrize("path", [PATH, f"{PATH}/summary"])
 async def test_no_key(client: httpx.AsyncClient, headers: dict[str, str], path: str) -> None:
@@ -193,8 +192,6 @@ async def test_a_plan_that_may_recompute_does(world: World, get: Get, plan: str)
 
 
 # --- form of the request -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("chain", ["2", "ether", "01", "bitcoin", "chain_1"])
 @pytest.mark.parametrize("tail", ["", "/summary"])
 async def test_an_unknown_chain(
@@ -294,8 +291,6 @@ async def test_a_fault_outside_the_analysis_tells_nothing(world: World) -> None:
 
 
 # --- which refusal comes first -----------------------------------------------------------------
-
-
 async def test_refusals_come_in_the_decided_order(world: World, client: httpx.AsyncClient) -> None:
     """Everything is wrong at first, and mended one by one, from the first refusal to the last."""
     spent = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
@@ -323,3 +318,25 @@ async def test_refusals_come_in_the_decided_order(world: World, client: httpx.As
     assert (status, shown) == (402, "free_quota_exhausted")
     status, shown = await ask("1", "", world.new_key())
     assert (status, shown) == (422, "invalid_address")
+
+
+# --- leaks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", get_args(LogFormat))
+async def test_a_fault_logs_its_trace_without_the_key(
+    world: World, capsys: pytest.CaptureFixture[str], form: LogFormat
+) -> None:
+    new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
+    client = world.client(plans={"trial": PLANS["trial"]})  # the key's plan is gone
+    before = structlog.get_config()
+    configure_log(form)
+    try:
+        response = await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": new.plaintext})
+    finally:
+        structlog.configure(**before)
+    logged = capsys.readouterr().err
+    assert "PlanGoneError" in logged
+    assert "in require_key" in logged
+    assert new.plaintext not in logged
+    assert (response.status_code, response.json()) == (500, {"detail": "Internal server error."})

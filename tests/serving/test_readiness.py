@@ -10,6 +10,8 @@ import pytest
 from api.deps import StoreState
 from api.readiness import LEAST_FREE_BYTES, chain_state, store_state
 from api.routes import health
+from assay.service import process_state
+from assay.service.process_state import OneLook
 from core.evm.primitives import BlockRef, Hash32
 from indexer.head.follower_status import FollowStatus
 from sql.accounts.ledger import Ledger
@@ -18,7 +20,9 @@ from tests.harness.api.world import World, make_chain
 from tests.harness.store.empty_files import new_ledger, new_store
 
 NOW_S = 1_800_000_000.0
+
 CHAIN = make_chain(1, "ethereum")
+
 DiskUsage = namedtuple("DiskUsage", "total used free")
 
 
@@ -128,3 +132,26 @@ async def test_ready_depends_on_the_chains_that_the_process_follows(
     answer = await world.client(must_follow=must_follow).get("/ready")
     assert answer.status_code == code
     assert [chain["is_ready"] for chain in answer.json()["chains"]] == [True, False]
+
+
+# --- store look ---------------------------------------------------------------------------------
+
+
+def test_looks_that_do_not_end_are_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_state, "_LOOK_WITHIN_S", 0.1)
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def silent() -> StoreState:
+        begun.release()
+        go_on.wait(10)
+        return StoreState(is_ready=True)
+
+    look = OneLook(silent)
+    first = threading.Thread(target=look)
+    first.start()
+    assert begun.acquire(timeout=10)
+    assert not look().is_ready
+    assert not begun.acquire(blocking=False)
+    go_on.set()
+    first.join()
+    assert look().is_ready

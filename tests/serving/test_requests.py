@@ -1,4 +1,4 @@
-"""Protects the form of a request: accepted values, and the refusal of each other one."""
+"""Protects the form of a request, and the names of chains: accepted values, and refused ones."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -14,16 +14,17 @@ from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import CLIENT, PLANS, World
 
 PATH = f"/token/1/{TOKEN}"
+
 KEYED = (PATH, f"{PATH}/summary", f"{PATH}/evidence", "/usage")
+
 OF_A_CHAIN = ("/token/{}/" + TOKEN, "/token/{}/" + TOKEN + "/summary", "/token/{}/0x12/evidence")
 
 DETAIL = ["detail"]
+
 CODED = ["error_code", "error", "detail", "next_step"]
 
 
 # --- keys ----------------------------------------------------------------------------------------
-
-
 def trial(world: World) -> str:
     return world.new_key("trial")
 
@@ -96,8 +97,6 @@ async def test_who_takes_tokens_says_so(client: httpx.AsyncClient, path: str) ->
 
 
 # --- chains and addresses ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "named", ["1", "ethereum", "%31", "ethereu%6d", "eth", "Ethereum", "%65TH"]
 )
@@ -186,7 +185,6 @@ async def test_each_burn_address_is_refused(
 
 
 # --- paths and queries ---------------------------------------------------------------------------
-
 PATHS: list[tuple[str, int]] = [
     (f"{PATH}/", 200),
     (f"{PATH}/summary/", 200),
@@ -282,7 +280,6 @@ async def test_of_a_doubled_parameter_the_last_counts(
 
 
 # --- bodies --------------------------------------------------------------------------------------
-
 BODIES: list[tuple[bytes, int]] = [
     (b'{"reason": "a", "reason": "b"}', 200),
     (b'{"reason": "a", "more": [1, {"b": null}]}', 200),
@@ -316,3 +313,55 @@ async def test_bodies(world: World) -> None:
         response = await client.post("/agent-keys", content=body, headers=of_its_own)
         assert response.status_code == status, body[:40]
         assert status == 200 or list(response.json()) == DETAIL, body[:40]
+
+
+# --- chain names --------------------------------------------------------------------------------
+
+NAMES = ("ethereum", "eth", "ETH", "Eth", "1")
+
+"""Names of the one served chain."""
+
+GOPLUS = f"/goplus/api/v1/token_security/{{}}?contract_addresses={TOKEN}"
+
+SINGLE = ("", "?response_format=compat", "/summary", "/evidence")
+
+
+async def test_every_name_gives_the_same_bytes(world: World, client: httpx.AsyncClient) -> None:
+    key = {"X-API-Key": world.new_key()}
+    paths = [f"/token/{{}}/{TOKEN}{rest}" for rest in SINGLE]
+    for path in (*paths, GOPLUS):
+        answers = [await client.get(path.format(name), headers=key) for name in NAMES]
+        assert {answer.status_code for answer in answers} == {200}, path
+        assert len({answer.content for answer in answers}) == 1, path
+    batches = [
+        await client.post(f"/tokens/{name}", headers=key, json={"addresses": [TOKEN]})
+        for name in NAMES
+    ]
+    assert {batch.json()["chain"] for batch in batches} == {"ethereum"}
+    assert len({batch.content for batch in batches}) == 1
+
+
+async def test_the_names_share_one_cache(world: World, client: httpx.AsyncClient) -> None:
+    key = {"X-API-Key": world.new_key()}
+    for name in NAMES:
+        assert (await client.get(f"/token/{name}/{TOKEN}", headers=key)).status_code == 200
+    assert len(world.analysis.requests) == 1
+
+
+async def test_another_name_is_no_way_past_a_limit(world: World, client: httpx.AsyncClient) -> None:
+    new = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
+    key = {"X-API-Key": new.plaintext}
+    allowed = PLANS["trial"].burst_limit
+    assert allowed is not None
+    statuses = [
+        (await client.get(f"/token/{NAMES[at % 5]}/{TOKEN}", headers=key)).status_code
+        for at in range(allowed + 1)
+    ]
+    assert statuses == [200] * allowed + [429]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_page_is_reached_by_every_name(client: httpx.AsyncClient, name: str) -> None:
+    assert (await client.get(f"/t/{name}/{TOKEN}")).status_code == 200
+    form = await client.get("/t", params={"chain": name, "address": TOKEN})
+    assert form.headers["location"] == f"/t/{name}/{TOKEN}"

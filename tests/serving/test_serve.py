@@ -1,11 +1,17 @@
-"""Protects the server inside our own event loop: it answers, it stops, it does not share a port."""
+"""Protects the server: it answers, stops, shares no port, and ends after its admitted calls."""
 
 import asyncio
 import errno
 import os
 import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -13,8 +19,10 @@ import pytest
 from api.serving.serve import ServerEndedError, serve
 from core.errors import ConfigError
 from core.process.stop_signals import stop_on_signals
-from tests.harness.api.sample_reports import TOKEN, TOKEN_SHOWN
-from tests.harness.api.world import World
+from sql.accounts.ledger import Ledger
+from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN
+from tests.harness.api.world import PLANS, World
+from tests.house.sources import ROOT
 
 HOST = "127.0.0.1"
 
@@ -101,3 +109,71 @@ async def test_a_server_that_ends_by_itself_is_an_error(
     monkeypatch.setattr("granian.server.embed.Server.serve", end_at_once)
     with pytest.raises(ServerEndedError):
         await serve(world.make_app(), host=HOST, port=0, stop=asyncio.Event())
+
+
+# --- stop ---------------------------------------------------------------------------------------
+
+PATH = f"/token/1/{TOKEN}"
+
+CALLERS = 4
+
+MOST_S = 60
+
+
+def start(path: Path) -> tuple["subprocess.Popen[str]", int]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.harness.api.served_process", str(path)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
+
+
+def call_until_it_ends(base: str, key: str, answered: list[int]) -> None:
+    """Call over one connection; a call that is cut off does not count."""
+    with httpx.Client(base_url=base, headers={"X-API-Key": key}, timeout=MOST_S) as client:
+        while True:
+            try:
+                answered.append(client.get(PATH).status_code)
+            except httpx.TransportError:
+                return
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("name", "plan"), [(signal.SIGTERM, "pro"), (signal.SIGINT, "admin")])
+def test_under_load_no_count_is_lost_and_nothing_is_said(
+    tmp_path: Path, name: signal.Signals, plan: str
+) -> None:
+    path = tmp_path / "ledger.sqlite"
+    ledger = Ledger.open(path)
+    new = ledger.create_key(PLANS[plan], "test", MINED_AT_S)
+    process, port = start(path)
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+    answered: list[int] = []
+    callers = [
+        threading.Thread(
+            target=call_until_it_ends, args=(f"http://127.0.0.1:{port}", new.plaintext, answered)
+        )
+        for _ in range(CALLERS)
+    ]
+    for caller in callers:
+        caller.start()
+    while len(answered) < 200:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(name)
+    _, said = process.communicate(timeout=MOST_S)
+    for caller in callers:
+        caller.join(MOST_S)
+    for connection in idle:
+        connection.close()
+    assert (process.returncode, said) == (0, "")
+    let_in = sum(status == 200 for status in answered)
+    assert set(answered) <= {200, 429}
+    # A call may be counted and its answer cut off, one for each caller; none the other way round.
+    counted = ledger.usage(new.row.key_id, MINED_AT_S).day
+    assert let_in <= counted <= let_in + CALLERS
+    ledger.close()

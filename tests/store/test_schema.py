@@ -1,4 +1,4 @@
-"""Protects the agreement of tables and structs, and files of other releases from this one."""
+"""Protects tables and structs, files of other releases, and the quote tokens as configured now."""
 
 import sqlite3
 import stat
@@ -11,18 +11,18 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from config.facts.load_chains import load_chains
 from core.errors import StoreError
 from core.report import report, rows
 from sql.chain.blocks import list_blocks
+from sql.chain.quote_tokens import write_quote_tokens
 from sql.engine import table_rows
 from sql.engine.columns import columns_of
 from sql.engine.statements import load_migrations
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
 from tests.harness.store.sample_rows import block
-from tests.harness.store.store_contents import described_table, read_rows
-
-pytestmark = pytest.mark.process
+from tests.harness.store.store_contents import Cells, described_table, read_rows
 
 TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
     "block": (table_rows.BlockRow, ()),
@@ -42,6 +42,7 @@ TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
     "report_pool": (report.PoolResultRow, ("token_id",)),
     "report_holder": (report.HolderRow, ("token_id",)),
 }
+
 """Tables of structs, with their columns in addition to the struct's fields."""
 
 IN_NO_TABLE = {
@@ -62,6 +63,7 @@ def described(store: Store, table: str) -> dict[str, tuple[object, bool]]:
     }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_is_its_struct(table: str, store: Store) -> None:
     struct, added = TABLES[table]
@@ -82,6 +84,7 @@ def structs_of(struct: type[msgspec.Struct]) -> tuple[msgspec.inspect.Field, ...
     return kind.fields
 
 
+@pytest.mark.process
 def test_every_row_struct_has_a_table() -> None:
     found = {
         name
@@ -91,6 +94,7 @@ def test_every_row_struct_has_a_table() -> None:
     assert found == {struct.__name__ for struct, _ in TABLES.values()}
 
 
+@pytest.mark.process
 def test_every_table_of_the_lake_is_the_one_before_finality(store: Store) -> None:
     """A final row is the same row, by batch in place of its chain."""
     for name in ("transfer", "trade", "undecoded"):
@@ -99,6 +103,7 @@ def test_every_table_of_the_lake_is_the_one_before_finality(store: Store) -> Non
         assert final == hot, name
 
 
+@pytest.mark.process
 def test_the_file_is_its_owners_alone(path: Path) -> None:
     store = Store.open(path)
     modes = [stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()]
@@ -106,6 +111,7 @@ def test_the_file_is_its_owners_alone(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.process
 def test_opening_again_changes_nothing(path: Path) -> None:
     Store.open(path).close()
     before = StoreFiles(prefix=path).serving.read_bytes()
@@ -115,6 +121,7 @@ def test_opening_again_changes_nothing(path: Path) -> None:
     assert StoreFiles(prefix=path).serving.read_bytes() == before
 
 
+@pytest.mark.process
 def test_an_older_file_is_brought_up_with_what_it_holds(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +138,7 @@ def test_an_older_file_is_brought_up_with_what_it_holds(
     store.close()
 
 
+@pytest.mark.process
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +152,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
         assert file.execute("pragma user_version").fetchall() == [(0,)]
 
 
+@pytest.mark.process
 def test_a_newer_file_is_refused(path: Path) -> None:
     Store.open(path).close()
     newest = len(load_migrations())
@@ -154,6 +163,7 @@ def test_a_newer_file_is_refused(path: Path) -> None:
     assert caught.value.path == str(StoreFiles(prefix=path).serving)
 
 
+@pytest.mark.process
 def test_files_that_are_no_store_are_refused(path: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(StoreFiles(prefix=path).serving)) as file:
         file.execute("create table block (theirs int)")
@@ -167,6 +177,7 @@ def test_files_that_are_no_store_are_refused(path: Path, tmp_path: Path) -> None
         Store.open(StoreFiles(prefix=text).serving / "below" / "a")
 
 
+@pytest.mark.process
 def test_two_processes_write_one_store(path: Path) -> None:
     """Each adds every second block; both see all of them in the end."""
     work = (
@@ -184,3 +195,38 @@ def test_two_processes_write_one_store(path: Path) -> None:
     store = Store.open(path)
     assert list_blocks(store, chain_id=1) == [block(number) for number in range(1, 61)]
     store.close()
+
+
+# --- quote tokens -------------------------------------------------------------------------------
+
+CHAINS = load_chains(None)
+
+
+def stored(store: Store) -> list[Cells]:
+    return read_rows(
+        store,
+        "select chain_id, address, symbol, decimals, is_dollar from quote_token order by 1, 2",
+    )
+
+
+def test_every_chain_has_its_quote_tokens(store: Store) -> None:
+    write_quote_tokens(store, CHAINS)
+    expected = {
+        (chain.id, anchor.address, anchor.symbol, anchor.decimals, int(anchor in chain.stables))
+        for chain in CHAINS
+        for anchor in chain.anchors
+    }
+    assert set(stored(store)) == expected
+
+
+def test_what_is_not_configured_any_more_goes(store: Store) -> None:
+    first, second = CHAINS[:2]
+    write_quote_tokens(store, [first, second])
+    one = first.stables[0]
+    write_quote_tokens(store, [msgspec.structs.replace(first, stables=(one, one))])
+    found = stored(store)
+    assert {row[1] for row in found if row[0] == first.id} == {
+        one.address,
+        first.wrapped_native.address,
+    }
+    assert len([row for row in found if row[0] == second.id]) == len(second.anchors)

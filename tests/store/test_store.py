@@ -1,5 +1,7 @@
-"""Protects the store under several threads, and the pools and tokens in it."""
+"""Protects the store under several threads, and the rows of a chain from a second follower."""
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from core.errors import StoreError
 from core.evm.primitives import Address, Hash32, HexBytes
 from core.report.rows import PoolRow
 from sql.chain.blocks import list_blocks, list_checkpoints, write_checkpoint
+from sql.chain.follow_lock import hold_follow_lock
 from sql.chain.pool_tables import insert_pools, list_pools
 from sql.engine.sqlite_file import SqliteFile
 from sql.engine.store import MEMORY, SERVING_LAYOUT, FileStore, Store
@@ -239,3 +242,45 @@ def test_a_log_that_is_being_read_is_not_cut_and_the_reader_keeps_its_state(path
     with file.snapshot() as reader:
         assert list_blocks(reader, chain_id=1) == [block(1), block(2)]
     file.close()
+
+
+# --- follow lock --------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_a_chain_has_one_follower_at_a_time(tmp_path: Path) -> None:
+    files = StoreFiles(prefix=tmp_path / "store")
+    with hold_follow_lock(files, 1):
+        with (
+            pytest.raises(StoreError, match="another process follows chain 1"),
+            hold_follow_lock(files, 1),
+        ):
+            pass
+        with hold_follow_lock(files, 56):
+            pass
+    with hold_follow_lock(files, 1):
+        pass
+
+
+@pytest.mark.process
+def test_a_follower_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+    files = StoreFiles(prefix=tmp_path / "store")
+    hold = (
+        "import sys; from pathlib import Path; from sql.chain.follow_lock import hold_follow_lock;"
+        "from sql.engine.store_files import StoreFiles;"
+        "files = StoreFiles(prefix=Path(sys.argv[1]));"
+        "lock = hold_follow_lock(files, 1); lock.__enter__(); print('held', flush=True);"
+        "sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(files.prefix)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as owner:
+        assert owner.stdout
+        assert owner.stdout.readline() == b"held\n"
+        with pytest.raises(StoreError, match=f"process {owner.pid}"), hold_follow_lock(files, 1):
+            pass
+        owner.kill()
+    with hold_follow_lock(files, 1):
+        pass

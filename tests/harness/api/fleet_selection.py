@@ -41,7 +41,6 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
             "test_so_many_are_worked_out_at_once",
         }
     ),
-    "serving/test_chain_names": frozenset(),
     "auth/test_key_deadline": frozenset(
         {
             "test_a_ledger_out_of_reach_costs_the_header_and_not_the_answer",
@@ -55,6 +54,7 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
     ),
     "serving/test_errors": frozenset(
         {
+            "test_a_fault_logs_its_trace_without_the_key",
             "test_a_fault_outside_the_analysis_tells_nothing",
             "test_a_ledger_out_of_reach_lets_nobody_through",
             "test_a_plan_that_may_recompute_does",
@@ -91,17 +91,13 @@ ON_A_FLEET: dict[str, frozenset[str]] = {
             "test_counts_outlive_the_process",
         }
     ),
-    "mcp/test_llms": frozenset(
-        {
-            "test_every_number_of_a_plan_is_that_of_the_plan",
-            "test_it_names_the_chains_and_which_are_served",
-        }
-    ),
     "mcp/test_mcp": frozenset(
         {
             "test_a_fault_of_ours_tells_nothing",
             "test_a_ledger_out_of_reach_is_an_error_of_the_tool",
             "test_each_tool_says_what_its_route_says",
+            "test_every_number_of_a_plan_is_that_of_the_plan",
+            "test_it_names_the_chains_and_which_are_served",
             "test_scripts_of_unknown_sites_are_refused",
         }
     ),

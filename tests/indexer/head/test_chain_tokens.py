@@ -1,5 +1,4 @@
-"""Protects the in-memory tokens of a chain: equal to their table, whatever the writer or the fate
-of its transactions."""
+"""Protects the in-memory tokens of a chain, and the moves that bring any tip to any head."""
 
 from collections.abc import Sequence
 
@@ -9,8 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.evm.primitives import Address
+from core.evm.primitives import Address, BlockRef, Hash32
 from indexer.chain_tokens import ChainTokens
+from indexer.head.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.tracked_tokens import NOT_TRACKED
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
@@ -22,11 +22,13 @@ from tests.harness.store.empty_files import temporary_store
 from tests.harness.store.sample_rows import address
 
 COUNT = 10
+
 ADDRESSES = [
     # Half of them share their first eight bytes, as addresses that were mined.
     address(at + 1) if at % 2 else Address("0x" + f"{at:02x}" + "77" * 19)
     for at in range(COUNT)
 ]
+
 KEYS = np.frombuffer(b"".join(map(blob, ADDRESSES)), np.uint8).reshape(-1, 20)
 
 Found = dict[Address, tuple[int, int]]
@@ -137,3 +139,59 @@ def test_a_new_memory_reads_page_by_page_what_was_written_before(
         tokens.refresh(store)
         assert in_memory(tokens) == in_table(store)
         assert len(in_table(store)) == COUNT
+
+
+# --- reconcile ----------------------------------------------------------------------------------
+
+
+def block(number: int, branch: str = "a", parent: str = "a") -> BlockRef:
+    return BlockRef(
+        number=number,
+        hash=Hash32(f"{number}{branch}"),
+        parent_hash=Hash32(f"{number - 1}{parent}"),
+        time_s=number,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tip", "head", "step"),
+    [
+        (block(5), block(5), NoChange()),
+        (block(5), block(6), Append(block(6))),
+        (block(5), block(7), CatchUp(6)),
+        (block(5), block(9, "b"), CatchUp(6)),
+        (block(5), block(6, "b", "b"), Unwind(block(5))),
+        (block(5), block(5, "b", "b"), Unwind(block(5))),
+        (block(5), block(5, "b", "a"), Unwind(block(5))),
+        (block(5), block(4), Unwind(block(5))),
+        (block(5), block(3, "b"), Unwind(block(5))),
+    ],
+)
+def test_the_four_cases(tip: BlockRef, head: BlockRef, step: object) -> None:
+    assert next_step(tip, head) == step
+
+
+@given(
+    shared=st.integers(1, 8),
+    ours=st.integers(0, 8),
+    theirs=st.integers(0, 8),
+)
+def test_following_the_steps_ends_at_the_head(shared: int, ours: int, theirs: int) -> None:
+    trunk = [block(number) for number in range(shared)]
+
+    def grow(branch: str, count: int) -> list[BlockRef]:
+        return trunk + [block(shared + at, branch, branch if at else "a") for at in range(count)]
+
+    stored_chain, canonical = grow("b", ours), grow("c", theirs)
+    head = canonical[-1]
+    for _ in range(len(stored_chain) + len(canonical) + 1):
+        step = next_step(stored_chain[-1], head)
+        if isinstance(step, CatchUp):
+            step = next_step(stored_chain[-1], canonical[step.number])
+        if isinstance(step, NoChange):
+            break
+        if isinstance(step, Append):
+            stored_chain.append(step.block)
+        else:
+            stored_chain.pop()
+    assert stored_chain == canonical

@@ -1,5 +1,6 @@
-"""After any history of forks, lying nodes, full disks and crashes, the store equals the chain."""
+"""After any history of forks, lying nodes, full disks and kills, the store equals the chain."""
 
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.harness.examples import one_in
+from tests.harness.fault_simulation import real_kills
 from tests.harness.fault_simulation.fault_history import run_history
+from tests.harness.fault_simulation.real_kills import kill_followers
 from tests.harness.indexer.follow_machine import Following
 
 HISTORIES = 90
+
 """Seeds from 0 on, in groups: a test for each would cost more than some histories."""
+
 AT_ONCE = 30
 
 SEEDS: list[dict[str, Any]] = tomllib.loads(
@@ -45,4 +50,24 @@ Following.TestCase.settings = settings(
     stateful_step_count=12,
     suppress_health_check=list(HealthCheck),
 )
+
 test_following = Following.TestCase
+
+# --- real kills ---------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_whatever_a_kill_leaves_behind_is_a_branch_of_the_chain() -> None:
+    outcome = kill_followers(4, seed=1)
+    assert outcome.kills == 4
+    assert not outcome.differences, (outcome.steps, outcome.differences)
+
+
+@pytest.mark.process
+def test_a_process_that_cannot_begin_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(["false"])  # noqa: S607 - from the PATH
+
+    monkeypatch.setattr(real_kills, "start_follower", broken)
+    with pytest.raises(AssertionError, match="does not come level"):
+        kill_followers(1, seed=1)

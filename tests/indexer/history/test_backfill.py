@@ -1,18 +1,22 @@
 """A back-fill brings exactly its range, in chunks of any size, and resumes where it was stopped."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from config.settings import IndexerSettings
 from core.errors import UpstreamError
 from indexer.head.follower import Follower
 from indexer.history.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
+from indexer.ingest import join_coverage
 from sql.chain.blocks import insert_blocks, read_checkpoint
 from sql.engine.store import Store
-from sql.engine.table_rows import BlockRow
+from sql.engine.table_rows import BlockRow, CoverageRow
 from tests.harness.indexer.expected_tables import (
     assert_window,
     expect,
@@ -34,9 +38,11 @@ from tests.harness.node.chain import (
 from tests.harness.store.empty_files import new_store
 
 LAST = 199
+
 """The newest block that is final."""
 
 SETTINGS = IndexerSettings(initial_log_range=4, max_log_range=16, commit_rows=20)
+
 EVENTS: list[tuple[Event, ...]] = [
     (Pair(-1, 0), Sent(0, 5), Odd(0)),
     (Pool(1, 2), Sent(1, 6), LpSent(Pair(-1, 0), 3)),
@@ -246,3 +252,25 @@ async def test_what_an_earlier_release_left_unwatched_is_read_again(
         expected.coverage,
     )
     assert_window(store, node.canonical, highest=LAST + 12, start=LAST - 3)
+
+
+# --- coverage -----------------------------------------------------------------------------------
+
+RANGES = st.tuples(st.integers(0, 30), st.integers(0, 6)).map(
+    lambda pair: (pair[0], pair[0] + pair[1])
+)
+
+
+@given(st.lists(st.tuples(RANGES, st.sets(st.sampled_from("abc"), min_size=1)), max_size=12))
+def test_it_equals_the_set_of_blocks(added: list[tuple[tuple[int, int], set[str]]]) -> None:
+    rows: list[CoverageRow] = []
+    blocks: dict[str, set[int]] = {"a": set(), "b": set(), "c": set()}
+    for (first, last), subjects in added:
+        rows = join_coverage(rows, chain_id=1, subjects=sorted(subjects), first=first, last=last)
+        for subject in subjects:
+            blocks[subject] |= set(range(first, last + 1))
+    for subject, expected in blocks.items():
+        ranges = sorted((row.from_block, row.to_block) for row in rows if row.subject == subject)
+        assert {at for first, last in ranges for at in range(first, last + 1)} == expected
+        gaps = [after[0] - before[1] for before, after in itertools.pairwise(ranges)]
+        assert all(gap > 1 for gap in gaps)

@@ -1,4 +1,4 @@
-"""Protects the fence: one holder at a time, by the server's clock, and nobody else writes."""
+"""Protects the fence, by the clock of the server, and the chains that other processes serve."""
 
 import threading
 import time
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from core.errors import StoreError
 from sql.chain.blocks import read_checkpoint, write_checkpoint
+from sql.engine.postgres.chain_registry import ChainRegistry, FleetChain
 from sql.engine.postgres.fenced_database import FencedDatabase, LostLeaseError
 from sql.engine.postgres.leases import Leases, LeaseTerm
+from sql.engine.postgres.single_statements import SingleStatements
 from sql.engine.store import SERVING
 from sql.engine.table_rows import CheckpointRow
 from tests.harness.examples import one_in
@@ -21,6 +23,7 @@ from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.tcp_proxy import proxied
 
 NAME = "follow:1"
+
 SHORT_S = 0.2
 
 
@@ -217,3 +220,61 @@ def test_only_the_newest_holder_ever_writes(
                         assert term != newest
                     else:
                         assert term == newest
+
+
+# --- chain registry -----------------------------------------------------------------------------
+
+
+class Deployment:
+    """One database, and its registry."""
+
+    def __init__(self, url: str, statements: SingleStatements) -> None:
+        self.url = url
+        self.registry = ChainRegistry(statements)
+
+    def pass_time(self, days: float) -> None:
+        """Age all reports by some days."""
+        statement = """
+            update fleet_chain set renewed_at = renewed_at - %(days)s * interval '1 day',
+                priced_at = priced_at - %(days)s * interval '1 day'
+        """
+        with psycopg.connect(self.url) as connection:
+            connection.execute(statement, {"days": days})
+
+
+@pytest.fixture
+def deployment(empty_databases: EmptyDatabases) -> Iterator[Deployment]:
+    with empty_databases.lent() as url, closing(SingleStatements(url)) as statements:
+        yield Deployment(url, statements)
+
+
+def chains(deployment: Deployment) -> dict[int, float | None]:
+    return {one.chain_id: one.native_usd for one in deployment.registry.chains(priced_s=3_600.0)}
+
+
+def test_a_chain_is_there_once_whatever_its_processes_do(deployment: Deployment) -> None:
+    assert deployment.registry.chains() == []
+    deployment.registry.renew("follow", {56: None, 1: None})
+    deployment.registry.renew("analyse", {1: 2_500.0, 10: None})
+    assert chains(deployment) == {1: 2_500.0, 10: None, 56: None}
+    assert deployment.registry.chains()[0] == FleetChain(chain_id=1, native_usd=None)
+
+
+def test_a_price_stays_until_it_is_old(deployment: Deployment) -> None:
+    deployment.registry.renew("analyse", {1: 2_500.0})
+    deployment.registry.renew("analyse", {1: None})  # another process, which knows none
+    assert chains(deployment) == {1: 2_500.0}
+    deployment.pass_time(0.1)
+    deployment.registry.renew("analyse", {1: None})
+    assert chains(deployment) == {1: None}
+    deployment.registry.renew("analyse", {1: 2_600.0})
+    assert chains(deployment) == {1: 2_600.0}
+
+
+def test_a_chain_that_was_taken_out_is_forgotten_after_a_week(deployment: Deployment) -> None:
+    deployment.registry.renew("follow", {1: None, 56: None})
+    deployment.pass_time(6.9)
+    assert chains(deployment) == {1: None, 56: None}
+    deployment.registry.renew("analyse", {56: None})
+    deployment.pass_time(0.2)
+    assert chains(deployment) == {56: None}

@@ -1,8 +1,12 @@
-"""Protects the selections of `make test` and of CI: each module and kind has a test in them."""
+"""Protects the selections of tests: the fast tier, and the tests outside of a fleet."""
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.harness.api.fleet_selection import FAST, ON_A_FLEET
 from tests.harness.examples import spread
 from tests.harness.fast_tier import BUDGET_S, CHEAP_S, Costs, choose_functions, load_record
 from tests.harness.venues.token_matrix import CASES, KINDS
@@ -44,6 +48,7 @@ def test_the_record_names_modules_that_exist() -> None:
 
 
 names = st.text("abcdefgh", min_size=1, max_size=1)
+
 pairs = st.lists(st.tuples(names, names), unique=True)
 
 
@@ -66,3 +71,17 @@ def test_every_kind_of_pool_is_traded_with_many_tokens() -> None:
     places = [place for _, place in usual(list(CASES), 3)]
     for kind in KINDS:
         assert places.count(kind) >= 5, kind
+
+
+# --- fleet selection ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ON_A_FLEET)
+def test_what_is_left_out_is_there_and_not_everything(module: str) -> None:
+    source = (ROOT / "tests" / f"{module}.py").read_text(encoding="utf-8")
+    there = set(re.findall(r"^(?:async )?def (test_\w+)\(", source, re.MULTILINE))
+    assert there > ON_A_FLEET[module]
+
+
+def test_what_ci_runs_is_of_the_list() -> None:
+    assert set(ON_A_FLEET) >= FAST
