@@ -17,6 +17,9 @@ from core.evm.primitives import Address, Hash32, low_address, to_hash32
 _TRANSFER: Final = "0xa9059cbb"
 _APPROVE: Final = "0x095ea7b3"
 
+_PROCEEDS_WEI: Final = 10**18
+"""Proceeds of a swap that the contract makes itself. Plays of the swap show other amounts."""
+
 _MOVED: Final = frozenset({"mark", "unguarded"})
 """Sources of mapping entries that trades or anybody may write, so that one may not be zero."""
 
@@ -154,7 +157,7 @@ class Evaluator:
 
     def _plain(self, name: str, changed: Changed) -> int | None:
         """Return the value of a leaf without operands."""
-        fixed = {**self._people(), "callee": 1}.get(name)
+        fixed = {**self._people(), "callee": 1, "proceeds": _PROCEEDS_WEI}.get(name)
         if fixed is not None:
             return fixed
         base_fee = changed.get(("base_fee", None))

@@ -5,7 +5,7 @@ time is moved through its domain: exactly where its comparisons are linear, else
 nearest flip on either side of the ordinary value is simulated.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 from typing import Final, Literal
 
@@ -22,7 +22,6 @@ from analysis.conditions.flip_search import (
 )
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
-from analysis.static.token_model.caps.cap_rules import ComputationStep
 from analysis.static.token_model.conditions.trade_conditions import (
     Source,
     StoredValues,
@@ -30,7 +29,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
 )
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32
 
-_MOST_MEANINGS: Final = 16
+_MOST_MEANINGS: Final = 32
 _YEAR_S: Final = 365 * 86_400
 _MONTH_S: Final = 30 * 86_400
 _MOST_BLOCKS: Final = 5_000_000
@@ -81,7 +80,7 @@ class ConditionSolver:
         self._condition = condition
         self._steps = condition.steps
         self._setting = setting
-        self._called = CalledContracts(condition.steps, setting, accounts)
+        self._called = CalledContracts(condition, setting, accounts)
         self._values = Evaluator(condition, setting)
         self._flipped: set[Input] = set()
         self._sampled: set[Input] = set()
@@ -409,13 +408,11 @@ class CalledContracts:
     """Contracts that one condition calls."""
 
     def __init__(
-        self,
-        steps: Sequence[ComputationStep],
-        setting: OrdinaryTrade,
-        accounts: Collection[Address],
+        self, condition: TradeCondition, setting: OrdinaryTrade, accounts: Collection[Address]
     ) -> None:
         """`accounts`: callees that have no code and cannot get any."""
-        self._steps = steps
+        self._steps = condition.steps
+        self._is_open = "unguarded" in condition.sources
         self._setting = setting
         self._accounts = accounts
 
@@ -436,8 +433,11 @@ class CalledContracts:
         target = self._identity(at) if target is None else target
         if target is not None:
             address = address_of_word(target)
-            if address in self._setting.known or address in self._accounts:
+            if address in self._setting.known:
                 return None
+            if address in self._accounts or not target:
+                # Calls pass and return nothing: no code can ever be there, nor at address zero.
+                return "anybody may set the address that it calls" if self._is_open else None
             return f"asks {address}, whose code was not examined"
         if step.operation == "answer":
             return self._is_unknown(step.arguments[0])

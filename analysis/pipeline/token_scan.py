@@ -423,7 +423,8 @@ def write_condition_checks(
     token_conditions: CodeConditions,
     hooks: Mapping[Address, CodeConditions],
 ) -> list[ConditionSimulations | None]:
-    """Return condition simulations by pool: the token's in the deepest one, a hook's in its own."""
+    """Return condition simulations by pool: a hook's in its own, the token's in the deepest one
+    where a buy passed. Other pools repeat those of the token's that can condemn a sale."""
     if not can_simulate(context):
         return [None] * len(buys.bought)
     reserves = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
@@ -437,14 +438,16 @@ def write_condition_checks(
         *(anchor.address for anchor in context.chain.anchors),
         *(pool.candidate.pool for pool in pools),
     }
-    found = []
-    for at, (setup, bought) in enumerate(buys.bought):
+    found: list[ConditionSimulations | None] = []
+    for setup, bought in buys.bought:
         hook = hooks.get(setup.candidate.hooks) if setup.candidate.hooks else None
-        codes = [*([] if at else [token_conditions]), *([hook] if hook else [])]
+        is_settled = any(check is not None for check in found)
+        of_hook, of_token = [hook] if hook else [], [token_conditions]
         check = condition_check.write_simulations(
             setup,
             bought,
-            codes,
+            of_hook if is_settled else of_token + of_hook,
+            repeated=of_token if is_settled else (),
             supply_raw=first_round.admitted.metadata.supply_raw,
             pool_balance_raw=reserves[setup.candidate.key],
             known=known,

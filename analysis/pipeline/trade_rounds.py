@@ -218,11 +218,11 @@ async def simulate_sales(
     )
     trades = dict(buys.refused)
     untested: list[bool | None] = []
-    for at, (pool, results) in enumerate(zip(written, of_pools, strict=True)):
+    for pool, results in zip(written, of_pools, strict=True):
         found = pool.read(results, accounts)
         trades[pool.setup.candidate.key] = found.trade
         evidence += found.evidence
-        if not at or pool.setup.candidate.hooks is not None:
+        if pool.settles_conditions:
             untested.append(found.untested_conditions)
     if by_buyer is not None:
         simulation = by_buyer[1]
@@ -256,6 +256,12 @@ class _PoolSales(msgspec.Struct, frozen=True, kw_only=True):
     sales: Sequence[Sale]
     further: PoolSimulations
     check: ConditionSimulations | None
+
+    @property
+    def settles_conditions(self) -> bool:
+        """True if conditions of the token or of a hook are to be settled in this pool."""
+        has_plans = self.check is not None and bool(self.check.plans)
+        return has_plans or self.setup.candidate.hooks is not None
 
     @property
     def jobs(self) -> list[SimulationJob]:

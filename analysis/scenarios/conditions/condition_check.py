@@ -34,6 +34,9 @@ _CRUMB: Final = 1_000
 
 _MOST_SHOWN: Final = 40
 
+_OTHER_FINDINGS: Final = frozenset({"time", "block", "price"})
+"""Inputs that count for other findings: of later sales, and of sales after others."""
+
 
 class CodeConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Trade conditions of one contract, and its storage."""
@@ -99,6 +102,7 @@ class ConditionSimulations(msgspec.Struct, frozen=True, kw_only=True):
     setup: TradeSetup
     buyer: BuyTry
     plans: tuple[tuple[CodeConditions, OrdinaryTrade, ConditionPlan], ...]
+    """Codes whose conditions are settled in this pool. Empty: another pool settles them."""
     simulations: tuple[InputSimulation, ...]
 
     @property
@@ -126,18 +130,22 @@ def write_simulations(
     bought: Bought,
     codes: Sequence[CodeConditions],
     *,
+    repeated: Sequence[CodeConditions] = (),
     supply_raw: RawAmount,
     pool_balance_raw: RawAmount,
     known: Collection[Address],
     block_time_s: float,
 ) -> ConditionSimulations | None:
-    """Return the simulations of all conditions. None: nothing was bought that could be sold, or no
-    code is given."""
+    """Return the simulations of all conditions. None: nothing was bought that could be sold.
+
+    `repeated`: codes whose conditions another pool settles. Inputs that can condemn a sale are
+    simulated here too, as code can distinguish pools.
+    """
     buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
-    if buyer is None or buyer.balances_raw is None or not codes:
+    if buyer is None or buyer.balances_raw is None:
         return None
     plans = []
-    for code in codes:
+    for code in (*codes, *repeated):
         trade = _ordinary_trade(
             setup,
             buyer.amount_in,
@@ -148,7 +156,12 @@ def write_simulations(
             known=known,
         )
         plans.append((code, trade, make_plan(code.conditions, trade, ())))
-    what_ifs = dict.fromkeys(each for _, _, plan in plans for each in plan.what_ifs)
+    what_ifs = dict.fromkeys(
+        each
+        for at, (_, _, plan) in enumerate(plans)
+        for each in plan.what_ifs
+        if at < len(codes) or (each.input != "price" and _is_ordinary(setup, each))
+    )
     simulations = what_if.write_simulations(
         setup, buyer, tuple(what_ifs), block_time_s=block_time_s
     )
@@ -159,7 +172,7 @@ def write_simulations(
     return ConditionSimulations(
         setup=setup,
         buyer=buyer,
-        plans=tuple(plans),
+        plans=tuple(plans[: len(codes)]),
         simulations=(*simulations, *(each for each in sizes if each is not None)),
     )
 
@@ -223,18 +236,30 @@ def read_results(
     harmful = [each for each in seen if each.is_harmful and not _is_crumb(written.buyer, each)]
     untested = _untested(written, not_simulated, accounts)
     is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
-    real = [each for each in harmful if _is_ordinary(written, each)]
+    real = [each for each in harmful if _is_ordinary(written.setup, each.what_if)]
     later = [each for each in real if each.what_if.input in ("time", "block")]
     return ConditionFindings(
         untested=bool(untested) or not is_complete or len(real) < len(harmful),
         blocked_later=any(not isinstance(each.sale, Passed) for each in later),
         tax_rises=any(isinstance(each.sale, Passed) for each in later),
         blocked_after_others=any(each.what_if.input == "price" for each in real),
-        depends_on_conditions=any(
-            each.what_if.input not in ("time", "block", "price") for each in real
-        ),
+        depends_on_conditions=_depends_on_conditions(written, real, not_simulated),
         evidence=_evidence(written, results, untested, harmful, is_complete=is_complete),
     )
+
+
+def _depends_on_conditions(
+    written: ConditionSimulations, real: Sequence[WhatIfOutcome], not_simulated: Collection[WhatIf]
+) -> bool | None:
+    """True if an ordinary input other than the clock and the price turns a sale. None: one was not
+    simulated."""
+    if any(each.what_if.input not in _OTHER_FINDINGS for each in real):
+        return True
+    is_open = any(
+        each.input not in _OTHER_FINDINGS and _is_ordinary(written.setup, each)
+        for each in not_simulated
+    )
+    return None if is_open else False
 
 
 def _untested(
@@ -266,11 +291,11 @@ def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
     return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < bought_raw
 
 
-def _is_ordinary(written: ConditionSimulations, seen: WhatIfOutcome) -> bool:
+def _is_ordinary(setup: TradeSetup, what: WhatIf) -> bool:
     """True if ordinary traders meet the input within a month."""
-    disguise, what = written.setup.disguise, seen.what_if
+    disguise = setup.disguise
     base_fee = disguise.base_fee_wei or 0
-    number, time_s = written.setup.blocks[3]
+    number, time_s = setup.blocks[3]
     month = (time_s + _MONTH_S, number + _MONTH_S // 12)
     ranges: dict[str, tuple[int, int]] = {
         "time": (0, month[0]),
@@ -295,7 +320,10 @@ def _evidence(
     *,
     is_complete: bool,
 ) -> tuple[EvidenceRow, ...]:
-    """Return one evidence row; its calls are those of the first harmful simulation."""
+    """Return one evidence row; its calls are those of the first harmful simulation. Empty: nothing
+    was to be settled or simulated."""
+    if not written.plans and not written.simulations:
+        return ()
     outcome = ConditionReport(
         conditions=sum(len(code.conditions.conditions) for code, _, _ in written.plans),
         is_complete=is_complete,

@@ -13,7 +13,9 @@ from core.report.fields.field import Check, Field
 
 _field = partial(Field, section="simulation", source="decisions page, Summary", is_native=False)
 
-_NO_SALE = "no sale passes today, or the node did not play what would settle it"
+_NO_SALE = "no sale passes today, one passes only through Permit2, or a simulation was not run"
+_NO_LIGHT_SALE = f"{_NO_SALE}; or half or more of a sale is taken already"
+_NO_TWO_SALES = f"{_NO_SALE}; or fewer than two sizes were sold in a pool"
 
 
 class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +36,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         _field(
             meaning="The tax on a sale is below half today, and half or more within 30 days or "
             "after trades.",
-            null=_NO_SALE,
+            null=_NO_LIGHT_SALE,
             check=Check(
                 severity="danger", label="Tax on sales rises to 50% or more", is_reason=True
             ),
@@ -44,7 +46,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         bool | None,
         _field(
             meaning="Some buyers can sell, or keep half of the proceeds, and others cannot.",
-            null=_NO_SALE,
+            null=_NO_TWO_SALES,
             check=Check(
                 severity="danger", label="Some buyers cannot sell what others can", is_reason=True
             ),
@@ -67,7 +69,7 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         _field(
             meaning="Under ordinary values of inputs that the code reads (fees, gas, coins, "
             "randomness), a sale reverts or loses half.",
-            null=_NO_SALE,
+            null=_NO_LIGHT_SALE,
             check=Check(
                 severity="danger",
                 label="Sales fail or lose half, depending on fees, gas, balances or luck",

@@ -119,6 +119,21 @@ def is_own_purse(word: Value) -> bool:
     )
 
 
+def is_proceeds(word: Value) -> bool:
+    """True if the value is a difference of the contract's own native balances: what its own swap
+    brought."""
+    return (
+        isinstance(word, Expr)
+        and word.operation == "SUB"
+        and all(map(is_own_purse, word.arguments))
+    )
+
+
+def is_proceeds_check(word: Expr) -> bool:
+    """True if the comparison is a compiler's check that proceeds are not negative."""
+    return any(map(is_proceeds, word.arguments)) and any(map(is_own_purse, word.arguments))
+
+
 def is_derived(account: Value) -> bool:
     """True if the address is computed, or a hash: no party of a transfer, and no stored address."""
     bare = address_in(account)
@@ -131,7 +146,7 @@ def is_derived(account: Value) -> bool:
 
 
 _MOST_STEPS: Final = 300
-_MOST_MEANINGS: Final = 4
+_MOST_MEANINGS: Final = 8
 _MOST_PHIS: Final = 3000
 _MOST_TOLD: Final = 64
 _DEEPEST: Final = 60
@@ -224,8 +239,11 @@ class _Writer:
         handler = _HANDLERS.get(name)
         if handler is not None:
             return handler(self, word, depth)
-        if name == "SUB" and all(map(is_own_purse, word.arguments)):
-            # Proceeds of the contract's own swap: they depend on trades as a balance does.
+        if is_proceeds(word):
+            # They depend on trades as a balance does.
+            self._add(source="balance")
+            return self._step("proceeds")
+        if name in ("GT", "LT") and is_proceeds_check(word):
             self._add(source="balance")
             return self._step("unknown")
         if name in FOLDED:

@@ -135,6 +135,8 @@ _COMPUTED_WITH: Final = frozenset[Source]({"amount", "counter", "balance"})
 """Sources ignored in a zero check of a compiler or SafeMath before a store: multiplication handles
 zero separately."""
 
+_CALLED: Final = frozenset[Source]({"answer", "callee"})
+
 _NOT_OF: Final[dict[FunctionId, frozenset[Source]]] = {
     None: frozenset({"input", "answer", "callee"}),
     **dict.fromkeys(HOOKS, frozenset[Source]({"input"})),
@@ -251,7 +253,7 @@ class _Finder:
         elif site.effect == "writes" and self._is_zero_check(site):
             sources -= _COMPUTED_WITH
         if site.effect not in ("value", "marks") and not site.is_operand:
-            self._note_owned(leaves, site)
+            self._note_owned(leaves, site, is_called=not sources.isdisjoint(_CALLED))
         if not sources:
             return
         yield TradeCondition(
@@ -281,17 +283,18 @@ class _Finder:
             and self._code.guards.is_check(site.pc, condition)
         )
 
-    def _note_owned(self, leaves: Computation, site: ConditionSite) -> None:
+    def _note_owned(self, leaves: Computation, site: ConditionSite, *, is_called: bool) -> None:
         """Record the site for each variable in it that is written behind an owner check."""
         for leaf in leaves.found:
-            if leaf.variable is None or not is_owned(self._code, leaf.variable):
+            variable = leaf.variable
+            if variable is None or not is_owned(self._code, variable, is_called=is_called):
                 continue
             owned = OwnedCondition(
                 selector=Selector(f"0x{site.entry or 0:08x}"),
                 pc=site.pc,
                 effect=site.effect,
-                is_listed=isinstance(leaf.variable[0], tuple),
-                askers=askers_of(self._code, leaf.variable),
+                is_listed=isinstance(variable[0], tuple),
+                askers=askers_of(self._code, variable),
             )
             self.owned[owned] = None
 

@@ -81,10 +81,10 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     """The condition as a computation; the last step is its result.
 
     Leaves in addition to those of `cap_rules`: `gas_price`, `base_fee`, `proposer`, `randomness`,
-    `gas_limit`, `block_hash`, `gas`, `origin`, `from`, `to`, `spender`, `caller`, `this`; `coins`
-    and `balance` of a step; `mark` (the entry of a variable declared at `word`: first the step of
-    its slot, then those of its keys), `entry` (of a party, at a slot that cannot be computed),
-    `answer` and `callee` of a step.
+    `gas_limit`, `block_hash`, `gas`, `origin`, `from`, `to`, `spender`, `caller`, `this`;
+    `proceeds` (coins that the contract's own swap brought); `coins` and `balance` of a step; `mark`
+    (the entry of a variable declared at `word`: first the step of its slot, then those of its
+    keys), `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a step.
     """
     written: tuple[StoredValues, ...] = ()
     """Values stored in those variables among the leaves that trades or anybody write."""

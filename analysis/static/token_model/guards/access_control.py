@@ -82,6 +82,18 @@ def _tests(code: ContractModel, entry: FunctionId) -> Iterator[Predicate]:
             yield code.storage.predicates.read(refusal.test, entry)
 
 
+def caller_branches(code: ContractModel, entry: FunctionId) -> set[int]:
+    """Return the program counters of branches on the caller of which both sides go on, outside
+    transfers: an owner is treated in another way, and nobody is rejected."""
+    if entry in MOVERS:
+        return set()
+    return {
+        decision.pc
+        for decision in code.guards.decisions(entry)
+        if _asked(code, code.storage.predicates.read(decision, entry)) is not None
+    }
+
+
 def _is_effect(effect: Effect) -> bool:
     return effect.kind in _EFFECTS
 

@@ -1,16 +1,19 @@
 """Guarded stores: stores dominated by an owner check, so that every path to them passes one.
 
-Sound for stores reported as guarded, as far as `caller_checks` recognises owner checks; a check
-that is not recognised leaves the store unguarded.
+A proxy's administration has no check that reverts: callers that are not its admin go on to the code
+behind it. So branches on the caller of which both sides go on count too. Sound for stores reported
+as guarded, as far as `caller_checks` recognises owner checks; a check that is not recognised leaves
+the store unguarded.
 """
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId
-from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.expressions import Expr, Value, address_in
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.guards.access_control import caller_checks
+from analysis.static.token_model.guards.access_control import caller_branches, caller_checks
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.storage.write_index import StorageWrite
 
@@ -32,7 +35,7 @@ def _unguarded(code: ContractModel) -> Iterator[StoreSite]:
     for check in caller_checks(code):
         checks.setdefault(check.entry, set()).add(check.pc)
     for entry in code.functions.entries:
-        pcs = checks.get(entry, set())
+        pcs = checks.get(entry, set()) | caller_branches(code, entry)
         yield from dict.fromkeys(
             (entry, effect.pc)
             for effect in _unchecked(code.functions.cfg(entry), pcs)
@@ -50,8 +53,23 @@ def _failing_side(branch: Branch) -> CfgNode:
     """Return the successor for callers that the check rejects."""
     word: Value = branch.condition
     is_asked = True
-    while isinstance(word, Expr) and word.operation == "ISZERO":
-        word, is_asked = word.arguments[0], not is_asked
+    while (found := _without_zero_test(word)) is not None:
+        word, is_zero_asked = found
+        is_asked ^= is_zero_asked
     if isinstance(word, Expr) and word.operation in _DIFFERENCES:
         is_asked = not is_asked
     return branch.if_false if is_asked else branch.if_true
+
+
+def _without_zero_test(word: Value) -> tuple[Value, bool] | None:
+    """Return the word that is compared with zero, and True if the test holds for zero. None:
+    another condition, or the caller itself is compared, with an immutable that deployment fills
+    in."""
+    match word:
+        case Expr(operation="ISZERO", arguments=(inner,)):
+            return inner, True
+        case Expr(operation="EQ" | "SUB" | "XOR", arguments=(0, inner) | (inner, 0)):
+            bare = address_in(inner)
+            is_caller = isinstance(bare, Expr) and bare.operation in CALLERS
+            return None if is_caller else (inner, word.operation == "EQ")
+    return None
