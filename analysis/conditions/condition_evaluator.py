@@ -215,20 +215,5 @@ def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> 
     return None
 
 
-def constant(steps: Sequence[ComputationStep], at: int, words: Mapping[Hash32, int]) -> int | None:
-    """Return a step's value if code and storage determine it, else None."""
-    step = steps[at]
-    if step.operation == "number" and step.word is not None:
-        return int(step.word, 16)
-    if step.operation == "slot" and step.word is not None:
-        return words.get(step.word)
-    fold = FOLDED.get(step.operation)
-    if fold is None or not step.arguments:
-        return None
-    given = [constant(steps, argument, words) for argument in step.arguments]
-    known = [value for value in given if value is not None]
-    return fold(*known) & MASK if len(known) == len(given) else None
-
-
 def address_of_word(word: int) -> Address:
     return low_address(word)

@@ -12,9 +12,10 @@ from typing import Final
 
 import msgspec
 
-from analysis.conditions.condition_evaluator import address_of_word, constant
+from analysis.conditions.condition_evaluator import address_of_word
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_solver import ConditionSolver
+from analysis.static.token_model.caps.cap_rules import constant
 from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from core.evm.primitives import Address, Hash32, RawAmount
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.conditions.condition_evaluator import Changed, Evaluator, address_of_word, constant
+from analysis.conditions.condition_evaluator import Changed, Evaluator, address_of_word
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade, WhatIf
 from analysis.conditions.flip_search import (
     all_flips,
@@ -22,6 +22,7 @@ from analysis.conditions.flip_search import (
 )
 from analysis.conditions.linear_boundaries import StepValues, boundaries
 from analysis.static.evm.expressions import MASK, lowest_bit
+from analysis.static.token_model.caps.cap_rules import constant
 from analysis.static.token_model.conditions.trade_conditions import (
     Source,
     StoredValues,

@@ -26,6 +26,7 @@ from core.evm.code_shape import CodeShape
 from core.evm.primitives import Address, BlockRef
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
+from core.report.powers import Power
 from core.report.report import (
     ClockLimitRow,
     EvidenceRow,
@@ -72,6 +73,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     hidden_owner_controls: bool | None = None
     """None: not every condition is known."""
     creates_balances: bool | None = None
+    powers: tuple[Power, ...] = ()
+    are_powers_known: bool | None = None
+    """None: the code was not analysed."""
     liquidity_risk: LiquidityRisk | None = None
     """None: not read."""
     openness: SourceFindings
@@ -92,6 +96,8 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
         clock_limits=facts.clock_limits,
         evidence=facts.evidence,
         state=facts.state,
+        powers=facts.powers,
+        are_powers_known=facts.are_powers_known,
         shape=facts.shape,
     )
 
@@ -139,11 +145,11 @@ def _token_row(facts: Facts, *, is_settled: bool, now_s: int) -> ReportRow:
 
 def _scan_findings(facts: Facts) -> ScanFindings:
     return ScanFindings(
-        sell_blocked_later=_of_pools(facts, "sell_blocked_later"),
-        sell_tax_rises=_of_pools(facts, "sell_tax_rises"),
-        sell_depends_on_size=_of_pools(facts, "sell_depends_on_size"),
-        sell_blocked_after_others=_of_pools(facts, "sell_blocked_after_others"),
-        sell_depends_on_conditions=_of_pools(facts, "sell_depends_on_conditions"),
+        sell_blocked_later=of_pools(facts.trades, "sell_blocked_later"),
+        sell_tax_rises=of_pools(facts.trades, "sell_tax_rises"),
+        sell_depends_on_size=of_pools(facts.trades, "sell_depends_on_size"),
+        sell_blocked_after_others=of_pools(facts.trades, "sell_blocked_after_others"),
+        sell_depends_on_conditions=of_pools(facts.trades, "sell_depends_on_conditions"),
         untested_conditions=facts.untested_conditions,
         hidden_owner_controls=facts.hidden_owner_controls,
         unproved_custody=facts.custody.is_unproved if facts.custody else None,
@@ -200,13 +206,14 @@ def _with_seen_tax(facts: Facts, *, is_settled: bool) -> StaticFindings:
     return facts.static
 
 
-def _of_pools(facts: Facts, finding: str) -> bool | None:
-    """Combine a finding over all pools whose sale passed. None: not known for one, or no sale
+def of_pools(trades: Mapping[str, TradeResult | str], *findings: str) -> bool | None:
+    """Combine findings over all pools whose sale passed. None: not known for one, or no sale
     passed."""
     answers = [
         getattr(trade, finding)
-        for trade in facts.trades.values()
+        for trade in trades.values()
         if isinstance(trade, TradeResult) and isinstance(trade.sell, Passed)
+        for finding in findings
     ]
     return either(*answers)
 

@@ -9,7 +9,7 @@ from analysis.liquidity.find_ownership import TokenParties
 from analysis.liquidity.withdrawal_risk import LiquidityRisk
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded
-from analysis.pipeline.assemble_report import Facts, combine
+from analysis.pipeline.assemble_report import Facts, combine, of_pools
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import (
     read_hook_conditions,
@@ -27,12 +27,14 @@ from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
 from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.storage_words import SlotReads
 from analysis.scenarios.conditions import condition_check
 from analysis.scenarios.conditions.condition_check import (
     CodeConditions,
     ConditionSimulations,
 )
-from analysis.scenarios.theft.theft_checks import TheftFindings, read_stored, simulate_thefts
+from analysis.scenarios.theft.privileged_candidates import stored_addresses
+from analysis.scenarios.theft.theft_checks import TheftFindings, simulate_thefts
 from analysis.scenarios.trade import owner_sale, transfer
 from analysis.scenarios.trade.transfer import Wallet
 from analysis.simulation.backends import perform
@@ -40,11 +42,25 @@ from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import Refused, SimulationResult
 from analysis.static.custody.address_writers import StoredAddress
-from analysis.token.cap_evaluation import CapInput, read_cap_words, storage_evidence, with_caps
+from analysis.token.cap_evaluation import (
+    CapInput,
+    cap_limits,
+    read_cap_words,
+    storage_evidence,
+    with_caps,
+)
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
+from analysis.token.powers import (
+    LiveSetters,
+    clock_powers,
+    find_powers,
+    replacement_powers,
+    slots_of,
+    tight_caps,
+)
 from analysis.token.source_verification import SourceFindings, find_openness
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
@@ -74,6 +90,7 @@ class TokenScan:
     clock: ClockState
     cap_words: Mapping[Hash32, int]
     stored: Mapping[StoredAddress, Address]
+    live_setters: LiveSetters
     issue: IssuerFindings
     facts: Facts
     sales: Sales
@@ -198,9 +215,16 @@ class TokenScan:
         )
 
     async def read_parties(self) -> None:
-        """Read the addresses in storage that the code gives powers to."""
+        """Read the addresses in storage that the code gives powers to, and what decides them."""
         reader = self.context.reader(self.first_round.pin.hash)
-        self.stored = await read_stored(reader, self.token, self.code.hints.stored)
+        hints, powers = self.code.hints, self.code.powers
+        named = [each.slot for each in hints.stored]
+        batch = reader.batch()
+        slots = SlotReads(batch, self.token, tuple(dict.fromkeys((*named, *slots_of(powers)))))
+        await reader.send(batch)
+        words = slots.read()
+        self.stored = stored_addresses(hints.stored, [words.get(slot) for slot in named])
+        self.live_setters = LiveSetters(powers, words)
 
     async def read_issuer(self) -> None:
         """Query launch platforms for the token and its bonding curves."""
@@ -218,6 +242,7 @@ class TokenScan:
         )
         static = with_caps(self.code.findings, caps)
         self.code = msgspec.structs.replace(self.code, findings=static)
+        limits = cap_limits(static, caps)
         found = gather_facts(
             self.context,
             self.first_round,
@@ -232,20 +257,25 @@ class TokenScan:
             [hook.conditions for hook in self.hook_conditions.values()],
             static,
             is_renounced=found.ownership.ownership_renounced,
-            stored=self.stored,
-            writers=self.code.hints.writers,
+            live=self.live_setters,
         )
         self.facts = msgspec.structs.replace(
             found,
             trades={pool.candidate.key: PENDING for pool in self.traded},
             transfer_checked_at_s=self.no_wallet_at_s,
             hidden_owner_controls=controls.is_hidden,
+            powers=(
+                *find_powers(self.code.powers, self.live_setters),
+                *tight_caps(limits, caps.supply_raw),
+                *replacement_powers(self.code, self.live_setters),
+            ),
+            are_powers_known=self.code.powers.is_complete,
             state=state_words(
                 self.token,
                 (self.first_round.standard_slots.words, self.cap_words, self.clock.words),
                 (self.conditions, *self.hook_conditions.values()),
             ),
-            evidence=(*found.evidence, *controls.evidence, *storage_evidence(static, caps)),
+            evidence=(*found.evidence, *controls.evidence, *storage_evidence(caps, limits)),
         )
         self.first_report = await self._report(self.facts, self.state.pools, is_settled=False)
 
@@ -319,8 +349,17 @@ class TokenScan:
             *(*self.facts.evidence, *self.buys.evidence),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
         )
+        is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
         facts = msgspec.structs.replace(
             self.facts,
+            powers=(
+                *self.facts.powers,
+                *clock_powers(
+                    self.conditions.conditions,
+                    self.facts.clock,
+                    is_settled=self.sales.untested_conditions is False and is_harmed is False,
+                ),
+            ),
             trades=self.sales.trades,
             transfer=self.sales.transfer,
             transfer_checked_at_s=transfer.checked_at_s(

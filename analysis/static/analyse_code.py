@@ -14,6 +14,8 @@ import evmole
 import msgspec
 
 from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.custody_proof import CustodyProver
+from analysis.static.custody.custody_report import find_custody
 from analysis.static.custody.simulation_hints import (
     UNKNOWN_LEADS,
     SimulationHints,
@@ -28,6 +30,8 @@ from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expression_text import render_condition
 from analysis.static.evm.path_explorer import explore
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, MOVERS, Note, Notes
+from analysis.static.powers.power_finder import find_powers
+from analysis.static.powers.static_powers import StaticPowers
 from analysis.static.shape.find_shape import find_shape
 from analysis.static.token_model.caps.cap_extraction import cap_rules
 from analysis.static.token_model.caps.cap_rules import CapRules
@@ -78,6 +82,8 @@ class CodeAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     conditions: TradeConditions = TradeConditions()
     """Conditions on which transfers (of a V4 hook, swaps) revert, or on which taxes or balances
     change."""
+    powers: StaticPowers = StaticPowers()
+    """Functions that change what holders have or can do, and the callers that they require."""
     shape: CodeShape | None = None
     """None: not known."""
     evidence: tuple[EvidenceRow, ...]
@@ -136,6 +142,9 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
     code, exploration = _explore(program, functions, budget)
     delegation = code.delegation
     answers = {detector.key: detector.look(code) for detector in DETECTORS}
+    prover = CustodyProver(code)
+    custody = find_custody(code, prover)
+    conditions, owned = find_trade_conditions(code)
     is_front = delegation.is_proxy and not code.answers_holders
     owner_checks = [] if is_front else _owner_checks(exploration.notes)
     return CodeAnalysis(
@@ -153,10 +162,18 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
         delegation=delegation,
         hints=find_simulation_hints(
             code,
+            prover,
+            custody,
             {entry: types for entry, types in functions.items() if types is not None},
             shown={found.entry for found in answers["mint_or_burn_function"].evidence},
         ),
-        conditions=find_trade_conditions(code),
+        conditions=conditions,
+        powers=find_powers(
+            code,
+            prover.gates,
+            owned=owned,
+            custody=custody,
+        ),
         shape=find_shape(code),
         evidence=_evidence(code, answers, owner_checks),
         is_timed_out=exploration.notes.is_timed_out,

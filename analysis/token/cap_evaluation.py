@@ -67,15 +67,20 @@ class StorageEvidence(msgspec.Struct, frozen=True, kw_only=True):
     limits: CapLimits
 
 
-def storage_evidence(static: StaticFindings, caps: CapInput) -> tuple[EvidenceRow, ...]:
-    """Return the row with the storage that was read, and the sizes of the caps that `with_caps`
-    found in force. Empty: nothing was read."""
+def cap_limits(static: StaticFindings, caps: CapInput) -> CapLimits:
+    """Return the sizes of the caps that `with_caps` found in force."""
+    return CapLimits(
+        transfer_raw=_limit(static.has_trading_cap, caps.rules.trading, caps),
+        holding_raw=_limit(static.has_position_cap, caps.rules.position, caps),
+    )
+
+
+def storage_evidence(caps: CapInput, limits: CapLimits) -> tuple[EvidenceRow, ...]:
+    """Return the row with the storage that was read, and the sizes of the caps in force. Empty:
+    nothing was read."""
     body = StorageEvidence(
         words={slot: to_hash32(word) for slot, word in caps.words.items()},
-        limits=CapLimits(
-            transfer_raw=_limit(static.has_trading_cap, caps.rules.trading, caps),
-            holding_raw=_limit(static.has_position_cap, caps.rules.position, caps),
-        ),
+        limits=limits,
     )
     if not body.words and body.limits == CapLimits():
         return ()

@@ -13,6 +13,7 @@ from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints
 from analysis.static.dataflow.delegate_targets import Delegation
+from analysis.static.powers.static_powers import StaticPowers
 from analysis.static.token_model.caps.cap_rules import CapRules
 from analysis.static.token_model.clock.clock_limits import ClockLimit
 from analysis.static.token_model.conditions.trade_conditions import TradeConditions
@@ -45,6 +46,12 @@ class DeployedCode(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions of the code, and of a proxy itself; slots are the token's."""
     cap_rules: CapRules = CapRules()
     """Cap rules of the code; slots are the token's."""
+    powers: StaticPowers = StaticPowers()
+    """Powers of the code, and setters of a proxy itself; slots are the token's."""
+    target_slots: tuple[Hash32, ...] = ()
+    """Slots of the token that hold a proxy's target."""
+    has_beacon: bool = False
+    """True for a proxy that takes its target from another contract."""
     is_replaceable: bool | None
     """True for a proxy whose target is in storage or at a beacon, so that the code can be replaced.
 
@@ -96,6 +103,9 @@ async def analyse_deployed_code(
             dict.fromkeys(limit for found in (behind, own, *others) for limit in found.clock_limits)
         ),
         conditions=_with_front(own, (behind, *others)),
+        powers=_joined_powers(own, (behind, *others)),
+        target_slots=own.delegation.slots,
+        has_beacon=bool(own.delegation.beacons or own.delegation.beacon_slots),
     )
 
 
@@ -115,6 +125,7 @@ def _resolved(
         hints=hints,
         conditions=behind.conditions,
         cap_rules=behind.cap_rules,
+        powers=behind.powers,
         is_replaceable=_is_replaceable(trail),
         evidence=evidence,
         shape=behind.shape,
@@ -155,6 +166,18 @@ def _with_front(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> TradeCon
     return TradeConditions(
         conditions=_distinct(each.conditions for each in every),
         owned=_distinct(each.owned for each in every[1:]),
+        by_own_acts=_distinct(each.by_own_acts for each in every),
+        is_complete=all(each.is_complete for each in every),
+    )
+
+
+def _joined_powers(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> StaticPowers:
+    """Join the powers of the codes: each runs on the storage of the token."""
+    every = [front.powers, *(each.powers for each in behind)]
+    return StaticPowers(
+        powers=_distinct(each.powers for each in every[1:]),
+        setters=_distinct(each.setters for each in every),
+        wild=_distinct(each.wild for each in every),
         is_complete=all(each.is_complete for each in every),
     )
 

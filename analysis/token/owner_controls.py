@@ -5,18 +5,18 @@ Inputs: the conditions of the token's code and of its V4 hooks, and the token's 
 finding is as sound as `guarded_stores` is in recognising checks of the caller.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
-from analysis.static.custody.address_writers import AddressWriters, StoredAddress, is_dead
 from analysis.static.token_model.conditions.trade_conditions import (
     ConditionEffect,
     OwnedCondition,
     TradeConditions,
 )
-from core.evm.primitives import Address, Selector
+from analysis.token.powers import LiveSetters
+from core.evm.primitives import Selector
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow
 
@@ -24,6 +24,7 @@ _KEY: Final = "hidden_owner_controls"
 _APPROVE: Final = "0x095ea7b3"
 _MOST_SHOWN: Final = 40
 _PAUSE: Final = "has_pause_functionality"
+_PAUSE_POWER: Final = "pause_status_can_be_modified"
 
 _OF_LISTS: Final = ("has_blacklist_or_whitelist",)
 _OF_REFUSALS: Final = (
@@ -68,22 +69,20 @@ def find_controls(
     static: StaticFindings,
     *,
     is_renounced: bool | None,
-    stored: Mapping[StoredAddress, Address],
-    writers: Collection[AddressWriters],
+    live: LiveSetters,
 ) -> OwnerControls:
     """Return the owner-set conditions that no field covers.
 
     `hooks`: conditions of the traded pools' hooks; no field of a token covers them.
-    `is_renounced`: the report then denies that a pause can be set. `stored`: addresses in the
-    storage that code compares callers with, as far as it was read. `writers`: functions that write
-    to it.
+    `is_renounced`: the report then denies that a pause can be set. `live`: setters of the token's
+    variables that can still run.
     """
     hook_conditions = tuple(hooks)
     found = [
         _control(each)
         for each in token.owned
-        if not _is_covered(each, static, is_renounced=is_renounced)
-        and not _is_dead(each, stored, writers)
+        if not _is_covered(each, static, live, is_renounced=is_renounced)
+        and not live.is_dead(each.slot, each.bits, is_entry=each.is_listed)
     ]
     found += [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
     is_complete = token.is_complete and all(hook.is_complete for hook in hook_conditions)
@@ -93,25 +92,24 @@ def find_controls(
 
 
 def _is_covered(
-    condition: OwnedCondition, static: StaticFindings, *, is_renounced: bool | None
+    condition: OwnedCondition,
+    static: StaticFindings,
+    live: LiveSetters,
+    *,
+    is_renounced: bool | None,
 ) -> bool:
+    """True if a field that is true names the variable, or what it decides.
+
+    An approval is covered by a pause only if it is the pause of transfers.
+    """
     is_approval = condition.selector == _APPROVE
+    named = live.fields_of(condition.slot, condition.bits, is_entry=condition.is_listed)
     fields = _OF_LISTS if is_approval else _COVERING.get(condition.effect, ())
+    if is_approval and _PAUSE_POWER in named:
+        fields = (*fields, _PAUSE)
     return any(
         getattr(static, field) is True for field in fields if not (is_renounced and field == _PAUSE)
     )
-
-
-def _is_dead(
-    condition: OwnedCondition,
-    stored: Mapping[StoredAddress, Address],
-    writers: Collection[AddressWriters],
-) -> bool:
-    """True if every address that may set it is a burn address, and stays one."""
-    if not condition.askers:
-        return False
-    places = [StoredAddress(slot=slot, shift=shift) for slot, shift in condition.askers]
-    return all(is_dead(place, stored, writers) for place in places)
 
 
 def _control(condition: OwnedCondition, *, is_of_hook: bool = False) -> _Control:

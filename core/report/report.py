@@ -11,6 +11,7 @@ from core.evm.code_shape import CodeShape
 from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
+from core.report.powers import Power
 
 TradeOutcome = Literal["passed", "refused", "pending"]
 """Result of one simulated side of one pool. None, not a value, if it was not attempted."""
@@ -167,6 +168,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...]
     state: tuple[StateWord, ...] | None = None
     """None: not known, as in reports of earlier releases."""
+    powers: tuple[Power, ...] = ()
+    """Powers over the token, with their holders. Empty in reports of earlier releases too."""
+    are_powers_known: bool | None = None
+    """True if every function that may hold a power was followed to its end."""
     shape: CodeShape | None = None
     """Shape of the analysed code. None: not known, as in a report that is read back: it is stored
     once for all tokens of one shape."""

@@ -21,14 +21,14 @@ from tests.harness.chain.transactions import Chain
 
 MIN_LIQUIDITY_USD = 100.0
 
-CLEAN = "Nothing tested stands against it; 2 of 40 checks have no answer"
+CLEAN = "Nothing tested stands against it; 2 of 39 checks have no answer"
 NOT_LOCKED = (
     "You can buy and sell it, but half of its liquidity can leave at one holder's will, or is "
     "young and not locked"
 )
 NO_LIQUIDITY_KNOWN = "it is not known who can withdraw its liquidity"
 UNKNOWN_V4 = (
-    f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}; 3 of 40 checks have no answer"
+    f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}; 3 of 39 checks have no answer"
 )
 UNSELLABLE = "You can buy it, but you cannot sell it"
 TAXED_3 = "Buys, sales and transfers are taxed 3 %, and the owner can change the tax"
@@ -68,10 +68,10 @@ HEADLINES = {
     "pausable": "You can buy and sell it, but the owner can stop transfers for everybody",
     "proxy_1967": REPLACEABLE,
     "proxy_beacon": REPLACEABLE,
-    "clone_1167": f"You can buy and sell it, but it is a clone that runs the code at *; "
-    f"{NO_DRAIN_KNOWN}",
+    "clone_1167": "You can buy and sell it, but the code can move or approve tokens and is not "
+    f"proved to ask their holder; {NO_DRAIN_KNOWN}",
     "timebomb_constant": "Nothing tested stands against it before 1 January 2100, a date in its "
-    "code; 2 of 40 checks have no answer",
+    "code; 2 of 39 checks have no answer",
     "timebomb_stored": "Sales that pass today are refused after 30 days, by a deadline on *; the "
     "owner can move that date",
     "bypass_universal": "Anybody can take tokens out of your wallet without approval",
@@ -112,10 +112,10 @@ HEADLINES = {
 }
 LAUNCHED = {
     "curve": "No trade was tested, as it still trades on the curve of demo-curve; otherwise "
-    "nothing tested stands against it; 12 of 39 checks have no answer",
+    "nothing tested stands against it; 12 of 38 checks have no answer",
     "curve_fresh": "Nobody has bought it yet on the curve of demo-curve; no trade was tested",
     "curve_sold_out": "It was launched on demo-curve and has no pool now; no trade was tested",
-    "graduated": "Nothing tested stands against it; 3 of 40 checks have no answer",
+    "graduated": "Nothing tested stands against it; 3 of 39 checks have no answer",
     "seeded": CLEAN,
 }
 """Headlines of all tokens of the demo's launch platforms."""

@@ -64,7 +64,15 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "analysis": (
         *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
-        *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
+        *(
+            "static.custody",
+            "static.powers",
+            "static.detectors",
+            "static",
+            "token",
+            "simulation",
+            "launchpads",
+        ),
         *("market.venues", "market.venues.state", "market.venues.swaps", "market.venues.families"),
         *("market.venues.venue_registry", "market", "market.curves", "liquidity", "conditions"),
         *("scenarios.trade", "scenarios.later", "scenarios.theft", "scenarios.conditions"),

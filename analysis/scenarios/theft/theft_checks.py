@@ -2,7 +2,7 @@
 
 Combines allowance bypass, drain, solved thefts and owner balance changes of one token. A simulation
 that did not run, and a store whose custody is not proved, never lead to a negative answer. Only
-`simulate_thefts` and `read_stored` send requests.
+`simulate_thefts` sends requests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,6 @@ from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.scenarios.theft import allowance_bypass, drain, owner_balance, solved_thefts
 from analysis.scenarios.theft.attack_setup import AttackSetup
-from analysis.scenarios.theft.privileged_candidates import stored_addresses
 from analysis.scenarios.theft.theft_attempts import (
     AttackSimulation,
     TheftOutcome,
@@ -251,17 +250,6 @@ async def read_contracts(reader: BlockReader, accounts: Sequence[Address]) -> fr
     return frozenset(
         account for account, code in read.items() if code and not is_delegated_account(code)
     )
-
-
-async def read_stored(
-    reader: BlockReader, token: Address, stored: Sequence[StoredAddress]
-) -> dict[StoredAddress, Address]:
-    """Return the addresses in the storage slots that the code compares callers with. A slot that
-    the node did not answer is left out. Raises UpstreamError."""
-    batch = reader.batch()
-    words = [batch.slot(token, place.slot) for place in stored]
-    await reader.send(batch)
-    return stored_addresses(stored, [batch.get(word) for word in words])
 
 
 def _seen(

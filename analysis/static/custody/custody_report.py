@@ -4,7 +4,7 @@ Runs the path search over every function and converts its findings into serialis
 `SimulationHints`. At most `_MOST_WRITES` stores are kept, unprivileged ones first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -13,6 +13,7 @@ from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_search import prove
 from analysis.static.custody.custody_state import UnprovedStore
 from analysis.static.dataflow.linear_amounts import delta_of
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expression_text import render, render_condition
 from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import rank
@@ -66,6 +67,8 @@ class CustodyReport(msgspec.Struct, frozen=True, kw_only=True):
     grants: tuple[ThirdPartyGrant, ...]
     opens: tuple[UnprovedStore, ...]
     """The same stores as `writes`, with their paths; not serialised."""
+    unproved: Mapping[FunctionId, tuple[PrivilegedParty, ...] | None]
+    """All functions with such a store, with the callers that they require. None: anybody."""
 
 
 def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
@@ -80,7 +83,23 @@ def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
         writes=tuple(_stored(code, each) for each in opens[:_MOST_WRITES]),
         grants=tuple(dict.fromkeys(_third_parties(code, prover))),
         opens=tuple(opens[:_MOST_WRITES]),
+        unproved=_callers_of(code, opens),
     )
+
+
+def _callers_of(
+    code: ContractModel, opens: Iterable[UnprovedStore]
+) -> dict[FunctionId, tuple[PrivilegedParty, ...] | None]:
+    found: dict[FunctionId, tuple[PrivilegedParty, ...] | None] = {}
+    for each in opens:
+        known, parties = found.get(each.entry, ()), _parties_of(code, each)
+        found[each.entry] = (*known, *parties) if known is not None and parties else None
+    return found
+
+
+def _parties_of(code: ContractModel, found: UnprovedStore) -> tuple[PrivilegedParty, ...]:
+    named = (party_of(code, each) for each in found.parties)
+    return tuple(dict.fromkeys((*named, *(PrivilegedParty() for _ in found.lists))))
 
 
 def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
@@ -91,14 +110,7 @@ def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
         kind=found.debt.kind,
         account="" if whose is None else render(whose),
         condition=_conditions_on(found),
-        parties=tuple(
-            dict.fromkeys(
-                (
-                    *(party_of(code, each) for each in found.parties),
-                    *(PrivilegedParty() for _ in found.lists),
-                )
-            )
-        ),
+        parties=_parties_of(code, found),
     )
 
 

@@ -20,7 +20,6 @@ from analysis.static.custody.custody_report import (
     CustodyReport,
     ThirdPartyGrant,
     UnprovedWrite,
-    find_custody,
 )
 from analysis.static.custody.front_writes import find_front_writes
 from analysis.static.custody.unbacked_credits import creates_balances
@@ -102,14 +101,17 @@ UNKNOWN_LEADS: Final = SimulationHints(is_proved=False, creates_balances=None)
 
 
 def find_simulation_hints(
-    code: ContractModel, arguments: Mapping[int, str], *, shown: Container[FunctionId] = ()
+    code: ContractModel,
+    prover: CustodyProver,
+    custody: CustodyReport,
+    arguments: Mapping[int, str],
+    *,
+    shown: Container[FunctionId] = (),
 ) -> SimulationHints:
     """Return the hints of one code; mostly empty for code without the getters of a token.
 
     `arguments`: ABI types by selector, separated by commas. `shown`: functions known to mint.
     """
-    prover = CustodyProver(code)
-    custody = find_custody(code, prover)
     named = [*_parties(custody), *_named(code)]
     stored = list(dict.fromkeys(each for each in named if isinstance(each, StoredAddress)))
     writers = tuple(find_address_writers(code, prover.gates, stored[:_MOST_NAMED]))

@@ -163,7 +163,7 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         "it is not known whether somebody has powers over trades that no other check names",
         "nobody has powers over trades that no other check names",
     ),
-    "unproved_custody": CheckWords(
+    "unproved_code": CheckWords(
         "the code can move or approve tokens and is not proved to ask their holder",
         "it is not proved that tokens move only when their holder agrees",
         "tokens are proved to move only when their holder agrees",
@@ -172,11 +172,6 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         "half of its liquidity can leave at one holder's will, or is young and not locked",
         "it is not known who can withdraw its liquidity",
         "its liquidity cannot leave at one holder's will",
-    ),
-    "creates_balances": CheckWords(
-        "balances can be created unseen",
-        "it is not known whether balances can be created unseen",
-        "balances cannot be created unseen",
     ),
     "transfer_guarded_by_storage": CheckWords(
         "stored settings decide whether a transfer passes",

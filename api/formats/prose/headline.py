@@ -25,9 +25,9 @@ _DANGERS: Final = (
 _WARNINGS: Final = (
     *("has_enough_liquidity", "transfer_restrictions", "elevated_tax", "tax_can_be_modified"),
     *("trading_cooldown", "pause_status_can_be_modified", "access_restrictions", "is_proxy"),
-    *("mint_or_burn_function", "hidden_owner_controls", "creates_balances"),
+    *("mint_or_burn_function", "hidden_owner_controls"),
     *("trading_cap_can_be_modified", "position_cap_can_be_modified", "timebomb"),
-    *("untested_conditions", "unproved_custody", "liquidity_can_leave"),
+    *("untested_conditions", "unproved_code", "liquidity_can_leave"),
     *("holder_concentration", "creator_holds_supply"),
     "ownership_not_renounced",
 )
@@ -36,18 +36,21 @@ RANKED: Final = (*_DANGERS, *_WARNINGS)
 
 _IMPLIED: Final[dict[str, tuple[str, ...]]] = {
     "trade": ("dominant_pool_unsellable", "transfer_failed"),
-    "funds_can_be_drained": ("allowance_bypass", "unproved_custody"),
-    "allowance_bypass": ("unproved_custody",),
+    "funds_can_be_drained": ("allowance_bypass", "unproved_code"),
+    "allowance_bypass": ("unproved_code",),
     "high_tax": ("elevated_tax", "tax_can_be_modified"),
     "sell_blocked_later": ("timebomb", "sell_blocked_after_others"),
     "trading_cooldown": ("timebomb",),
     "transfer_restrictions": ("trading_cap_can_be_modified", "position_cap_can_be_modified"),
-    "is_proxy": ("mint_or_burn_function", "unproved_custody"),
+    "is_proxy": ("mint_or_burn_function", "unproved_code"),
 }
 """Check -> checks that add nothing next to it."""
 
 _LIQUIDITY: Final = "liquidity_can_leave"
 """A warning that needs an answer before a token counts as safe."""
+
+_WAIT: Final = "trading_cooldown"
+"""A check that is worth a clause even where it is no warning."""
 
 _PENDING: Final = "trades are still being simulated"
 _STANDING: Final = "nothing tested stands against it"
@@ -63,7 +66,7 @@ def headline_of(rendered: RenderedReport) -> str:
         clauses += [CHECK_WORDS[key].unknown for key in named]
         if summary.unknown_flag_count > len(named):
             clauses.append(_unanswered(rendered))
-    elif summary.verdict == "safe":
+    elif summary.verdict == "safe" and not _waits(rendered):
         clauses.append("nothing else tested stands against it")
     elif summary.verdict != "danger":
         clauses = _with_context(rendered, clauses)
@@ -88,6 +91,7 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
         if rendered.summary.can_buy is not False:
             implied.add("tax_can_be_modified")
     found = {flag.key for flag in rendered.summary.flags if flag.status in ("danger", "warning")}
+    found |= {_WAIT} if _waits(rendered) else set()
     taxes = tax_clause(rendered)
     if taxes is not None:
         found.add("elevated_tax")
@@ -104,6 +108,10 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
         elif key != "ownership_not_renounced" or not is_told:
             yield wrong_clause(key, rendered)
         is_told = True
+
+
+def _waits(rendered: RenderedReport) -> bool:
+    return any(flag.key == _WAIT and flag.active for flag in rendered.summary.flags)
 
 
 def _is_creators(rendered: RenderedReport) -> bool:

@@ -13,6 +13,7 @@ from api.formats.native.field_table import FIELDS, value_of
 from api.formats.native.native import holders_of
 from api.formats.native.shapes import NativeFeatures, figure, settled
 from api.formats.shape_building import Shape
+from api.formats.summary.power_checks import severity_by_power
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import Address
 from core.report.fields.field import Check, Pending, Severity
@@ -74,11 +75,15 @@ def resolve(check: SummaryCheck, inputs: CheckInput) -> Flag:
     """Evaluate one check to a flag. No answer is `unknown`, never a pass."""
     value = check.value(inputs)
     status: Status = "unknown"
-    if value is not None:
-        status = check.severity if value is check.finding else "safe"
+    label = check.label
+    if value is check.finding:
+        status, note = severity_by_power(check.key, check.severity, inputs.report)
+        label = f"{label} ({note})" if note else label
+    elif value is not None:
+        status = "safe"
     return Flag(
         key=check.key,
-        label=check.label,
+        label=label,
         status=status,
         active=status in ACTIVE,
         value=value,
@@ -168,6 +173,12 @@ def large_holders(report: Report, custodians: Collection[Address]) -> tuple[Hold
     return tuple(sorted(large, key=lambda row: -row.amount_raw))
 
 
+def _unproved_code(inputs: CheckInput) -> bool | None:
+    """True if custody is not proved, or a function that is no known mint creates balances."""
+    scan = inputs.report.scan
+    return either(scan.unproved_custody, scan.creates_balances)
+
+
 def _holder_concentration(inputs: CheckInput) -> bool | None:
     """True if one holder has over a fifth of the supply.
 
@@ -243,6 +254,13 @@ COMBINED: tuple[SummaryCheck, ...] = (
         value=_creator_holds_supply,
     ),
     SummaryCheck(
+        key="unproved_code",
+        label="Code is not proved to keep tokens with their holders",
+        severity="warning",
+        value=_unproved_code,
+        is_reason=True,
+    ),
+    SummaryCheck(
         key="has_enough_liquidity",
         label="Has a pool with enough liquidity to trade",
         severity="warning",
@@ -268,7 +286,7 @@ _ORDER = (
     *("tax_can_be_modified", "elevated_tax", "timebomb", "is_proxy"),
     *("trading_cap_can_be_modified", "position_cap_can_be_modified", "ownership_not_renounced"),
     *("holder_concentration", "creator_holds_supply", "has_enough_liquidity"),
-    *("untested_conditions", "hidden_owner_controls", "unproved_custody", "creates_balances"),
+    *("untested_conditions", "hidden_owner_controls", "unproved_code"),
     LIQUIDITY_CAN_LEAVE.key,
     *("transfer_guarded_by_storage", "transfer_from_guarded_by_storage"),
     *("has_pause_functionality", "has_tax_functionality", "has_owner_functionality"),

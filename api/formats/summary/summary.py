@@ -20,6 +20,7 @@ from api.formats.summary.flags import (
     resolve,
     transfer_restrictions,
 )
+from api.formats.summary.power_checks import hurtful_powers
 from core.evm.primitives import Address
 from core.report.fields.field import Pending
 from core.report.report import Report
@@ -39,6 +40,7 @@ VERDICTS: dict[str, Verdict] = {
     **_reasons_of("danger"),
     "no_liquidity": "warning",
     "warning_flags": "warning",
+    "live_powers": "warning",
     **_reasons_of("warning"),
     "unanswered_danger_checks": "warning",
     "no_trade_simulated": "not_tested",
@@ -153,8 +155,10 @@ def render_summary(
     counts = Counter[Status](flag.status for flag in flags)
     can_buy = can_trade(pool.buy_success for pool in native.dex)
     can_sell = can_trade(pool.sell_success for pool in native.dex)
+    powers = hurtful_powers(report)
     reasons = _reasons(
         flags,
+        has_live_powers=bool(powers),
         can_buy=can_buy,
         can_sell=can_sell,
         has_enough_liquidity=inputs.has_enough_liquidity,
@@ -275,19 +279,21 @@ def _unanswered_dangers(
 def _reasons(
     flags: tuple[Flag, ...],
     *,
+    has_live_powers: bool,
     can_buy: bool | None,
     can_sell: bool | None,
     has_enough_liquidity: bool | None,
     unanswered: bool,
 ) -> tuple[str, ...]:
     statuses = {flag.status for flag in flags}
-    active = {flag.key for flag in flags if flag.active}
+    active = {flag.key for flag in flags if flag.status in ("danger", "warning")}
     holds = {
         "sell_failed": can_sell is False,
         "buy_failed": can_buy is False,
         "danger_flags": "danger" in statuses,
         "no_liquidity": has_enough_liquidity is False,
         "warning_flags": "warning" in statuses,
+        "live_powers": has_live_powers,
         "unanswered_danger_checks": unanswered,
         "no_trade_simulated": can_buy is None and can_sell is None,
     }

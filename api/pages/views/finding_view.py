@@ -143,7 +143,7 @@ _BY_CODE: Final = frozenset(
     {
         *StaticFindings.__struct_fields__,
         *("access_restrictions", "transfer_restrictions", "hidden_owner_controls"),
-        *("unproved_custody", "creates_balances"),
+        "unproved_code",
     }
 )
 """Checks that the code alone answers."""

@@ -291,7 +291,7 @@ class _Controls(msgspec.Struct, frozen=True):
 
 def _open(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
     """Yield open questions, and the conditions that privileged accounts set."""
-    names = ("allowance_bypass", "funds_can_be_drained") if key == "unproved_custody" else (key,)
+    names = ("allowance_bypass", "funds_can_be_drained") if key == "unproved_code" else (key,)
     for name in names:
         found = rendered.proofs.body(f"{name}:open", _OpenWrites)
         if found is not None and found.writes:

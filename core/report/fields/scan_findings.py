@@ -105,19 +105,14 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         bool | None,
         _field(
             meaning="A balance may fall or an allowance rise without proof of the holder's "
-            "consent.",
-            check=Check(
-                severity="warning",
-                label="Code can move or approve tokens and is not proved to ask their holder",
-            ),
+            "consent. Shown by the check `unproved_code`.",
         ),
     ] = None
     creates_balances: Annotated[
         bool | None,
         _field(
             meaning="Some function adds to a balance without lowering another, hidden from "
-            "totalSupply or open to anybody.",
-            check=Check(severity="warning", label="Balances can be created unseen"),
+            "totalSupply or open to anybody. Shown by the check `unproved_code`.",
         ),
     ] = None
     liquidity_risk: Annotated[

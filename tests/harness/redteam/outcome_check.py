@@ -110,7 +110,7 @@ WRONG = {
     "false_buy": "buy_success is true where every buyer of today got nothing",
     "false_drain": "funds_can_be_drained is false beside a real theft",
     "false_bypass": "allowance_bypass is false beside a real theft by transferFrom",
-    "false_mint": "neither mint_or_burn_function nor creates_balances beside tokens really made",
+    "false_mint": "neither mint_or_burn_function nor unproved_code beside tokens really made",
     "honest_danger": "an honest double is called danger",
     "honest_refused": "an honest double is refused by the gate",
     "honest_trade": "an honest double's trade is said to fail",
@@ -213,7 +213,7 @@ def _wrong_of_trap(placed: Placed, truth: Truth, said: Said) -> list[str]:
         "false_bypass": truth.is_stolen and placed.trap.bypasses and said.bypassed is False,
         "false_mint": truth.is_minted
         and said.mints is False
-        and "creates_balances" not in said.active,
+        and "unproved_code" not in said.active,
     }
     return [key for key, holds in checks.items() if holds]
 

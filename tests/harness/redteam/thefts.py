@@ -60,7 +60,7 @@ def _trap(name: str, key: Key, entry_point: str, honest: bool, source: str, **mo
         is_honest=honest,
         cause=(
             *("privileged_spenders", "mint_or_burn_function"),
-            *("unproved_custody", "creates_balances"),
+            "unproved_code",
         ),
     )
     return msgspec.structs.replace(made, **({} if honest else more))

@@ -150,7 +150,7 @@ _SIGHTS: dict[Sight, tuple[str, str, str]] = {
 }
 """Expression, members and constructor's statements."""
 
-_OF_EFFECT: dict[Effect, tuple[str, ...]] = {"third_allowance": ("unproved_custody",)}
+_OF_EFFECT: dict[Effect, tuple[str, ...]] = {"third_allowance": ("unproved_code",)}
 """Names of an effect, whatever its condition."""
 
 

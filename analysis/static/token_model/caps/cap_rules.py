@@ -4,8 +4,11 @@ The static analysis derives them once per code (`cap_extraction`); `analysis.tok
 evaluates them on current storage.
 """
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
+from analysis.static.evm.expressions import FOLDED, MASK
 from core.evm.primitives import Hash32
 
 REFUSED = -1
@@ -20,6 +23,21 @@ class ComputationStep(msgspec.Struct, frozen=True, array_like=True):
     moved), `time`, `block` (the contract's clock), `phi` (one of `arguments`), `unknown`."""
     arguments: tuple[int, ...] = ()
     word: Hash32 | None = None
+
+
+def constant(steps: Sequence[ComputationStep], at: int, words: Mapping[Hash32, int]) -> int | None:
+    """Return a step's value if code and storage determine it, else None."""
+    step = steps[at]
+    if step.operation == "number" and step.word is not None:
+        return int(step.word, 16)
+    if step.operation == "slot" and step.word is not None:
+        return words.get(step.word)
+    fold = FOLDED.get(step.operation)
+    if fold is None or not step.arguments:
+        return None
+    given = [constant(steps, argument, words) for argument in step.arguments]
+    known = [value for value in given if value is not None]
+    return fold(*known) & MASK if len(known) == len(given) else None
 
 
 class TransferBranch(msgspec.Struct, frozen=True, array_like=True):

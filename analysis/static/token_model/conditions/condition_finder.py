@@ -16,6 +16,7 @@ from analysis.static.dataflow.predicates import (
     evaluate,
     parameters_of,
 )
+from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import Branch, CfgNode, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import FunctionCfg
@@ -41,9 +42,9 @@ from analysis.static.token_model.conditions.trade_conditions import (
 )
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.operand_index import operand_index
-from analysis.static.token_model.storage.owned_variables import askers_of, is_owned
+from analysis.static.token_model.storage.owned_variables import is_owned
 from analysis.static.token_model.storage.variable_writers import WrittenVariables
-from core.evm.primitives import Selector
+from core.evm.primitives import Selector, to_hash32
 
 _CALLS: Final = frozenset({"CALL", "STATICCALL", "DELEGATECALL", "CALLCODE"})
 _WORD: Final = 32
@@ -145,18 +146,23 @@ _NOT_OF: Final[dict[FunctionId, frozenset[Source]]] = {
 is analysed separately; a hook's calldata describes the swap."""
 
 
-def find_trade_conditions(code: ContractModel) -> TradeConditions:
-    """Return the conditions of a token's transfers and `approve`, of a hook's swap functions, or of
-    a proxy's fallback."""
+def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[Variable, ...]]:
+    """Return the conditions of a code, and the variables in them that an owner check guards.
+
+    They are those of a token's transfers and `approve`, of a hook's swap functions, or of a
+    proxy's fallback.
+    """
     entries = _entries(code)
     finder = _Finder(code)
     found = [condition for entry in entries for condition in finder.conditions(entry)]
     distinct = tuple(dict.fromkeys(found))
-    return TradeConditions(
+    conditions = TradeConditions(
         conditions=distinct[:_MOST_CONDITIONS],
         owned=tuple(finder.owned)[:_MOST_CONDITIONS],
+        by_own_acts=tuple(finder.by_own_acts)[:_MOST_CONDITIONS],
         is_complete=code.functions.is_followed(entries) and len(distinct) <= _MOST_CONDITIONS,
     )
+    return conditions, tuple(dict.fromkeys(finder.owned.values()))
 
 
 def _entries(code: ContractModel) -> tuple[FunctionId, ...]:
@@ -175,20 +181,27 @@ class _Finder:
         self._expressions = ComputationWriter(code)
         self._variables = WrittenVariables(code)
         self._roles = RoleTests(code)
-        self.owned: dict[OwnedCondition, None] = {}
+        self.owned: dict[OwnedCondition, Variable] = {}
+        """Conditions with the variable that is written behind an owner check."""
+        self.by_own_acts: dict[TradeCondition, None] = {}
 
     def conditions(self, entry: FunctionId) -> Iterator[TradeCondition]:
         """Yield the conditions of one function."""
         flow = self._code.functions.cfg(entry)
         is_met = self._met(flow)
-        sites = [site for site in dict.fromkeys(self._sites.sites(flow)) if is_met(site)]
+        branches, amounts = list(self._sites.sites(flow)), list(self._sites.amounts(flow))
+        sites = list(filter(is_met, dict.fromkeys(branches)))
         read = {variable for site in sites for variable in self._read(site.condition)}
         marks = [variable for variable in read if self._variables.source(variable) is not None]
         sites += self._sites.marking(flow, marks)
-        sites += self._sites.amounts(flow)
+        sites += amounts
         sites += self._sites.halting(flow)
         for site in filter(is_met, dict.fromkeys(sites)):
-            yield from self._listed(site)
+            yield from self._listed(site, is_met=True)
+        for site in dict.fromkeys((*branches, *amounts)):
+            if not is_met(site):
+                found = self._listed(site, is_met=False)
+                self.by_own_acts.update(dict.fromkeys(filter(_is_on_clock, found)))
 
     # --- reachability for the parties -----------------------------------------------------------
 
@@ -236,7 +249,7 @@ class _Finder:
 
     # --- dependencies --------------------------------------------------------------------------
 
-    def _listed(self, site: ConditionSite) -> Iterator[TradeCondition]:
+    def _listed(self, site: ConditionSite, *, is_met: bool) -> Iterator[TradeCondition]:
         """Yield the site if it depends on more than fixed or owner-set storage and the parties."""
         if is_memory_bounds_check(site.condition) or self._is_callee_check(site):
             return
@@ -252,7 +265,7 @@ class _Finder:
             sources &= _NEVER_CHECKED
         elif site.effect == "writes" and self._is_zero_check(site):
             sources -= _COMPUTED_WITH
-        if site.effect not in ("value", "marks") and not site.is_operand:
+        if is_met and site.effect not in ("value", "marks") and not site.is_operand:
             self._note_owned(leaves, site, is_called=not sources.isdisjoint(_CALLED))
         if not sources:
             return
@@ -289,14 +302,16 @@ class _Finder:
             variable = leaf.variable
             if variable is None or not is_owned(self._code, variable, is_called=is_called):
                 continue
+            slot = StorageLocation(root=variable[0]).slot
             owned = OwnedCondition(
                 selector=Selector(f"0x{site.entry or 0:08x}"),
                 pc=site.pc,
                 effect=site.effect,
                 is_listed=isinstance(variable[0], tuple),
-                askers=askers_of(self._code, variable),
+                slot=None if slot is None else to_hash32(slot),
+                bits=to_hash32(variable[1]),
             )
-            self.owned[owned] = None
+            self.owned[owned] = variable
 
     def _sources(self, leaves: Computation, site: ConditionSite) -> set[Source]:
         found: set[Source] = set()
@@ -328,6 +343,13 @@ class _Finder:
         for slot, bits in self._code.dependencies.reads(word):
             for place in self._code.layout.of(slot):
                 yield place.root, bits
+
+
+_CLOCKS: Final = frozenset[Source]({"time", "block"})
+
+
+def _is_on_clock(condition: TradeCondition) -> bool:
+    return not _CLOCKS.isdisjoint(condition.sources) and condition.effect != "marks"
 
 
 _COMPARED: Final = COMPARISONS | {"SUB", "XOR"}

@@ -100,9 +100,10 @@ class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
     effect: ConditionEffect
     is_listed: bool
     """True for a party's mapping entry, False for one variable for all."""
-    askers: tuple[tuple[Hash32, int], ...] | None = None
-    """Slot and bit offset of the addresses that may write it. None: a constant, a list or another
-    contract decides."""
+    slot: Hash32 | None
+    """Declared slot of the variable. None: not known."""
+    bits: Hash32
+    """Mask of the variable's bits."""
 
 
 class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,5 +111,7 @@ class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
 
     conditions: tuple[TradeCondition, ...] = ()
     owned: tuple[OwnedCondition, ...] = ()
+    by_own_acts: tuple[TradeCondition, ...] = ()
+    """Conditions on the clock that only a party meets that has called another function before."""
     is_complete: bool = False
     """Every path of transfers was followed, and no condition had to be left out."""

@@ -1,17 +1,15 @@
-"""Owned variables: variables written behind an owner check, and the slots of permitted addresses.
+"""Owned variables: variables written behind an owner check.
 
-As sound as `guarded_stores` and `caller_checks` are in recognising owner checks.
+As sound as `guarded_stores` is in recognising owner checks.
 """
 
 from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.evm.expressions import lowest_bit
 from analysis.static.token_model.contract_model import ContractModel
-from analysis.static.token_model.guards.access_control import caller_checks
 from analysis.static.token_model.storage.guarded_stores import is_guarded
 from analysis.static.token_model.storage.write_index import StorageWrite
-from core.evm.primitives import ADDRESS_BITS, Hash32, to_hash32
+from core.evm.primitives import ADDRESS_BITS
 
 
 def is_owned(code: ContractModel, variable: Variable, *, is_called: bool = False) -> bool:
@@ -26,25 +24,6 @@ def is_owned(code: ContractModel, variable: Variable, *, is_called: bool = False
     is_address = bits.bit_count() == ADDRESS_BITS and not isinstance(root, tuple)
     is_party = is_address and not is_called
     return not is_party and any(is_guarded(code, write) for write in writes_of(code, variable))
-
-
-def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, int], ...] | None:
-    """Return slot and bit offset of the addresses that writers of it compare the caller with.
-
-    None: a constant, a list or another contract decides.
-    """
-    writers = {write.entry for write in writes_of(code, variable)}
-    found: dict[tuple[Hash32, int], None] = {}
-    for check in caller_checks(code):
-        if check.entry not in writers:
-            continue
-        if not check.variables:
-            return None
-        for root, bits in check.variables:
-            if not isinstance(root, int):
-                return None
-            found[to_hash32(root), lowest_bit(bits)] = None
-    return tuple(found) or None
 
 
 def writes_of(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:

@@ -1,0 +1,210 @@
+"""Powers of one code: for each report field that a setter can change, the functions that do.
+
+Input: the contract model, its caller checks and the custody report. Output: `StaticPowers`. A field
+that is true because of a fixed rule of the code has a power without setters.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.custody.custody_report import CustodyReport, PrivilegedParty
+from analysis.static.custody.privileged_callers import PrivilegedCallers
+from analysis.static.dataflow.dependencies import is_own_address
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.storage_layout import UNKNOWN
+from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.expressions import MASK
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.powers.setter_finder import SetterFinder
+from analysis.static.powers.static_powers import PowerKind, Setter, StaticPower, StaticPowers
+from analysis.static.token_model.caps.amount_factors import scalings
+from analysis.static.token_model.clock.cooldowns import cooldowns
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.guards.pauses_and_lists import lists, pauses
+from analysis.static.token_model.guards.transfer_guards import Cap, position_caps, trading_caps
+from analysis.static.token_model.storage.balance_changes import (
+    difference,
+    lasting_changes,
+    taxes,
+)
+from analysis.static.token_model.storage.write_index import StorageWrite
+from core.evm.primitives import ADDRESS_MASK
+
+_MOST_PLACES: Final = 48
+_HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
+_HASHED: Final = 2**64
+"""Larger slot numbers are hashes: compilers number variables from zero."""
+
+
+def find_powers(
+    code: ContractModel,
+    gates: PrivilegedCallers,
+    *,
+    owned: Iterable[Variable],
+    custody: CustodyReport,
+) -> StaticPowers:
+    """Return the powers of one code.
+
+    `owned`: variables of trade conditions that privileged callers set.
+    """
+    finder = SetterFinder(code, gates)
+    powers = [
+        *_of_variables(finder, "pause_status_can_be_modified", "stop", _pause_switches(code)),
+        *_of_variables(finder, "has_blacklist_or_whitelist", "block", _listed(code)),
+        *_of_variables(finder, "trading_cap_can_be_modified", "cap", _limits(trading_caps(code))),
+        *_of_variables(finder, "position_cap_can_be_modified", "cap", _limits(position_caps(code))),
+        *_of_variables(finder, "tax_can_be_modified", "tax", _rates(code)),
+        *_of_variables(finder, "trading_cooldown", "stop", _waits(code)),
+        *_of_variables(finder, "hidden_owner_controls", "condition", owned),
+        *_fixed_rules(code),
+        *_supply_powers(code, finder, custody),
+    ]
+    used = [setter for power in powers for setter in power.setters]
+    wild = tuple(_wild(code, finder))
+    hashed = {
+        (write.place.root, ADDRESS_MASK)
+        for write in code.writes.all
+        if isinstance(write.place.root, int)
+        and write.place.root >= _HASHED
+        and write.bits & ADDRESS_MASK == ADDRESS_MASK
+    }
+    return StaticPowers(
+        powers=tuple(dict.fromkeys(powers)),
+        setters=tuple(_closure(finder, (*used, *wild), hashed)),
+        wild=wild,
+        is_complete=code.functions.is_followed() and not code.notes.cut,
+    )
+
+
+def _of_variables(
+    finder: SetterFinder, field: str, what: PowerKind, variables: Iterable[Variable]
+) -> Iterator[StaticPower]:
+    for variable in dict.fromkeys(variables):
+        yield StaticPower(field=field, what=what, setters=finder.setters(variable))
+
+
+def _fixed_rules(code: ContractModel) -> Iterator[StaticPower]:
+    """Yield a power without setters for each rule of the code that may have none."""
+    if any(trading_caps(code)):
+        yield StaticPower(field="trading_cap_can_be_modified", what="cap", setters=())
+    if any(position_caps(code)):
+        yield StaticPower(field="position_cap_can_be_modified", what="cap", setters=())
+    if any(cooldowns(code)):
+        yield StaticPower(field="trading_cooldown", what="stop", setters=())
+
+
+def _pause_switches(code: ContractModel) -> Iterator[Variable]:
+    for _, variables in pauses(code):
+        yield from _sorted(variables)
+
+
+def _listed(code: ContractModel) -> Iterator[Variable]:
+    for _, variables in lists(code):
+        yield from _sorted(variables)
+    for scaling in scalings(code):
+        yield from _sorted(scaling.variables)
+
+
+def _limits(caps: Iterable[Cap]) -> Iterator[Variable]:
+    for cap in caps:
+        yield from _sorted(cap.limits | cap.switches)
+
+
+def _rates(code: ContractModel) -> Iterator[Variable]:
+    for tax in taxes(code):
+        yield from _sorted(tax.rates)
+
+
+def _waits(code: ContractModel) -> Iterator[Variable]:
+    """Yield the variables that decide how long an address waits, or whether."""
+    for guard, stamps in cooldowns(code):
+        found = {each for reading in guard.all() for each in reading.globals}
+        yield from _sorted(found - stamps)
+
+
+def _sorted(variables: Iterable[Variable]) -> list[Variable]:
+    return sorted(variables, key=str)
+
+
+def _supply_powers(
+    code: ContractModel, finder: SetterFinder, custody: CustodyReport
+) -> Iterator[StaticPower]:
+    """Yield one power for each function that changes the supply."""
+    by_entry: dict[FunctionId, list[StorageWrite]] = {}
+    for variable in _sorted(code.storage.roles.supply):
+        for write in lasting_changes(code, variable):
+            by_entry.setdefault(write.entry, []).append(write)
+    for entry, writes in by_entry.items():
+        setter = finder.setter_at(entry, {write.pc for write in writes})
+        what: PowerKind = "mint"
+        if all(_is_lowered(code, write) for write in writes):
+            is_taken = entry not in MOVERS and entry in custody.unproved
+            what = "take" if is_taken else "burn"
+            if is_taken:
+                setter = _by(setter, custody.unproved[entry])
+            elif entry not in MOVERS:
+                setter = msgspec.structs.replace(setter, authority="holders", callers=())
+        yield StaticPower(field="mint_or_burn_function", what=what, setters=(setter,))
+
+
+def _by(setter: Setter, parties: tuple[PrivilegedParty, ...] | None) -> Setter:
+    """Return the setter of a burn without the holder's consent, by these callers. None: anybody."""
+    if parties is None:
+        return msgspec.structs.replace(setter, authority="anybody", callers=())
+    return msgspec.structs.replace(setter, authority="named", callers=parties)
+
+
+def _is_lowered(code: ContractModel, write: StorageWrite) -> bool:
+    for value in code.dependencies.phi_values(write.value):
+        by = difference(code, value, write.slot)
+        if not by or any(count > 0 for _, count in by):
+            return False
+    return True
+
+
+def _wild(code: ContractModel, finder: SetterFinder) -> Iterator[Setter]:
+    """Yield the functions that store to unknown locations or run foreign code on this storage."""
+    pcs: dict[FunctionId, set[int]] = {}
+    for write in code.writes.all:
+        if write.place.root == UNKNOWN:
+            pcs.setdefault(write.entry, set()).add(write.pc)
+    for entry, effect in code.calls():
+        if effect.kind not in _HANDING_ON or effect.pc in code.delegation.pcs:
+            continue
+        if not is_own_address(code.dependencies.single_value(effect.words[0])):
+            pcs.setdefault(entry, set()).add(effect.pc)
+    for entry, found in pcs.items():
+        yield finder.setter_at(entry, found)
+
+
+def _closure(
+    finder: SetterFinder, setters: Iterable[Setter], places: Iterable[Variable]
+) -> list[Setter]:
+    """Return the setters of the given places and of all plain storage that setters name."""
+    waiting: list[Variable] = [*places, *_named_by(setters)]
+    found: dict[Setter, None] = {}
+    seen: set[Variable] = set()
+    while waiting and len(seen) < _MOST_PLACES:
+        variable = waiting.pop(0)
+        if variable in seen:
+            continue
+        seen.add(variable)
+        fresh = [each for each in finder.setters(variable) if each not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += _named_by(fresh)
+    return list(found)
+
+
+def _named_by(setters: Iterable[Setter]) -> Iterator[Variable]:
+    for setter in setters:
+        for caller in setter.callers:
+            if caller.slot is not None:
+                yield int(caller.slot, 16), ADDRESS_MASK << caller.shift
+        for test in setter.tests:
+            for step in test.steps:
+                if step.operation == "slot" and step.word is not None:
+                    yield int(step.word, 16), MASK
+        if not setter.is_entry and setter.slot is not None:
+            yield int(setter.slot, 16), int(setter.bits, 16)

@@ -1,0 +1,211 @@
+"""Setters of storage variables: the callers, tests and values of each function that stores to one.
+
+Inputs: the contract model and its caller checks. A caller or test counts only if every path to the
+stores requires it. Bounds: `_MOST_TESTS` conditions of a function, `_MOST_STEPS` of a value.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.custody.custody_facts import parts_of_condition
+from analysis.static.custody.custody_report import PrivilegedParty, party_of
+from analysis.static.custody.privileged_callers import PrivilegedCallers
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, field_of
+from analysis.static.evm.cfg import CfgNode, FunctionId
+from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.powers.static_powers import Authority, Relation, Setter, StateTest
+from analysis.static.token_model.caps.cap_rules import ComputationStep
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.storage.owned_variables import writes_of
+from analysis.static.token_model.storage.variable_writers import written_to
+from analysis.static.token_model.storage.write_index import StorageWrite
+from core.evm.primitives import Selector, to_hash32
+
+_MOST_TESTS: Final = 24
+"""Conditions of one function that are tried as required ones."""
+
+_MOST_STEPS: Final = 60
+_ORDERS: Final = frozenset({"LT", "GT"})
+
+_Literal = tuple[int, Expr, bool]
+"""Program counter, condition and outcome of a branch."""
+
+
+class SetterFinder:
+    """Finds the setters of one contract's variables; results are memoised."""
+
+    def __init__(self, code: ContractModel, gates: PrivilegedCallers) -> None:
+        self._code = code
+        self._gates = gates
+        self._setters: dict[Variable, tuple[Setter, ...]] = {}
+        self._required: dict[tuple[FunctionId, frozenset[int]], tuple[_Literal, ...]] = {}
+
+    def setters(self, variable: Variable) -> tuple[Setter, ...]:
+        """Return the setters of a variable, one for each function."""
+        if variable not in self._setters:
+            by_entry: dict[FunctionId, list[StorageWrite]] = {}
+            for write in writes_of(self._code, variable):
+                by_entry.setdefault(write.entry, []).append(write)
+            self._setters[variable] = tuple(
+                self._setter(variable, entry, writes) for entry, writes in by_entry.items()
+            )
+        return self._setters[variable]
+
+    def setter_at(self, entry: FunctionId, pcs: Collection[int]) -> Setter:
+        """Return the setter of one function for effects whose values do not matter."""
+        return self._authorised((UNKNOWN, MASK), entry, frozenset(pcs))
+
+    def _setter(self, variable: Variable, entry: FunctionId, writes: list[StorageWrite]) -> Setter:
+        found = self._authorised(variable, entry, frozenset(write.pc for write in writes))
+        if entry not in MOVERS and all(map(self._code.writes.is_callers_own, writes)):
+            found = _with(found, authority="holders", callers=())
+        written = written_to(self._code, variable, writes)
+        if written is not None and not written.is_free and not written.clocks:
+            found = _with(found, values=written.constants)
+        computed = _Computation(self._code)
+        values = {field_of(write.value, variable[1]) for write in writes}
+        [value] = values if len(values) == 1 else [None]
+        if value is None or found.values is not None:
+            return found
+        at = computed.write(value)
+        pcs = frozenset(write.pc for write in writes)
+        relations = tuple(self._relations(computed, entry, pcs))
+        if computed.is_full:
+            return found
+        return _with(found, steps=tuple(computed.steps), value=at, relations=relations)
+
+    def _authorised(self, variable: Variable, entry: FunctionId, pcs: frozenset[int]) -> Setter:
+        root, bits = variable
+        slot = StorageLocation(root=root).slot
+        authority, callers = self._authority(entry, pcs)
+        return Setter(
+            selector=Selector(f"0x{entry or 0:08x}"),
+            slot=None if slot is None else to_hash32(slot),
+            bits=to_hash32(bits),
+            is_entry=isinstance(root, tuple),
+            authority=authority,
+            callers=callers,
+            tests=tuple(self._tests(entry, pcs)),
+        )
+
+    def _authority(
+        self, entry: FunctionId, pcs: frozenset[int]
+    ) -> tuple[Authority, tuple[PrivilegedParty, ...]]:
+        flow = self._code.functions.cfg(entry)
+        is_here = any(effect.pc in pcs for _, effect in flow.effects())
+        required = self._gates.callers_required_before(entry, set(pcs)) if is_here else None
+        if required is None:
+            return ("trades" if entry in MOVERS else "anybody"), ()
+        parties, lists = required
+        named = (*(party_of(self._code, each) for each in parties), *map(_unnamed, lists))
+        return "named", tuple(dict.fromkeys(named)) or (PrivilegedParty(),)
+
+    # --- conditions that every path meets -------------------------------------------------------
+
+    def _tests(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[StateTest]:
+        """Yield the required conditions that depend on plain storage alone."""
+        for _, condition, holds in self._required_literals(entry, pcs):
+            computed = _Computation(self._code)
+            computed.write(condition)
+            if not computed.is_full and computed.is_of_state:
+                yield StateTest(steps=tuple(computed.steps), holds=holds)
+
+    def _relations(
+        self, computed: "_Computation", entry: FunctionId, pcs: frozenset[int]
+    ) -> Iterator[Relation]:
+        for _, condition, holds in self._required_literals(entry, pcs):
+            for term, is_true in parts_of_condition(condition, holds=holds):
+                if term.operation not in _ORDERS:
+                    continue
+                small, large = term.arguments if term.operation == "LT" else term.arguments[::-1]
+                if not is_true:
+                    small, large = large, small
+                yield Relation(computed.write(small), computed.write(large), is_true)
+
+    def _required_literals(self, entry: FunctionId, pcs: frozenset[int]) -> tuple[_Literal, ...]:
+        key = (entry, pcs)
+        if key not in self._required:
+            self._required[key] = tuple(self._find_required(entry, pcs))
+        return self._required[key]
+
+    def _find_required(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[_Literal]:
+        flow = self._code.functions.cfg(entry)
+        targets = [node for node, effect in flow.effects() if effect.pc in pcs]
+        reaching = flow.leading_to(targets)
+        edges: dict[_Literal, set[tuple[CfgNode, CfgNode]]] = {}
+        for node, branch in flow.branching():
+            sides = ((True, branch.if_true), (False, branch.if_false))
+            ahead = [(holds, after) for holds, after in sides if after in reaching]
+            # a node in a target's own function may lead on either side
+            if node in reaching and isinstance(branch.condition, Expr):
+                for holds, after in ahead:
+                    edges.setdefault((branch.pc, branch.condition, holds), set()).add((node, after))
+        once = {
+            literal: barred
+            for literal, barred in edges.items()
+            if (literal[0], literal[1], not literal[2]) not in edges
+        }
+        roots = self._code.functions.roots(entry)
+        for literal, barred in list(once.items())[:_MOST_TESTS]:
+            if not any(root in flow.leading_to(targets, barred) for root in roots):
+                yield literal
+
+
+def _with(setter: Setter, **changes: object) -> Setter:
+    return msgspec.structs.replace(setter, **changes)
+
+
+def _unnamed(_: Value) -> PrivilegedParty:
+    return PrivilegedParty()
+
+
+class _Computation:
+    """Steps of expressions over plain storage, constants and calldata words."""
+
+    def __init__(self, code: ContractModel) -> None:
+        self._code = code
+        self.steps: list[ComputationStep] = []
+        self._known: dict[Value, int] = {}
+        self.is_of_state = True
+        """True if every leaf is a constant or plain storage."""
+
+    @property
+    def is_full(self) -> bool:
+        """True if the bound on steps was reached."""
+        return len(self.steps) > _MOST_STEPS
+
+    def write(self, word: Value) -> int:
+        """Return the index of the value's step."""
+        word = self._code.dependencies.single_value(word)
+        if word not in self._known:
+            self._known[word] = self._write(word)
+        return self._known[word]
+
+    def _write(self, word: Value) -> int:
+        if self.is_full:
+            return self._leaf("unknown")
+        if isinstance(word, int):
+            return self._leaf("number", word)
+        argument = word.arguments[0] if word.arguments else None
+        if word.operation == "SLOAD":
+            places = self._code.layout.of(word.arguments[0])
+            if len(places) == 1 and places[0].is_plain and places[0].slot is not None:
+                return self._leaf("slot", places[0].slot)
+        elif word.operation == "CALLDATALOAD" and isinstance(argument, int):
+            self.is_of_state = False
+            return self._leaf("argument", argument)
+        elif word.operation in FOLDED and word.arguments:
+            inner = tuple(map(self.write, word.arguments))
+            self.steps.append(ComputationStep(word.operation, inner))
+            return len(self.steps) - 1
+        self.is_of_state = False
+        return self._leaf("unknown")
+
+    def _leaf(self, operation: str, word: int | None = None) -> int:
+        at = None if word is None else to_hash32(word)
+        self.steps.append(ComputationStep(operation, (), at))
+        return len(self.steps) - 1

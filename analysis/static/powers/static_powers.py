@@ -1,0 +1,85 @@
+"""Static powers of one code: its setters, the callers that each requires, and the report fields.
+
+Serialisable and free of chain state. `analysis.token.powers` decides with current storage which of
+them can still be used, and by which account. All *inferred*.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from analysis.static.custody.custody_report import PrivilegedParty
+from analysis.static.token_model.caps.cap_rules import ComputationStep
+from core.evm.primitives import Hash32, Selector
+
+PowerKind = Literal["stop", "block", "cap", "tax", "mint", "burn", "take", "condition", "replace"]
+"""`stop`: refuse everybody's trades; `block`: refuse an address's; `cap`: limit amounts or
+holdings; `condition`: change another condition of trades; `replace`: replace the code."""
+
+Authority = Literal["named", "holders", "trades", "anybody"]
+"""`named`: the callers listed; `holders`: each for the own account; `trades`: transfers change it
+as a part of every trade."""
+
+
+class StateTest(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition over plain storage that every path to a store meets."""
+
+    steps: tuple[ComputationStep, ...]
+    """Computation of the condition; the last step is its result."""
+    holds: bool
+    """Truth of the condition on these paths."""
+
+
+class Relation(msgspec.Struct, frozen=True, array_like=True):
+    """An order between two steps of a setter's computation, on every path to the store."""
+
+    small: int
+    large: int
+    is_strict: bool = False
+
+
+class Setter(msgspec.Struct, frozen=True, kw_only=True):
+    """The stores of one function to one variable."""
+
+    selector: Selector
+    slot: Hash32 | None
+    """Declared slot of the variable. None: not known."""
+    bits: Hash32
+    """Mask of the variable's bits."""
+    is_entry: bool
+    """True for the entries of a mapping."""
+    authority: Authority
+    callers: tuple[PrivilegedParty, ...] = ()
+    """Accounts of which the caller must be one, for `named`."""
+    values: tuple[Hash32, ...] | None = None
+    """All values that it can leave, at their position in the slot. None: others too."""
+    tests: tuple[StateTest, ...] = ()
+    steps: tuple[ComputationStep, ...] = ()
+    """Computation of the stored value and of what it is compared with. Empty: not modelled.
+
+    Its leaf `argument` is the calldata word at offset `word`.
+    """
+    value: int = 0
+    """Index of the step that is the stored value, shifted down to bit 0."""
+    relations: tuple[Relation, ...] = ()
+
+
+class StaticPower(msgspec.Struct, frozen=True, kw_only=True):
+    """A power that explains one field of the report."""
+
+    field: str
+    what: PowerKind
+    setters: tuple[Setter, ...]
+    """Functions that use it. Empty: none does after deployment."""
+
+
+class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
+    """Powers of one code."""
+
+    powers: tuple[StaticPower, ...] = ()
+    setters: tuple[Setter, ...] = ()
+    """Setters of the plain storage that callers and tests of other setters name."""
+    wild: tuple[Setter, ...] = ()
+    """Functions that may store anywhere: to computed slots, or by code of another contract."""
+    is_complete: bool = False
+    """False: functions were not followed to their end, so that setters may be missing."""

@@ -1,0 +1,90 @@
+"""Severity of the checks on powers: by holder, by the bound that the code proves, and by reach.
+
+A check that finds a power is a warning where one wallet, or a contract that binds nobody, holds it
+without a bound. It is info where the power is dead, small, out of reach or over the own tokens, and
+where a multisig, a timelock or an issuer with a track record holds it.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from core.report.fields.field import Severity
+from core.report.powers import HolderKind, Power
+from core.report.report import Report
+
+POWER_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "access_restrictions": ("has_blacklist_or_whitelist",),
+    "transfer_restrictions": ("trading_cap_can_be_modified", "position_cap_can_be_modified"),
+    "pause_status_can_be_modified": ("pause_status_can_be_modified",),
+    "trading_cooldown": ("trading_cooldown",),
+    "mint_or_burn_function": ("mint_or_burn_function",),
+    "tax_can_be_modified": ("tax_can_be_modified",),
+    "timebomb": ("timebomb",),
+    "is_proxy": ("is_proxy",),
+    "trading_cap_can_be_modified": ("trading_cap_can_be_modified",),
+    "position_cap_can_be_modified": ("position_cap_can_be_modified",),
+    "hidden_owner_controls": ("hidden_owner_controls",),
+}
+"""Check -> fields whose powers decide its severity."""
+
+_OWNERSHIP: Final = "ownership_not_renounced"
+
+_WITH_RECORD: Final[frozenset[HolderKind]] = frozenset({"contract", "list"})
+"""Holders that count as an issuer's where the token has a track record; one wallet never does."""
+
+_NOTES: Final[dict[HolderKind, str]] = {
+    "nobody": "nobody can any more",
+    "holders": "only holders, over their own tokens",
+    "trades": "only by trades, as tested",
+    "multisig": "held by a multisig",
+    "timelock": "held by a timelock",
+    "contract": "held by a contract of an established issuer",
+    "list": "held by accounts of an established issuer",
+}
+
+
+def is_hurtful(power: Power, *, is_established: bool) -> bool:
+    """True if one account could hurt holders with the power, alone and at once."""
+    if power.is_harmless or power.is_bound:
+        return False
+    return not (is_established and power.holder_kind in _WITH_RECORD)
+
+
+def hurtful_powers(report: Report) -> tuple[Power, ...]:
+    """Return the powers that are worth a warning."""
+    is_established = _is_established(report)
+    return tuple(
+        power for power in report.powers if is_hurtful(power, is_established=is_established)
+    )
+
+
+def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Severity, str]:
+    """Return the severity of a check that found something, and a note on the power for its label.
+
+    The declared severity stands for a check that is not about a power, or whose powers are not
+    known.
+    """
+    if key == _OWNERSHIP:
+        is_idle = report.are_powers_known is True and not hurtful_powers(report)
+        return ("info", "without a power over trades or holdings") if is_idle else (severity, "")
+    fields = POWER_FIELDS.get(key, ())
+    powers = [power for power in report.powers if power.check in fields]
+    if not powers:
+        return severity, ""
+    is_established = _is_established(report)
+    if any(is_hurtful(power, is_established=is_established) for power in powers):
+        return severity, ""
+    return "info", _note(powers)
+
+
+def _note(powers: Iterable[Power]) -> str:
+    """Return who holds the powers, the most powerful holder first."""
+    kinds = dict.fromkeys(power.holder_kind for power in powers)
+    notes = [note for kind, note in reversed(_NOTES.items()) if kind in kinds]
+    details = [power.detail for power in powers if power.detail and power.bound != "none"]
+    return "; ".join((*dict.fromkeys(details), *notes[:1]))
+
+
+def _is_established(report: Report) -> bool:
+    record = getattr(report, "track_record", None)
+    return record is not None and record.is_established
