@@ -291,6 +291,27 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         Literal["never", "young", "always"],
         Setting("Find who can withdraw liquidity: of young pools (30 days), always or never"),
     ] = "young"
+    established_after_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Least age in seconds of a token with an established track record"),
+    ] = 15_552_000.0
+    established_sellers: Annotated[
+        Positive,
+        Setting("Least number of accounts that have sold such a token"),
+    ] = 1_000
+    established_sellers_per_day: Annotated[
+        int,
+        msgspec.Meta(ge=1, le=50),
+        Setting("Most new sellers of one day that count towards that number"),
+    ] = 20
+    established_liquidity_usd: Annotated[
+        float,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Least liquidity of such a token, in USD, that neither its creator or owner nor the "
+            "largest other holder can withdraw"
+        ),
+    ] = 100_000.0
 
 
 SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, Protocol
 
 import msgspec
+import numpy as np
 
 from config.facts.chain import Chain
 from core.evm.primitives import ZERO_ADDRESS, Address, Hash32
@@ -19,6 +20,7 @@ from indexer.block_spans import BlockSpan
 from indexer.chain_tokens import ChainTokens
 from indexer.decode.launch_logs import LaunchDecoder
 from indexer.decode.liquidity_logs import LIQUIDITY_TOPICS, decode_liquidity
+from indexer.decode.log_columns import ADDRESS_BYTES
 from indexer.decode.pool_events import CREATION_TOPICS, PoolDecoder
 from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
 from indexer.decode.transfer_events import (
@@ -30,13 +32,17 @@ from indexer.decode.transfer_events import (
 from indexer.decode.undecoded import UndecodedLogs, join_undecoded
 from indexer.event_rows import swap_rows
 from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
+from indexer.traders import find_token_trades
+from indexer.watched.token_swaps import trade_facts
 from indexer.young_pools import YoungPools
 from sql.chain.launch_tables import insert_launches
 from sql.chain.liquidity_events import insert_liquidity
 from sql.chain.pool_tables import insert_pools
-from sql.chain.trade_tables import insert_trades
+from sql.chain.trade_records import insert_real_trades
+from sql.chain.trade_tables import KnownSwap, find_known_swaps, insert_known_trades
 from sql.chain.transfer_tables import insert_undecoded
 from sql.engine.database import Transaction
+from sql.engine.table_rows import RealTradeRow, SwapRow
 from sql.lake.final_events import FinalEvents
 from sql.tokens.tokens import Because, track_seen
 
@@ -174,24 +180,56 @@ class TransferEvents:
 
 
 class SwapEvents:
-    """Swaps in known pools."""
+    """Swaps in known pools, and their traders for the track records of tokens."""
 
     name = "trades"
     topics: tuple[Hash32, ...] = SWAP_TOPICS
     reading: Reading = "timed"
     subjects: tuple[str, ...] = ()
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, tokens: ChainTokens) -> None:
         self._chain_id = chain.id
+        self._tokens = tokens
         self._anchors = untracked_tokens(chain)
+        self._trade_facts = trade_facts(chain)
 
     def store(self, write: SpanWrite) -> int:
         """Store the swaps, except final ones that are already stored."""
         trades = decode_trades(write.span.logs, (header.ref for header in write.span.headers))
-        rows = swap_rows(trades)
+        swaps = swap_rows(trades)
+        rows = swaps
         if write.final is not None:
             rows = write.final.without_stored(write.tx, "trade", rows, chain_id=self._chain_id)
-        return insert_trades(write.tx, rows, chain_id=self._chain_id, anchors=self._anchors)
+        known = find_known_swaps(write.tx, rows, chain_id=self._chain_id, anchors=self._anchors)
+        insert_real_trades(
+            write.tx, self._with_traders(write.span, swaps, known), chain_id=self._chain_id
+        )
+        return insert_known_trades(write.tx, known, chain_id=self._chain_id)
+
+    def _with_traders(
+        self, span: BlockSpan, swaps: Sequence[SwapRow], known: Sequence[KnownSwap]
+    ) -> list[RealTradeRow]:
+        """Return the trades of tracked tokens."""
+        trades = find_token_trades(
+            span.logs, swaps, known, anchors=self._anchors, facts=self._trade_facts
+        )
+        if not trades:
+            return []
+        tokens = list(dict.fromkeys(trade.token for trade in trades))
+        addresses = np.frombuffer(b"".join(tokens), np.uint8).reshape(-1, ADDRESS_BYTES)
+        ids = dict(zip(tokens, self._tokens.find(addresses).token_id.tolist(), strict=True))
+        return [
+            RealTradeRow(
+                block_number=trade.block_number,
+                log_index=trade.log_index,
+                token_id=ids[trade.token],
+                is_sale=trade.is_sale,
+                trader=trade.trader,
+                time_s=trade.time_s,
+            )
+            for trade in trades
+            if ids[trade.token] != NOT_TRACKED
+        ]
 
 
 class LiquidityEvents:

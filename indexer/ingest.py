@@ -135,7 +135,7 @@ class Ingest:
         """Kinds that announce tokens."""
         self._transfers = TransferEvents(self._tokens)
         self._events: tuple[EventKind, ...] = (
-            SwapEvents(chain),
+            SwapEvents(chain, self._tokens),
             LiquidityEvents(chain, self._young_pools),
             UndecodedEvents(chain),
         )

@@ -13,7 +13,12 @@ from analysis.liquidity.entry_bins import EntryBins
 from analysis.liquidity.entry_positions import EntryPositions
 from analysis.liquidity.holder_reads import LiquidityHolderReads
 from analysis.liquidity.holdings import HoldingReads, PoolHoldings, ReadRound
-from analysis.liquidity.liquidity_shares import LiquidityShares, Parties, classify_shares
+from analysis.liquidity.liquidity_shares import (
+    LiquidityShares,
+    Parties,
+    TokenParties,
+    classify_shares,
+)
 from analysis.liquidity.lp_balances import LpBalances
 from analysis.liquidity.minted_positions import MintedPositions
 from analysis.liquidity.pool_history import PoolSpan
@@ -40,13 +45,6 @@ class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
     ownership: LiquidityShares
     contracts: frozenset[Address]
     """Holders with code."""
-
-
-class TokenParties(msgspec.Struct, frozen=True, kw_only=True):
-    """Creator and owner of a token. None: not known."""
-
-    creator: Address | None
-    owner: Address | None
 
 
 async def find_ownership(

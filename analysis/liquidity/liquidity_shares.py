@@ -23,6 +23,13 @@ MOST_NAMED = 10
 MOST_WITHDRAWERS = 5
 
 
+class TokenParties(msgspec.Struct, frozen=True, kw_only=True):
+    """Creator and owner of a token. None: not known."""
+
+    creator: Address | None
+    owner: Address | None
+
+
 class Parties(msgspec.Struct, frozen=True, kw_only=True):
     """Known facts about the liquidity holders of one pool."""
 

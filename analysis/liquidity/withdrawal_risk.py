@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.liquidity.liquidity_shares import LiquidityShares
+from analysis.liquidity.liquidity_shares import LiquidityShares, TokenParties
 from core.evm.primitives import Address
 
 YOUNG_S: Final = 30 * 86_400
@@ -68,3 +68,29 @@ def combine_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk |
     if at_risk + unknown >= RISK_SHARE * total_usd:
         return "unknown"
     return None if at_risk + unknown + exempt >= RISK_SHARE * total_usd else "held"
+
+
+def usd_of_others(
+    pools: Iterable[WeighedPool], parties: TokenParties, *, now_s: int
+) -> float | None:
+    """Return the USD of liquidity that others than the token's own people keep in.
+
+    It is burnt, locked for a month at least, or withdrawable by accounts other than creator, owner
+    and the largest of these accounts, which may be theirs as well. None: no pool's holders are
+    known. `now_s`: time of the block.
+    """
+    of_holder: dict[Address, float] = defaultdict(float)
+    total_usd = None
+    for pool in pools:
+        owned = pool.ownership
+        if owned is None:
+            continue
+        lasting = sum(lock.share for lock in owned.locks if lock.until_s >= now_s + YOUNG_S)
+        kept_usd = pool.liquidity_usd * (owned.burnt_share + lasting)
+        total_usd = (total_usd or 0.0) + kept_usd
+        for one in owned.withdrawers:
+            if one.account is not None and one.account not in (parties.creator, parties.owner):
+                of_holder[one.account] += pool.liquidity_usd * one.share
+    if total_usd is None:
+        return None
+    return total_usd + sum(of_holder.values()) - max(of_holder.values(), default=0.0)

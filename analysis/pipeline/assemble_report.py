@@ -35,6 +35,7 @@ from core.report.report import (
     ReportRow,
     StateWord,
 )
+from core.report.track_record import TrackRecord
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +84,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     state: tuple[StateWord, ...] | None = None
     shape: CodeShape | None = None
     """Shape of the analysed code. None: not known."""
+    track_record: TrackRecord | None = None
+    """None: not known yet, or the index does not have the token."""
 
 
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
@@ -99,6 +102,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
         powers=facts.powers,
         are_powers_known=facts.are_powers_known,
         shape=facts.shape,
+        track_record=facts.track_record,
     )
 
 

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from analysis.liquidity.find_ownership import OwnedPool, TokenParties, find_ownership
-from analysis.liquidity.liquidity_shares import LiquidityShares
+import msgspec
+
+from analysis.liquidity.find_ownership import OwnedPool, find_ownership
+from analysis.liquidity.liquidity_shares import LiquidityShares, TokenParties
 from analysis.liquidity.pool_age import find_older
 from analysis.liquidity.withdrawal_risk import (
     YOUNG_S,
@@ -13,6 +15,7 @@ from analysis.liquidity.withdrawal_risk import (
     PoolAge,
     WeighedPool,
     combine_risk,
+    usd_of_others,
 )
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
@@ -27,31 +30,44 @@ WAIT_S: Final = 5.0
 does not need."""
 
 
-async def find_liquidity_risk(
+class WeighedLiquidity(msgspec.Struct, frozen=True, kw_only=True):
+    """A token's liquidity by what its holders can do."""
+
+    risk: LiquidityRisk | None = None
+    """None: switched off for this token, or there is no pool. `unknown`: the node did not answer in
+    time."""
+    of_others_usd: float | None = None
+    """See `usd_of_others`. None: not read."""
+
+
+async def find_liquidity(
     context: ChainContext,
     pools: Sequence[ValuedPool],
     parties: TokenParties,
     *,
     made: Mapping[str, int],
     block: BlockRef,
-) -> LiquidityRisk | None:
-    """Return the risk. `made`: block of a pool's creation, by Candidate.key, where it is known.
+    reads_old: bool,
+) -> WeighedLiquidity:
+    """Return the findings. `made`: block of a pool's creation, by Candidate.key, where it is known.
 
-    None: switched off for this token, or there is no pool. `unknown`: the node did not answer in
-    time.
+    `reads_old`: find the holders of old pools even where the deployment does not; the risk stays
+    the same.
     """
     if context.settings.liquidity_holders == "never" or not pools:
-        return None
+        return WeighedLiquidity()
     limit = None if context.is_replayable else WAIT_S
     try:
         async with asyncio.timeout(limit):
             ages = await _find_ages(context, pools, made, block=block)
-            due = [pool for pool in pools[:_MOST_POOLS] if _is_due(context, ages, pool)]
+            due = [
+                pool for pool in pools[:_MOST_POOLS] if reads_old or _is_due(context, ages, pool)
+            ]
             owned = await _find_owners(context, due, parties, made, block=block)
     except (TimeoutError, UpstreamError):
-        return "unknown"
+        return WeighedLiquidity(risk="unknown")
     found: dict[str, LiquidityShares] = {one.candidate.key: one.ownership for one in owned}
-    weighed = (
+    weighed = [
         WeighedPool(
             liquidity_usd=pool.value.liquidity_usd,
             age=ages[pool.candidate.key],
@@ -59,8 +75,11 @@ async def find_liquidity_risk(
             is_exempt=not _is_due(context, ages, pool),
         )
         for pool in pools
+    ]
+    return WeighedLiquidity(
+        risk=combine_risk(weighed, now_s=block.time_s),
+        of_others_usd=usd_of_others(weighed, parties, now_s=block.time_s),
     )
-    return combine_risk(weighed, now_s=block.time_s)
 
 
 def _is_due(context: ChainContext, ages: Mapping[str, PoolAge], pool: ValuedPool) -> bool:

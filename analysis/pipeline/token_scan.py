@@ -5,8 +5,7 @@ from functools import partial
 
 import msgspec
 
-from analysis.liquidity.find_ownership import TokenParties
-from analysis.liquidity.withdrawal_risk import LiquidityRisk
+from analysis.liquidity.liquidity_shares import TokenParties
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded
 from analysis.pipeline.assemble_report import Facts, combine, of_pools
@@ -20,9 +19,10 @@ from analysis.pipeline.external_valuation import ExternalValuation, appraise, ap
 from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
 from analysis.pipeline.issuer_round import IssuerFindings, read_issue
-from analysis.pipeline.liquidity_round import find_liquidity_risk
+from analysis.pipeline.liquidity_round import WeighedLiquidity, find_liquidity
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.pool_simulations import can_simulate
+from analysis.pipeline.record_round import find_creation_time, may_be_established, thresholds_of
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
@@ -66,6 +66,7 @@ from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import EvidenceRow, Report
+from core.report.track_record import IndexedRecord, TrackRecord, make_record
 
 
 class TokenScan:
@@ -76,6 +77,7 @@ class TokenScan:
     known: IndexedFacts
     """Deleted after the first round: rows of very many pools take much memory."""
     no_wallet_at_s: int | None
+    indexed_record: IndexedRecord | None
     first_round: FirstRound
     state: MarketState
     code: DeployedCode
@@ -98,7 +100,9 @@ class TokenScan:
     thefts: TheftFindings
     pools_made: Mapping[str, int]
     """Block of a pool's creation, by Candidate.key, where the index has it."""
-    liquidity_risk: LiquidityRisk | None
+    liquidity: WeighedLiquidity
+    created_s: int | None
+    """See `find_creation_time`."""
     now_s: int
     """Unix seconds when the transfer check was planned."""
     first_report: Report
@@ -126,6 +130,7 @@ class TokenScan:
         """Read everything that needs only the token's address. Raises TokenRefusedError."""
         self.first_round = await run_first_round(self.context, self.token, self.newest, self.known)
         self.no_wallet_at_s = self.known.no_wallet_at_s
+        self.indexed_record = self.known.record
         self.pools_made = {row.pool_id or row.pool: row.block_number for row in self.known.pools}
         del self.known
 
@@ -328,14 +333,22 @@ class TokenScan:
         )
 
     async def weigh_liquidity(self) -> None:
-        """Find the risk that liquidity is withdrawn, where the deployment enables it."""
-        self.liquidity_risk = await find_liquidity_risk(
+        """Find the holders of the liquidity, where the deployment or the track record needs them;
+        for the latter also the age."""
+        is_candidate = may_be_established(self.context, self.indexed_record)
+        block = self.first_round.pin
+        self.liquidity = await find_liquidity(
             self.context,
             self.state.pools,
-            TokenParties(creator=None, owner=next(iter(self.first_round.owners), None)),
+            TokenParties(
+                creator=self.first_round.holdings.creator if is_candidate else None,
+                owner=next(iter(self.first_round.owners), None),
+            ),
             made=self.pools_made,
-            block=self.first_round.pin,
+            block=block,
+            reads_old=is_candidate,
         )
+        self.created_s = await find_creation_time(self.context, self.indexed_record, block=block)
 
     async def report_settled(self) -> None:
         """Make the report that is complete."""
@@ -368,11 +381,24 @@ class TokenScan:
             custody=self.thefts,
             creates_balances=self.code.hints.creates_balances,
             untested_conditions=self.sales.untested_conditions,
-            liquidity_risk=self.liquidity_risk,
+            liquidity_risk=self.liquidity.risk,
+            track_record=self._track_record(),
             openness=self.openness,
             evidence=_last_of_each_key(evidence),
         )
         self.settled_report = await self._report(facts, pools, is_settled=True)
+
+    def _track_record(self) -> TrackRecord | None:
+        """Return the track record. None: the index does not have the token."""
+        if self.indexed_record is None:
+            return None
+        return make_record(
+            self.indexed_record,
+            created_s=self.created_s,
+            block_time_s=self.first_round.pin.time_s,
+            liquidity_usd=self.liquidity.of_others_usd,
+            thresholds=thresholds_of(self.context.settings),
+        )
 
     @property
     def _owners(self) -> tuple[Address, ...]:

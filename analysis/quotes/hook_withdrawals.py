@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
-from analysis.liquidity.find_ownership import OwnedPool, TokenParties, find_ownership
+from analysis.liquidity.find_ownership import OwnedPool, find_ownership
 from analysis.liquidity.holdings import LiquidityHolding
+from analysis.liquidity.liquidity_shares import TokenParties
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound

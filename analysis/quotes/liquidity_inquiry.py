@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from analysis.liquidity.find_ownership import OwnedPool, TokenParties, find_ownership
+from analysis.liquidity.find_ownership import OwnedPool, find_ownership
 from analysis.liquidity.holdings import LiquidityHolding
-from analysis.liquidity.liquidity_shares import LiquidityShares, Withdrawer
+from analysis.liquidity.liquidity_shares import LiquidityShares, TokenParties, Withdrawer
 from analysis.market.liquidity_value import Price
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import ValuedPool

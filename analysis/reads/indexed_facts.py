@@ -8,6 +8,7 @@ import msgspec
 from config.facts.chain import Chain
 from core.evm.primitives import Address, BlockRef, RawAmount
 from core.report.rows import LaunchRow, PoolRow
+from core.report.track_record import IndexedRecord
 
 
 class TransferHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +49,8 @@ class IndexedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Sender of the transaction that created the token, once that was final. None: not known."""
     no_wallet_at_s: int | None = None
     """Unix seconds of the last transfer check, if it found no wallet to check with."""
+    record: IndexedRecord | None = None
+    """Real trades of the token. None: the token is not tracked."""
 
 
 class IndexedEvent(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -8,6 +8,7 @@ from analysis.market.venues.state.pool_bounds import MOST_SWEPT
 from analysis.reads.indexed_facts import (
     IndexedEvent,
     IndexedFacts,
+    NoFactsIndex,
     PoolEvents,
     TransferHistory,
 )
@@ -27,6 +28,7 @@ from sql.chain.pool_tables import list_coverage, list_other_pools, list_pools
 from sql.engine.database import Reader
 from sql.engine.store import Store
 from sql.engine.table_rows import CoverageRow
+from sql.reports.indexed_record import read_indexed_record
 from sql.reports.report_tables import find_walletless_check, read_report
 from sql.tokens.codes import delete_other_versions, read_found, write_found
 from sql.tokens.creator_tables import read_creator
@@ -171,7 +173,40 @@ class ReportStore:
                 past=_read_past(reader, chain.id, token),
                 creator=None if made is None else made.creator,
                 no_wallet_at_s=find_walletless_check(reader, chain_id=chain.id, token=token),
+                record=read_indexed_record(
+                    reader,
+                    chain_id=chain.id,
+                    token=token,
+                    block=pin,
+                    per_day=self._settings.established_sellers_per_day,
+                ),
             )
+
+
+class TradeHistory(NoFactsIndex):
+    """An index that knows only track records, from a store: for analyses that read all else from
+    the chain."""
+
+    def __init__(self, store: Store, settings: AnalysisSettings) -> None:
+        self._store = store
+        self._settings = settings
+
+    async def known(
+        self, chain: Chain, token: Address, _quotes: Sequence[Address], pin: BlockRef | None
+    ) -> IndexedFacts:
+        """Return the track record."""
+        return await asyncio.to_thread(self._known, chain, token, pin)
+
+    def _known(self, chain: Chain, token: Address, pin: BlockRef | None) -> IndexedFacts:
+        with self._store.snapshot() as reader:
+            record = read_indexed_record(
+                reader,
+                chain_id=chain.id,
+                token=token,
+                block=pin,
+                per_day=self._settings.established_sellers_per_day,
+            )
+        return IndexedFacts(record=record)
 
 
 def _as_answered(event: StoredEvent) -> IndexedEvent:

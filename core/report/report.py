@@ -12,6 +12,7 @@ from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
 from core.report.powers import Power
+from core.report.track_record import TrackRecord
 
 TradeOutcome = Literal["passed", "refused", "pending"]
 """Result of one simulated side of one pool. None, not a value, if it was not attempted."""
@@ -175,3 +176,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     shape: CodeShape | None = None
     """Shape of the analysed code. None: not known, as in a report that is read back: it is stored
     once for all tokens of one shape."""
+    track_record: TrackRecord | None = None
+    """None: the index does not have the token, or the report is of an earlier release."""

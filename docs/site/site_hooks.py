@@ -24,7 +24,8 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Understand": (
         *("understand/blind-spots", "understand/static-analysis", "understand/venues"),
-        *("understand/accuracy-ledger", "understand/noticing", "understand/architecture"),
+        *("understand/accuracy-ledger", "understand/track-record", "understand/noticing"),
+        *("understand/architecture",),
         *("understand/serving-state", "understand/lake", "understand/glossary"),
     ),
 }

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
 import msgspec
+import numpy as np
 
 from core.evm.primitives import BlockRef
 from indexer.decode.hex_columns import keys_of
@@ -12,6 +13,8 @@ from indexer.decode.swap_events import SWAP_FORMS, decode_trades
 from indexer.decode.transfer_events import PLAIN_TRANSFER
 from indexer.decode.words import WordPlace
 
+_HEAD = 8
+"""Bytes of a hash that are compared first."""
 _NO_ID = bytes(HASH_BYTES)
 _FORMS = {form.shape: form for form in SWAP_FORMS}
 
@@ -115,11 +118,15 @@ def add_moves(
     logs: LogColumns, tokens: Container[bytes], transactions: dict[bytes, SwapTransaction]
 ) -> None:
     """Add the moves of these tokens to the transactions."""
+    wanted = np.array([int.from_bytes(tx_hash[:_HEAD]) for tx_hash in transactions], np.uint64)
     for group in logs.groups:
         if group.shape != PLAIN_TRANSFER:
             continue
-        rows = zip(keys_of(group.tx_hash), keys_of(group.address), strict=True)
-        for row, (tx_hash, token) in enumerate(rows):
+        # Most transfers of a large span are in other transactions.
+        heads = np.ascontiguousarray(group.tx_hash[:, :_HEAD]).view(">u8").ravel()
+        at = np.flatnonzero(np.isin(heads, wanted))
+        rows = zip(at.tolist(), keys_of(group.tx_hash[at]), keys_of(group.address[at]), strict=True)
+        for row, tx_hash, token in rows:
             if token in tokens and tx_hash in transactions:
                 sender, recipient = group.topics[row, :, HASH_BYTES - ADDRESS_BYTES :]
                 move = TokenMove(

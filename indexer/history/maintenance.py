@@ -20,6 +20,7 @@ from indexer.history.transfer_history import Histories
 from sql.chain.blocks import FINAL, read_checkpoint
 from sql.chain.finalization import finalize_rows
 from sql.chain.liquidity_events import delete_old_liquidity
+from sql.chain.trade_records import delete_old_real_trades
 from sql.chain.trade_tables import delete_old_trades
 from sql.engine.store import Store
 from sql.reports.accuracy_counts import add_up_counts, delete_old_counts
@@ -77,6 +78,7 @@ async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> N
 
 def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     delete_old_trades(store, chain_id=chain.id, kept_s=settings.trades_kept_s)
+    delete_old_real_trades(store, chain_id=chain.id)
     before_s = time.time() - settings.history_kept_s
     delete_old_history(store, chain_id=chain.id, before_s=before_s)
     delete_old_observations(store, chain_id=chain.id, before_s=before_s)

@@ -12,6 +12,7 @@ import msgspec
 from core.errors import StoreError
 from sql.chain.balances import BalanceWriter
 from sql.chain.blocks import FINAL, read_checkpoint, write_checkpoint
+from sql.chain.trade_records import finalize_real_trades
 from sql.chain.transfer_tables import add_transfer
 from sql.engine.database import Transaction
 from sql.engine.exact_numbers import from_blob
@@ -42,7 +43,12 @@ def finalize_rows(store: Store, *, chain_id: int, final: int, at_most: int = STE
                 tx, CheckpointRow(chain_id=chain_id, stream=FINAL, number=final, hash=None)
             )
         step = _Step(tx, chain_id=chain_id, final=final, at_most=at_most)
-        return step.finalize_transfers() + step.finalize_trades() + step.finalize_undecoded()
+        return (
+            step.finalize_transfers()
+            + step.finalize_trades()
+            + step.finalize_undecoded()
+            + finalize_real_trades(tx, chain_id=chain_id, final=final, at_most=max(1, at_most // 2))
+        )
 
 
 class _Step:

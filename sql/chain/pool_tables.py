@@ -22,6 +22,7 @@ class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     pool: Address
     """The contract that emits its events."""
     kind: str
+    dex: str
     token0: Address
     token1: Address
     block_number: int

@@ -7,6 +7,12 @@ delete from pool where chain_id = $chain_id and block_number >= $number
 delete from pool_side
 where chain_id = ? and token = ? and block_number = ? and log_index = ? and pool_no = ?
 
+-- name: find_first_block
+-- One row: the block of the oldest pool of the token $token on $chain_id; NULL if there is none.
+select min(block_number) as block_number
+from pool_side
+where chain_id = $chain_id and token = $token
+
 -- name: find_later
 -- One row, or none: the pool $pool_key of $chain_id, if it was announced after log $log_index of
 -- block $block_number, with its tokens and place.
@@ -69,13 +75,13 @@ values (?, ?, ?, ?, ?, ?)
 -- name: list_by_key
 -- One row per pool of $chain_id with one of the keys $pool_keys (a JSON array of hex): the parts
 -- that swaps are checked against.
-select pool_key, pool_no, pool, kind, token0, token1, block_number, log_index
+select pool_key, pool_no, pool, kind, dex, token0, token1, block_number, log_index
 from pool
 where chain_id = $chain_id and pool_key in (select from_hex(value) from json_each($pool_keys))
 
 -- name: list_by_key postgres
 -- As for SQLite.
-select pool_key, pool_no, pool, kind, token0, token1, block_number, log_index
+select pool_key, pool_no, pool, kind, dex, token0, token1, block_number, log_index
 from pool
 where
     chain_id = $chain_id

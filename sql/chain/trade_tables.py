@@ -3,6 +3,7 @@
 import heapq
 import itertools
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from core.evm.primitives import Address, HexBytes
 from core.report.rows import Trade
@@ -15,24 +16,50 @@ from sql.engine.table_rows import SwapRow
 _DELETED_AT_ONCE = 1_000
 
 
+class KnownSwap(NamedTuple):
+    """A swap with its stored pool."""
+
+    swap: SwapRow
+    pool: PoolFacts
+
+
 def insert_trades(
     tx: Transaction, swaps: Sequence[SwapRow], *, chain_id: int, anchors: Collection[Address]
 ) -> int:
-    """Store swaps of known pools that are not stored yet; return how many were new.
+    """Store swaps of known pools that are not stored yet; return how many were new."""
+    return insert_known_trades(
+        tx, find_known_swaps(tx, swaps, chain_id=chain_id, anchors=anchors), chain_id=chain_id
+    )
 
-    A swap counts if its pool is stored by an earlier event, is of one of its kinds and is the
-    emitter's, and if one of the pool's tokens is an anchor, not both.
+
+def find_known_swaps(
+    tx: Transaction, swaps: Sequence[SwapRow], *, chain_id: int, anchors: Collection[Address]
+) -> list[KnownSwap]:
+    """Return the swaps of known pools.
+
+    A pool is known if it is stored by an earlier event, is of one of the swap's kinds and is the
+    emitter's, and if one of its tokens is an anchor, not both.
     """
     if not swaps:
-        return 0
+        return []
     pools = find_pools(tx, chain_id=chain_id, pool_keys={swap.pool_key for swap in swaps})
-    rows = []
-    for swap in swaps:
-        pool = pools.get(swap.pool_key)
-        if pool is not None and _is_of(swap, pool, anchors):
-            place = (chain_id, swap.block_number, swap.log_index)
-            rows.append((*place, pool.pool_no, swap.time_s, swap.amount0, swap.amount1))
-    return tx.execute_many("trades/insert_trade", rows) if rows else 0
+    return [
+        KnownSwap(swap, pool)
+        for swap in swaps
+        if (pool := pools.get(swap.pool_key)) is not None and _is_of(swap, pool, anchors)
+    ]
+
+
+def insert_known_trades(tx: Transaction, known: Sequence[KnownSwap], *, chain_id: int) -> int:
+    """Store swaps that are not stored yet; return how many were new."""
+    rows = (
+        (
+            *(chain_id, swap.block_number, swap.log_index, pool.pool_no),
+            *(swap.time_s, swap.amount0, swap.amount1),
+        )
+        for swap, pool in known
+    )
+    return tx.execute_many("trades/insert_trade", rows) if known else 0
 
 
 def list_newest_trades(

@@ -85,6 +85,21 @@ class SwapRow(Row, frozen=True, kw_only=True, gc=False):
     amount1: float
 
 
+class RealTradeRow(Row, frozen=True, kw_only=True, gc=False):
+    """One trade of a tracked token in a pool, with its trader."""
+
+    block_number: int
+    log_index: int
+    """Place of the pool's last event of the trade."""
+    token_id: int
+    is_sale: bool
+    """True if the trader sold the token."""
+    trader: bytes | None
+    """20 bytes. None: the logs name none, or several."""
+    time_s: int
+    """Time of the block, Unix seconds."""
+
+
 class LiquidityLogRow(Row, frozen=True, kw_only=True, gc=False):
     """One log that names a possible holder of a pool's liquidity."""
 

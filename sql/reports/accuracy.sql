@@ -18,6 +18,31 @@ on conflict (chain_id, day_s, block_number, dex, flag, age) do update set
 -- One row: the number of stored disagreements of the token $token_id above the block $above.
 select count(*) as kept from disagreement where token_id = $token_id and block_number > $above
 
+-- name: count_sales
+-- One row: the sales of the token $token_id among its $at_most newest disagreements that failed or
+-- paid another tax than predicted, in all and since $since_s (Unix seconds), in blocks up to $up_to.
+-- Failures count once a later report predicts them; so does a tax that may be the trader's own doing.
+select
+    coalesce(sum(is_failure), 0) as failed,
+    coalesce(sum(case when block_time_s > $since_s then is_failure end), 0) as failed_last_day,
+    coalesce(sum(is_other_tax), 0) as taxed_otherwise,
+    coalesce(sum(case when block_time_s > $since_s then is_other_tax end), 0)
+        as taxed_otherwise_last_day
+from (
+    select
+        block_time_s,
+        case when
+            flag = 'sell_success' and observed = 'failed' and explanation in ('time', 'owner', 'changed')
+            then 1 else 0 end as is_failure,
+        case when
+            flag = 'sell_tax' and (is_certain = 1 or explanation in ('time', 'owner', 'changed'))
+            then 1 else 0 end as is_other_tax
+    from disagreement
+    where token_id = $token_id and block_number <= $up_to
+    order by block_number desc
+    limit $at_most
+) known
+
 -- name: delete_added_up
 -- Deletes the counts of single blocks of $chain_id up to $final, which are in those of their
 -- days.

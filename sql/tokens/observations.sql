@@ -1,3 +1,27 @@
+-- name: count_powers_used
+-- One row: 1 if the token $token_id is watched, or has been, else 0; and, among its $at_most newest
+-- observations up to the block $up_to, the calls by its owner and the events of its parameters and
+-- ownership.
+select
+    case
+        when exists (select 1 from watch_token where watch_token.token_id = $token_id) then 1
+        when count(*) > 0 then 1
+        else 0
+    end as is_watched,
+    coalesce(
+        sum(
+            case when kind in ('owner_call', 'parameter_event', 'ownership_event') then 1 else 0 end
+        ),
+        0
+    ) as used
+from (
+    select kind
+    from observation
+    where token_id = $token_id and block_number <= $up_to
+    order by block_number desc
+    limit $at_most
+) known
+
 -- name: delete_from
 -- Deletes the observations on $chain_id from the block $number on.
 delete from observation where chain_id = $chain_id and block_number >= $number

@@ -23,6 +23,8 @@ insert into checkpoint values (1, 'follow', 7, x'00ab'), (1, 'other', 99, null);
 insert into coverage values (1, 'pools', 3, 9);
 insert into launch values (1, zeroblob(19) || x'01', 'a-pad', x'0102', null, x'0304', 5, 6);
 insert into history values (1, 0, 2, 30);
+insert into trade_record values (1, 5, 1700000000, 40, 3, 31, 2);
+insert into trade_day values (1, 19675, 30, 0), (1, 19676, 1, 2);
 insert into refusal values (2, 'not_a_token', 'why', 5);
 insert into report (
     token_id, pools_resolved, chain_id, address, block_number, block_hash, block_time_s,

@@ -48,6 +48,8 @@ COLUMNS = {
     " ownership_renounced creator_address creator_balance is_launchpad_token launchpad_name"
     " tracked_because first_seen_block transfers_from_block report_block report_block_time"
     " scanned_at is_settled refused_with",
+    "v_track_record": "chain token first_block first_trade_time sales buys sellers buyers"
+    " spread_sellers seller_days",
     "v_trades": "chain block_number log_index block_time dex kind pool_key token0 token1"
     " amount0_raw amount1_raw",
     "v_transfers": "chain block_number log_index token symbol sender recipient amount amount_raw",
@@ -84,6 +86,13 @@ def test_everything_has_a_comment(reader: duckdb.DuckDBPyConnection) -> None:
     assert len(columns) > 150
     lacking = [name for name, comment in (*views, *columns) if not comment]
     assert not lacking
+
+
+def test_a_track_record_spreads_its_sellers(reader: duckdb.DuckDBPyConnection) -> None:
+    rows = reader.execute(
+        "select token, sales, sellers, spread_sellers, seller_days from v_track_record"
+    ).fetchall()
+    assert rows == [(ZERO_ONE, 40, 31, 21, 2)]
 
 
 def test_every_transfer_is_there_once(reader: duckdb.DuckDBPyConnection) -> None:

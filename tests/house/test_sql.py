@@ -248,6 +248,7 @@ SORTS = {
     "pools/list_of_token": "ranks the pools of one token",
     "search/list_namesakes": "the few namesakes of one page",
     "tokens/list_tracked": "lists all tokens of a chain",
+    "trade_records/count_last_day": "at most four thousand trades of one token",
 }
 LISTS = ("bands", "others", "pool_ids", "pool_keys", "pools", "tokens")
 """Parameters that are JSON arrays."""
@@ -319,6 +320,15 @@ def test_what_a_statement_costs_does_not_grow_with_the_chain(
         ("kin/list_by_shape", "token_shape_by_shape (shape_id=?)"),
         ("kin/list_by_funder", "funder_by_funder (chain_id=? AND funder=?)"),
         ("kin/list_by_funder", "report_by_creator (chain_id=? AND creator_address=?)"),
+        ("accuracy/count_sales", "disagreement_by_token (token_id=? AND block_number<?)"),
+        ("observations/count_powers_used", "observation_by_token (token_id=? AND block_number<?)"),
+        ("pools/find_first_block", "PRIMARY KEY (chain_id=? AND token=?)"),
+        ("trade_records/count_last_day", "PRIMARY KEY (token_id=? AND time_s>?)"),
+        ("trade_records/count_last_day", "real_trade_by_token (token_id=? AND time_s>?)"),
+        ("trade_records/count_spread", "PRIMARY KEY (token_id=?)"),
+        ("trade_records/delete_from", "PRIMARY KEY (chain_id=? AND block_number>?)"),
+        ("trade_records/delete_old", "last_trade_by_time (chain_id=? AND time_s<?)"),
+        ("trade_records/list_final", "PRIMARY KEY (chain_id=? AND block_number<?)"),
         ("trades/list_newest", "trade_by_pool (pool_no=? AND block_number>?)"),
         ("trades/list_newest", "PRIMARY KEY (pool_no=? AND block_number>?)"),
     ],

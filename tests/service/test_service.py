@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -24,6 +24,8 @@ from assay.demo.npm_packages import PROJECT_ROOT
 from assay.demo.outside_services import run_outside
 from assay.demo.world import build_world
 from core.evm.primitives import checksum
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 from tests.harness.chain.assay_process import (
     free_port,
     run,
@@ -33,6 +35,7 @@ from tests.harness.chain.assay_process import (
     until,
 )
 from tests.harness.deploy.deploy_files import base_name, metrics_asked_for
+from tests.harness.store.traded_history import write_history
 
 pytestmark = pytest.mark.process
 
@@ -312,6 +315,20 @@ def test_a_pipe_gets_what_it_asks_for(deployment: Deployment) -> None:
     (row,) = csv.DictReader(table.stdout.splitlines())
     assert (row["chain"], row["contract_address"], row["symbol"]) == ("ethereum", address, "HONEST")
     assert msgspec.json.decode(row["dex"])[0]["buy_success"] is True
+
+
+def test_a_scan_reads_history_from_the_store(deployment: Deployment, tmp_path: Path) -> None:
+    """A store in the place must open; without one no history is known."""
+    address, path = deployment.world.token("honest").address, tmp_path / "store"
+    with closing(Store.open(path)) as store:
+        write_history(store, chain_id=1, token=address, until_s=int(time.time()))
+    env = {**deployment.env, "ASSAY_STORE": str(path)}
+    before = sorted(tmp_path.iterdir())
+    ended = run("scan", "ethereum", address, env=env)
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(tmp_path.iterdir()) == before
+    StoreFiles(prefix=path).serving.write_bytes(b"no database" * 100)
+    assert run("scan", "ethereum", address, env=env).returncode == 1
 
 
 @pytest.mark.parametrize(

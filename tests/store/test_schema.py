@@ -50,6 +50,7 @@ IN_NO_TABLE = {
     "TransferRow",  # amounts are stored as blobs, which sort and add faster than text
     "SwapRow",  # a trade is stored by the number of its pool
     "LiquidityLogRow",  # as a trade is
+    "RealTradeRow",  # a trader is stored by the last bytes of its address
     "ClockLimitRow",  # in the report's body
     "EvidenceRow",  # in the report's body
 }

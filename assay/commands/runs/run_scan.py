@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from typing import Literal
 
 import click
@@ -13,18 +13,22 @@ from analysis.external.connect import connect_services
 from analysis.market.token_price import find_price
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from analysis.reads.indexed_facts import NoFactsIndex
+from analysis.reads.indexed_facts import FactsIndex, NoFactsIndex
 from analysis.token.admission import admit_address
 from api.formats.rendering import Format, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from assay.commands.runs.csv_row import csv_of
 from assay.commands.runs.nodes import asking_nodes_of, connect, find_chain
 from assay.commands.runs.progress import progress_steps
+from assay.service.store_adapter import TradeHistory
 from config.facts.chain import Chain
 from config.load_settings import load_settings
 from config.settings import Settings
+from config.store_address import FileAddress
 from core.errors import TokenRefusedError
 from core.process.terminal import printable
+from sql.engine.store import Store
+from sql.engine.store_files import StoreFiles
 
 Output = Literal["card", "json", "csv"]
 
@@ -85,7 +89,7 @@ async def _scan(
         context = ChainContext(
             chain=chain,
             node=client,
-            index=NoFactsIndex(),
+            index=_open_history(stack, settings),
             settings=settings.analysis,
             now_s=time.time,
             external=outside,
@@ -104,3 +108,17 @@ async def _scan(
             has_owner_simulation=settings.analysis.owner_simulation,
             price=price,
         )
+
+
+def _open_history(stack: AsyncExitStack, settings: Settings) -> FactsIndex:
+    """Return the track records of the store in ASSAY_STORE; none where there is no such store.
+
+    Raises StoreError for a store that cannot be opened.
+    """
+    if (
+        isinstance(settings.store, FileAddress)
+        and not StoreFiles(prefix=settings.store.path).serving.exists()
+    ):
+        return NoFactsIndex()
+    store = stack.enter_context(closing(Store.open(settings.store, must_exist=True)))
+    return TradeHistory(store, settings.analysis)
