@@ -40,6 +40,12 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(name="clock", run=TokenScan.read_clock, needs=_PLANNED, reads_node=True),
     Stage(name="caps", run=TokenScan.read_caps, needs=_PLANNED, reads_node=True),
     Stage(name="parties", run=TokenScan.read_parties, needs=_PLANNED, reads_node=True),
+    Stage(
+        name="power holders",
+        run=TokenScan.read_power_holders,
+        needs=("parties",),
+        reads_node=True,
+    ),
     Stage(name="issuer", run=TokenScan.read_issuer, needs=_PLANNED, reads_node=True),
     Stage(name="first report", run=TokenScan.report_first, needs=_READ),
     Stage(
@@ -64,7 +70,15 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(
         name="settled report",
         run=TokenScan.report_settled,
-        needs=("sales", "owner's sale", "thefts", "liquidity", "sources", "prices"),
+        needs=(
+            "sales",
+            "owner's sale",
+            "thefts",
+            "liquidity",
+            "sources",
+            "prices",
+            "power holders",
+        ),
     ),
 )
 """Stages of an analysis; each starts once those that it needs are done."""

@@ -53,6 +53,7 @@ from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
+from analysis.token.power_holders import with_holder_kinds
 from analysis.token.powers import (
     LiveSetters,
     clock_powers,
@@ -65,6 +66,7 @@ from analysis.token.source_verification import SourceFindings, find_openness
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
+from core.report.powers import Power
 from core.report.report import EvidenceRow, Report
 from core.report.track_record import IndexedRecord, TrackRecord, make_record
 
@@ -93,6 +95,10 @@ class TokenScan:
     cap_words: Mapping[Hash32, int]
     stored: Mapping[StoredAddress, Address]
     live_setters: LiveSetters
+    powers: tuple[Power, ...]
+    """Powers whose named holders are not read yet."""
+    held_powers: tuple[Power, ...]
+    tight_caps: tuple[Power, ...]
     issue: IssuerFindings
     facts: Facts
     sales: Sales
@@ -230,6 +236,18 @@ class TokenScan:
         words = slots.read()
         self.stored = stored_addresses(hints.stored, [words.get(slot) for slot in named])
         self.live_setters = LiveSetters(powers, words)
+        self.powers = (
+            *find_powers(powers, self.live_setters),
+            *replacement_powers(self.code, self.live_setters),
+        )
+
+    async def read_power_holders(self) -> None:
+        """Read the code of the accounts that hold powers."""
+        self.held_powers = await with_holder_kinds(
+            self.context.reader(self.first_round.pin.hash),
+            self.powers,
+            analyse=self.context.static_results.analyse,
+        )
 
     async def read_issuer(self) -> None:
         """Query launch platforms for the token and its bonding curves."""
@@ -248,6 +266,7 @@ class TokenScan:
         static = with_caps(self.code.findings, caps)
         self.code = msgspec.structs.replace(self.code, findings=static)
         limits = cap_limits(static, caps)
+        self.tight_caps = tuple(tight_caps(limits, caps.supply_raw))
         found = gather_facts(
             self.context,
             self.first_round,
@@ -270,9 +289,8 @@ class TokenScan:
             transfer_checked_at_s=self.no_wallet_at_s,
             hidden_owner_controls=controls.is_hidden,
             powers=(
-                *find_powers(self.code.powers, self.live_setters),
-                *tight_caps(limits, caps.supply_raw),
-                *replacement_powers(self.code, self.live_setters),
+                *self.powers,
+                *self.tight_caps,
             ),
             are_powers_known=self.code.powers.is_complete,
             state=state_words(
@@ -366,7 +384,8 @@ class TokenScan:
         facts = msgspec.structs.replace(
             self.facts,
             powers=(
-                *self.facts.powers,
+                *self.held_powers,
+                *self.tight_caps,
                 *clock_powers(
                     self.conditions.conditions,
                     self.facts.clock,

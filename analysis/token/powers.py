@@ -40,7 +40,7 @@ _CLOCKS: Final = frozenset({"time", "block"})
 def slots_of(powers: StaticPowers) -> tuple[Hash32, ...]:
     """Return the storage slots that decide which setters are live, at most `MOST_SLOTS`."""
     every = [*(each for power in powers.powers for each in power.setters)]
-    every += [*powers.setters, *powers.wild]
+    every += [*powers.setters, *powers.wild, *(powers.calls or ())]
     found = dict.fromkeys(slot for setter in every for slot in _slots(setter))
     return tuple(found)[:MOST_SLOTS]
 

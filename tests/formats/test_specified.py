@@ -11,6 +11,7 @@ from api.formats.native.compat import CompatFeatures, CompatHolder, render_compa
 from api.formats.native.native import render_native
 from api.formats.native.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
 from api.formats.summary.flags import Flag
+from api.formats.summary.power_checks import PowerShown
 from api.formats.summary.summary import DominantPool, Summary, render_summary
 from api.routes.agent_keys import TrialKey
 from core.report.report import Report
@@ -28,6 +29,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "summary": Summary,
     "flag": Flag,
     "dominant_pool": DominantPool,
+    "power": PowerShown,
     "trial_key": TrialKey,
 }
 
@@ -55,6 +57,7 @@ def sent_by(report: Report) -> Iterator[tuple[dict[str, Any], str]]:
     yield from ((item, "flag") for item in (*summary["flags"], *summary["highlights"]))
     if summary["dominant_pool"]:
         yield summary["dominant_pool"], "dominant_pool"
+    yield from ((power, "power") for power in summary["powers"])
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -26,7 +26,7 @@ def test_an_analysis_takes_three_round_trips() -> None:
     assert [f"{at}: {', '.join(names)}" for at, names in trips.items()] == [
         "1: first round",
         "2: buys, conditions, hooks, owner slots, clock, caps, parties, issuer, liquidity",
-        "3: sales, thefts",
+        "3: power holders, sales, thefts",
     ]
 
 

@@ -63,6 +63,7 @@ def find_powers(
     ]
     used = [setter for power in powers for setter in power.setters]
     wild = tuple(_wild(code, finder))
+    calls = None if code.answers_holders else tuple(_calls(code, finder))
     hashed = {
         (write.place.root, ADDRESS_MASK)
         for write in code.writes.all
@@ -72,8 +73,9 @@ def find_powers(
     }
     return StaticPowers(
         powers=tuple(dict.fromkeys(powers)),
-        setters=tuple(_closure(finder, (*used, *wild), hashed)),
+        setters=tuple(_closure(finder, (*used, *wild, *(calls or ())), hashed)),
         wild=wild,
+        calls=calls,
         is_complete=code.functions.is_followed() and not code.notes.cut,
     )
 
@@ -174,6 +176,16 @@ def _wild(code: ContractModel, finder: SetterFinder) -> Iterator[Setter]:
         if effect.kind not in _HANDING_ON or effect.pc in code.delegation.pcs:
             continue
         if not is_own_address(code.dependencies.single_value(effect.words[0])):
+            pcs.setdefault(entry, set()).add(effect.pc)
+    for entry, found in pcs.items():
+        yield finder.setter_at(entry, found)
+
+
+def _calls(code: ContractModel, finder: SetterFinder) -> Iterator[Setter]:
+    """Yield the functions that call other contracts, and may so use powers over a token."""
+    pcs: dict[FunctionId, set[int]] = {}
+    for entry, effect in code.calls():
+        if effect.kind == "CALL":
             pcs.setdefault(entry, set()).add(effect.pc)
     for entry, found in pcs.items():
         yield finder.setter_at(entry, found)

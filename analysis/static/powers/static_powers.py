@@ -81,5 +81,7 @@ class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     """Setters of the plain storage that callers and tests of other setters name."""
     wild: tuple[Setter, ...] = ()
     """Functions that may store anywhere: to computed slots, or by code of another contract."""
+    calls: tuple[Setter, ...] | None = None
+    """Functions that call other contracts, of a code that is no token. None: a token's code."""
     is_complete: bool = False
     """False: functions were not followed to their end, so that setters may be missing."""

@@ -8,9 +8,58 @@ where a multisig, a timelock or an issuer with a track record holds it.
 from collections.abc import Iterable
 from typing import Final
 
+from api.formats.shape_building import Shape
+from core.evm.primitives import checksum
 from core.report.fields.field import Severity
 from core.report.powers import HolderKind, Power
 from core.report.report import Report
+
+
+class PowerShown(Shape, frozen=True, kw_only=True):
+    """One power over the token, and the account that holds it."""
+
+    what: str
+    """stop, block, cap, tax, mint, burn, take, condition, replace: what the holder can do to trades
+    and holdings."""
+    holder: str | None
+    """The account, checksummed. None: nobody in particular."""
+    holder_kind: str
+    """nobody, holders, trades, multisig, timelock, contract, wallet, list, anybody or unknown."""
+    bound: str
+    """none, low, unreachable, or tight: a rule in force that hurts as it stands."""
+    reach: str
+    """trades, holdings, or none: what it touches."""
+    used: int | None
+    """Times that it was used. None: not known."""
+    is_harmful: bool
+    """One account could hurt holders with it, alone and at once."""
+    detail: str | None
+    """Members of a multisig, or the bound, as text."""
+    functions: tuple[str, ...]
+    """Selectors of the functions that use it."""
+    check: str
+    """Key of the field that it explains."""
+
+
+_OF_HOLDINGS: Final = frozenset({"mint", "burn", "take"})
+
+
+def show_power(power: Power, report: Report) -> PowerShown:
+    """Return a power in the form that the API sends."""
+    reach = "holdings" if power.what in _OF_HOLDINGS else "trades"
+    return PowerShown(
+        what=power.what,
+        holder=None if power.holder is None else checksum(power.holder),
+        holder_kind=power.holder_kind,
+        bound=power.bound,
+        reach="none" if power.bound == "unreachable" else reach,
+        used=None,
+        is_harmful=is_hurtful(power, is_established=_is_established(report)),
+        detail=power.detail,
+        functions=power.functions,
+        check=power.check,
+    )
+
 
 POWER_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "access_restrictions": ("has_blacklist_or_whitelist",),

@@ -20,7 +20,7 @@ from api.formats.summary.flags import (
     resolve,
     transfer_restrictions,
 )
-from api.formats.summary.power_checks import hurtful_powers
+from api.formats.summary.power_checks import PowerShown, hurtful_powers, show_power
 from core.evm.primitives import Address
 from core.report.fields.field import Pending
 from core.report.report import Report
@@ -127,6 +127,8 @@ class Summary(Shape, frozen=True, kw_only=True):
     """Pools found."""
     dominant_pool: DominantPool | None
     """The pool with the most liquidity. None: no pool was found."""
+    powers: tuple[PowerShown, ...]
+    """Powers over the token, and the accounts that hold them."""
 
 
 def render_summary(
@@ -185,6 +187,7 @@ def render_summary(
         can_sell=can_sell,
         detected_pool_count=len(native.dex),
         dominant_pool=_dominant(native.dex[0]) if native.dex else None,
+        powers=tuple(show_power(power, report) for power in report.powers),
     )
 
 
@@ -218,6 +221,7 @@ def refuse_summary(
         can_sell=None,
         detected_pool_count=0,
         dominant_pool=None,
+        powers=(),
     )
 
 
