@@ -125,6 +125,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Pools are liquid above this value, not at it."""
     has_owner_simulation: bool = False
     """True if analyses simulate whether the owner can change balances."""
+    has_liquidity_check: bool = True
+    """True if analyses find the holders of liquidity."""
     has_billing: bool
     """True if a billing secret is configured, so trial keys are issued."""
     redis_url: Secret | None = None

@@ -313,6 +313,11 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         ),
     ] = 100_000.0
 
+    @property
+    def finds_liquidity_holders(self) -> bool:
+        """True if the holders of liquidity are found for some tokens."""
+        return self.liquidity_holders != "never"
+
 
 SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
 """A site's origin as browsers send it, or * for all."""

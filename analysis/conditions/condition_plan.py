@@ -42,7 +42,8 @@ def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
         for step in condition.steps
         if step.operation == "slot"
     )
-    return tuple(dict.fromkeys(word for word in named if word is not None))
+    compared = () if conditions.wait is None else (slot for slot, _ in conditions.wait.slots)
+    return tuple(dict.fromkeys((*compared, *(word for word in named if word is not None))))
 
 
 def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tuple[Address, ...]:

@@ -1,7 +1,7 @@
 """Reads the state that trade conditions depend on: storage slots, and code of hooks and callees."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -17,7 +17,7 @@ from analysis.static.token_model.conditions.trade_conditions import TradeConditi
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError
-from core.evm.primitives import Address, Hash32, to_hash32
+from core.evm.primitives import Address, Hash32, low_address, to_hash32
 from core.report.report import StateWord
 from core.rpc.messages import RpcAnswer, RpcRequest
 
@@ -30,6 +30,17 @@ async def read_token_conditions(
 ) -> CodeConditions:
     """Return the token's conditions with the storage they read. Never raises."""
     return await _with_words(context, token, code.conditions, block=block)
+
+
+def is_wait_equal(code: CodeConditions, usual: Collection[Address]) -> bool:
+    """True if the code makes everybody wait equally long after their own trade. `usual`: addresses
+    that any token may treat in another way: its own, its owner's, of pools and exchanges."""
+    wait = code.conditions.wait
+    if wait is None or not code.conditions.is_complete:
+        return False
+    words = [(code.words.get(slot), shift) for slot, shift in wait.slots]
+    stored = [None if word is None else low_address(word >> shift) for word, shift in words]
+    return all(address in usual for address in (*wait.constants, *stored))
 
 
 async def read_hook_conditions(

@@ -11,6 +11,7 @@ from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_
 from analysis.pipeline.assemble_report import Facts, combine, of_pools
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import (
+    is_wait_equal,
     read_hook_conditions,
     read_token_conditions,
     state_words,
@@ -314,6 +315,13 @@ class TokenScan:
             wallets=self.state.wallets,
             special=parties,
             static=self.code.findings,
+            is_wait_equal=is_wait_equal(
+                self.conditions,
+                {
+                    *(self.token, *self._owners, *BURN_ADDRESSES),
+                    *known_contracts(self.context, self.state.pools),
+                },
+            ),
             checks=write_condition_checks(
                 self.context,
                 self.first_round,
@@ -499,6 +507,20 @@ async def simulate_owner_sale(
     )
 
 
+def known_contracts(context: ChainContext, pools: Sequence[ValuedPool]) -> set[Address]:
+    """Return the configured exchanges, the quote tokens and the token's pools."""
+    return {
+        *(
+            place
+            for dex in context.chain.dexes
+            for place in (dex.factory, dex.router, dex.vault)
+            if place
+        ),
+        *(anchor.address for anchor in context.chain.anchors),
+        *(pool.candidate.pool for pool in pools),
+    }
+
+
 def write_condition_checks(
     context: ChainContext,
     first_round: FirstRound,
@@ -512,16 +534,7 @@ def write_condition_checks(
     if not can_simulate(context):
         return [None] * len(buys.bought)
     reserves = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
-    known = {
-        *(
-            place
-            for dex in context.chain.dexes
-            for place in (dex.factory, dex.router, dex.vault)
-            if place
-        ),
-        *(anchor.address for anchor in context.chain.anchors),
-        *(pool.candidate.pool for pool in pools),
-    }
+    known = known_contracts(context, pools)
     found: list[ConditionSimulations | None] = []
     for setup, bought in buys.bought:
         hook = hooks.get(setup.candidate.hooks) if setup.candidate.hooks else None

@@ -21,6 +21,7 @@ from analysis.scenarios.conditions import condition_check
 from analysis.scenarios.conditions.condition_check import ConditionFindings, ConditionSimulations
 from analysis.scenarios.later import crowd
 from analysis.scenarios.later.crowd import CrowdHoldings, CrowdOpening
+from analysis.scenarios.later.later_sales import LaterSale, LaterSales, find_first_sale
 from analysis.scenarios.trade import buy, liquidity_reach, sale, transfer
 from analysis.scenarios.trade.buy import Bought, BuySimulation
 from analysis.scenarios.trade.liquidity_reach import ReachableLiquidity, ReachSimulation
@@ -187,12 +188,14 @@ async def simulate_sales(
     wallets: Sequence[Wallet],
     special: Collection[Address],
     static: StaticFindings,
+    is_wait_equal: bool,
     checks: Sequence[ConditionSimulations | None],
 ) -> Sales:
     """Simulate sales of the bought tokens (whole, in parts, later, after others) and a transfer.
 
     Takes one round trip. `wallets`: includes the real holders, which sell for the census.
     `special`: wallets whose transfer does not count, because the code may treat them differently.
+    `is_wait_equal`: the code makes all buyers wait equally long, so that a later sale counts.
     `checks`: condition simulations, one for each bought pool. Raises UpstreamError.
     """
     written = _write_sale_round(context, first_round, buys, static=static, checks=checks)
@@ -218,20 +221,18 @@ async def simulate_sales(
     )
     trades = dict(buys.refused)
     untested: list[bool | None] = []
+    sent_later: list[TransferResult] = []
     for pool, results in zip(written, of_pools, strict=True):
-        found = pool.read(results, accounts)
+        found = pool.read(results, accounts, is_wait_equal=is_wait_equal)
+        sent_later += found.sent_later
         trades[pool.setup.candidate.key] = found.trade
         evidence += found.evidence
         if pool.settles_conditions:
             untested.append(found.untested_conditions)
     if by_buyer is not None:
-        simulation = by_buyer[1]
-        result = transfer.read_result(simulation, sent[0])
-        if result.success is not None:
-            transferred = result
-            evidence += _evidence(
-                "transfer", transfer.VERSION, [simulation.simulation], sent, result
-            )
+        by_buyer_result, rows = _read_sending(by_buyer[1], sent, sent_later)
+        transferred = by_buyer_result or transferred
+        evidence += rows
     return Sales(
         trades=liquidity_reach.settle(trades, buys.reached),
         transfer=transferred,
@@ -240,11 +241,28 @@ async def simulate_sales(
     )
 
 
+def _read_sending(
+    simulation: TransferSimulation,
+    sent: Sequence[SimulationResult | NotSimulated],
+    sent_later: Sequence[TransferResult],
+) -> tuple[TransferResult | None, list[EvidenceRow]]:
+    """Return the buyer's transfer; where all buyers wait, the first after that. None: not known."""
+    result = transfer.read_result(simulation, sent[0])
+    if result.success is None:
+        return None, []
+    if not result.success and sent_later:
+        return sent_later[0], []
+    evidence = _evidence("transfer", transfer.VERSION, [simulation.simulation], sent, result)
+    return result, evidence
+
+
 class _PoolTrade(msgspec.Struct, frozen=True, kw_only=True):
     """Result of the sales in one pool."""
 
     trade: TradeResult
     untested_conditions: bool | None
+    sent_later: tuple[TransferResult, ...]
+    """Transfers after the wait of all buyers. Empty: there is no such wait."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -290,8 +308,11 @@ class _PoolSales(msgspec.Struct, frozen=True, kw_only=True):
         self,
         results: Sequence[SimulationResult | NotSimulated],
         accounts: Collection[Address],
+        *,
+        is_wait_equal: bool,
     ) -> _PoolTrade:
-        """Combine the results. `accounts`: callees that have no code and cannot get any."""
+        """Combine the results. `accounts`: callees that have no code and cannot get any;
+        `is_wait_equal`: all buyers wait equally long."""
         start = len(self.sales)
         end = start + len(self.further.jobs)
         found = pool_simulations.read_simulations(self.further, results[start:end])
@@ -303,9 +324,14 @@ class _PoolSales(msgspec.Struct, frozen=True, kw_only=True):
             conditions = condition_check.read_results(self.check, results[end:], accounts)
         simulations = [one.simulation for one in self.sales]
         key = f"sell:{self.setup.candidate.key}"
+        first = find_first_sale(found.later) if is_wait_equal and found.later else None
+        waited = first if _is_refused_to_all(sold) else None
         return _PoolTrade(
-            trade=combine_pool_trades(self.bought, sold, found, conditions),
+            trade=combine_pool_trades(self.bought, sold, found, conditions)
+            if waited is None or found.later is None
+            else _after_wait(self.bought, waited, found.later),
             untested_conditions=conditions.untested,
+            sent_later=() if waited is None or found.later is None else _sent(found.later, waited),
             evidence=(
                 *_evidence(key, sale.VERSION, simulations, results[:start], sold),
                 *found.evidence,
@@ -346,6 +372,33 @@ def _write_sale_round(
             zip(buys.bought, buys.crowds, checks, strict=True)
         )
     ]
+
+
+def _is_refused_to_all(sold: Sold) -> bool:
+    """True if a buyer of no size could sell within an hour."""
+    outcomes = (sold.outcome, *(size.outcome for size in sold.sizes))
+    return bool(sold.sizes) and all(isinstance(outcome, Refused) for outcome in outcomes)
+
+
+def _after_wait(bought: Bought, waited: LaterSale, later: LaterSales) -> TradeResult:
+    """Return the result of the sale after a wait. What-ifs and sales after others were simulated
+    within it, so their findings stay None."""
+    return TradeResult(
+        buy=bought.outcome,
+        sell=waited.sale,
+        sell_blocked_later=later.is_blocked,
+        sell_tax_rises=later.tax_rises,
+    )
+
+
+def _sent(later: LaterSales, waited: LaterSale) -> tuple[TransferResult, ...]:
+    """Return the transfers at and after the first sale that settled."""
+    moments = later.moments[later.moments.index(waited) :]
+    return tuple(
+        each.transfer
+        for each in moments
+        if each.transfer is not None and each.transfer.success is not None
+    )
 
 
 def _has_size_limit(static: StaticFindings) -> bool:

@@ -61,6 +61,7 @@ def summary_of(snapshot: TokenSnapshot, native: NativeFeatures) -> Summary:
         address=checksum(snapshot.report.token.address),
         liquid_above_usd=snapshot.liquid_above_usd,
         has_owner_simulation=snapshot.has_owner_simulation,
+        has_liquidity_check=snapshot.has_liquidity_check,
         custodians=snapshot.chain.custodians,
     )
 

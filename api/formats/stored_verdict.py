@@ -52,6 +52,7 @@ def _compute(
         now_s=float(report.token.scanned_at_s),
         liquid_above_usd=settings.min_liquidity_usd,
         has_owner_simulation=settings.owner_simulation,
+        has_liquidity_check=settings.finds_liquidity_holders,
     )
     rendered = render_for_people(snapshot)
     summary = rendered.summary

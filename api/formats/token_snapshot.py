@@ -22,6 +22,8 @@ class TokenSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A pool counts as liquid above this, not at it."""
     has_owner_simulation: bool
     """True if the deployment simulates whether the owner can change balances."""
+    has_liquidity_check: bool = True
+    """True if the deployment finds who can withdraw liquidity."""
     price: TokenPrice | None = None
     """None: not requested, or no source has one."""
 
@@ -48,6 +50,7 @@ def take_snapshot(
     now_s: float,
     liquid_above_usd: float,
     has_owner_simulation: bool = False,
+    has_liquidity_check: bool = True,
     clock: ContractClock | None = None,
     price: TokenPrice | None = None,
 ) -> TokenSnapshot:
@@ -59,6 +62,7 @@ def take_snapshot(
         clock=clock or clock_after(report, chain, now_s=now_s),
         liquid_above_usd=liquid_above_usd,
         has_owner_simulation=has_owner_simulation,
+        has_liquidity_check=has_liquidity_check,
         price=price,
     )
 

@@ -251,6 +251,7 @@ class Answers:
             now_s=self._deps.now_s(),
             liquid_above_usd=self._deps.liquid_above_usd,
             has_owner_simulation=self._deps.has_owner_simulation,
+            has_liquidity_check=self._deps.has_liquidity_check,
             clock=self._deps.read_clock(ask.chain),
         )
 

@@ -79,6 +79,7 @@ def open_api(
             public=settings.public,
             liquid_above_usd=settings.analysis.min_liquidity_usd,
             has_owner_simulation=settings.analysis.owner_simulation,
+            has_liquidity_check=settings.analysis.finds_liquidity_holders,
             has_billing=settings.billing_secret is not None,
             redis_url=settings.redis_url,
             batch_wait_s=settings.analysis.wait_s,

@@ -166,7 +166,7 @@ _COMBINED: Final[Mapping[str, str]] = {
         "thirty days, or of unknown age, all that is neither burnt nor locked for thirty days more "
         "counts; of an older one, where `analysis.liquidity_holders` is `always`, what a single "
         "holder can withdraw. It fires at half of the value of all pools, and is unknown where "
-        "what is not known may make it half; it is absent where older pools decide. See "
+        "what is not known may make it half; it is unknown where older pools decide. See "
         "[Liquidity by holder](../use/liquidity.md)."
     ),
     "privileged_spenders": (

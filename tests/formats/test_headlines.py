@@ -112,7 +112,7 @@ HEADLINES = {
 }
 LAUNCHED = {
     "curve": "No trade was tested, as it still trades on the curve of demo-curve; otherwise "
-    "nothing tested stands against it; 12 of 38 checks have no answer",
+    "nothing tested stands against it; 13 of 39 checks have no answer",
     "curve_fresh": "Nobody has bought it yet on the curve of demo-curve; no trade was tested",
     "curve_sold_out": "It was launched on demo-curve and has no pool now; no trade was tested",
     "graduated": "Nothing tested stands against it; 3 of 39 checks have no answer",

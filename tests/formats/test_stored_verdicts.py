@@ -104,7 +104,7 @@ def test_a_flag_has_the_severity_of_the_catalogue(world_store: Store) -> None:
     write(world_store, make_report())
     found = dict(read_apart(world_store, "select flag, severity from v_flags"))
     assert found == {check.key: check.severity for check in CATALOGUE if check.key in found}
-    assert len(found) == len(CATALOGUE) - 2, "two depend on settings"
+    assert len(found) == len(CATALOGUE) - 1, "one depends on a setting"
 
 
 def test_a_report_on_a_chain_that_is_not_configured_is_not_judged(world_store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 
@@ -15,6 +16,7 @@ from api.formats.summary.summary import (
     render_summary,
 )
 from core.evm.primitives import Address
+from core.report.fields.scan_findings import ScanFindings
 from core.report.report import Report
 from tests.harness.api.sample_reports import (
     CLOCK,
@@ -94,6 +96,25 @@ def flag(report: Report, key: str) -> Flag:
 def test_the_catalogue_is_the_decided_one() -> None:
     decided = [(key, severity) for severity, keys in SEVERITIES.items() for key in keys]
     assert [(check.key, check.severity) for check in CATALOGUE] == decided
+
+
+@pytest.mark.parametrize("risk", [None, "unknown", "held", "withdrawable"])
+@pytest.mark.parametrize("has_check", [True, False])
+def test_the_catalogue_is_the_same_for_every_token(risk: str | None, *, has_check: bool) -> None:
+    report = msgspec.structs.replace(
+        make_report(), scan=ScanFindings(liquidity_risk=risk if has_check else None)
+    )
+    keys = [
+        [
+            check.key
+            for check in catalogue(each, has_owner_simulation=False, has_liquidity_check=has_check)
+        ]
+        for each in (report, None)
+    ]
+    assert keys[0] == keys[1]
+    assert ("liquidity_can_leave" in keys[0]) is has_check
+    if has_check and risk is None:
+        assert flag(report, "liquidity_can_leave").status == "unknown"
 
 
 @given(reports())
@@ -395,5 +416,5 @@ def test_a_refusal_knows_nothing() -> None:
     assert (sent.verdict, sent.verdict_reasons, sent.error_code) == (None, (), "not_a_contract")
     assert {flag.status for flag in (*sent.flags, *sent.highlights)} == {"unknown"}
     assert sent.unknown_flag_count == sent.total_flag_count
-    assert sent.total_flag_count == len(CATALOGUE) - 2, "two depend on settings"
+    assert sent.total_flag_count == len(CATALOGUE) - 1, "one depends on a setting"
     assert (sent.evaluated_flag_count, sent.has_enough_liquidity, sent.can_buy) == (0, None, None)

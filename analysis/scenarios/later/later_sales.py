@@ -6,6 +6,7 @@ Sends no request.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -297,6 +298,17 @@ def read_result(written: LaterSalesSimulation, result: SimulationResult) -> Late
         is_blocked=_is_blocked(moments),
         tax_rises=_tax_rises(moments),
     )
+
+
+def find_first_sale(later: LaterSales) -> LaterSale | None:
+    """Return the first moment at which everybody sells, if all are refused before it, and nobody
+    after it. None: the sales come out otherwise."""
+    passes = [all(isinstance(sale, Passed) for sale in each.sales) for each in later.moments]
+    if not passes[-1] or any(earlier and not after for earlier, after in pairwise(passes)):
+        return None
+    at = passes.index(True)
+    waiting = (sale for each in later.moments[:at] for sale in each.sales)
+    return later.moments[at] if all(isinstance(sale, Refused) for sale in waiting) else None
 
 
 def _read_moment(setup: TradeSetup, result: SimulationResult, steps: MomentSteps) -> LaterSale:

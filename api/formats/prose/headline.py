@@ -137,7 +137,13 @@ def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
 
 def _unknown(rendered: RenderedReport) -> frozenset[str]:
     """Return the checks without an answer."""
-    return frozenset(flag.key for flag in rendered.summary.flags if flag.status == "unknown")
+    return frozenset(
+        flag.key
+        for flag in rendered.summary.flags
+        if flag.status == "unknown"
+        # Liquidity that was not examined is no open question.
+        and not (flag.key == _LIQUIDITY and rendered.report.scan.liquidity_risk is None)
+    )
 
 
 def _untroubled(rendered: RenderedReport) -> str:

@@ -309,11 +309,13 @@ CATALOGUE: tuple[SummaryCheck, ...] = _catalogue()
 _BY_SETTING = "owner_can_change_balance"
 
 
-def catalogue(report: Report | None, *, has_owner_simulation: bool) -> tuple[SummaryCheck, ...]:
-    """Return the checks of this deployment. One that a setting turns on is left out where that is
-    off, unless the report has its answer."""
+def catalogue(
+    report: Report | None, *, has_owner_simulation: bool, has_liquidity_check: bool = True
+) -> tuple[SummaryCheck, ...]:
+    """Return the checks of this deployment, the same for every token. One whose setting is off is
+    left out, unless the report has its answer from before."""
     absent = set()
-    if report is None or report.scan.liquidity_risk is None:
+    if not has_liquidity_check and (report is None or report.scan.liquidity_risk is None):
         absent.add(LIQUIDITY_CAN_LEAVE.key)
     if not has_owner_simulation and (
         report is None or report.token.owner_can_change_balance is None

@@ -11,6 +11,7 @@ from api.formats.summary.flags import (
     CATALOGUE,
     HIGH_TAX,
     HIGHLIGHTS,
+    LIQUIDITY_CAN_LEAVE,
     STATUS_ORDER,
     CheckInput,
     Flag,
@@ -139,20 +140,20 @@ def render_summary(
     address: str,
     liquid_above_usd: float,
     has_owner_simulation: bool = False,
+    has_liquidity_check: bool = True,
     custodians: frozenset[Address] = frozenset(),
 ) -> Summary:
-    """Build the summary of one report.
-
-    `address`: the token's, checksummed; `has_owner_simulation`: the deployment simulates whether
-    the owner can change balances; `custodians`: as in CheckInput.
-    """
+    """Build the summary of one report. `address`: the token's, checksummed; `custodians`: as in
+    CheckInput; the other two: checks that the deployment's settings turn on."""
     inputs = CheckInput(
         report=report,
         native=native,
         has_enough_liquidity=_has_enough_liquidity(report, liquid_above_usd),
         custodians=custodians,
     )
-    checks = catalogue(report, has_owner_simulation=has_owner_simulation)
+    checks = catalogue(
+        report, has_owner_simulation=has_owner_simulation, has_liquidity_check=has_liquidity_check
+    )
     flags = _in_order(resolve(check, inputs) for check in checks)
     counts = Counter[Status](flag.status for flag in flags)
     can_buy = can_trade(pool.buy_success for pool in native.dex)
@@ -165,7 +166,7 @@ def render_summary(
         can_sell=can_sell,
         has_enough_liquidity=inputs.has_enough_liquidity,
         unanswered=_unanswered_dangers(
-            checks, flags, is_traded=can_buy is not None or can_sell is not None
+            checks, flags, report, is_traded=can_buy is not None or can_sell is not None
         ),
     )
     return Summary(
@@ -198,9 +199,14 @@ def refuse_summary(
     error: str,
     error_code: str,
     has_owner_simulation: bool = False,
+    has_liquidity_check: bool = True,
 ) -> Summary:
     """Return the summary of a refused token: the same keys, all unknown."""
-    checks = catalogue(None, has_owner_simulation=has_owner_simulation)
+    checks = catalogue(
+        None,
+        has_owner_simulation=has_owner_simulation,
+        has_liquidity_check=has_liquidity_check,
+    )
     flags = tuple(_unanswered(check.key, check.label) for check in checks)
     return Summary(
         chain=chain,
@@ -268,15 +274,21 @@ def can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
 
 
 def _unanswered_dangers(
-    checks: Sequence[SummaryCheck], flags: Iterable[Flag], *, is_traded: bool
+    checks: Sequence[SummaryCheck],
+    flags: Iterable[Flag],
+    report: Report,
+    *,
+    is_traded: bool,
 ) -> bool:
     """True if a check that could have been a danger has no answer; a reason that is a warning
     counts as one, as what it did not settle might be. Where no trade was simulated, checks that
-    need one are left out, as that is already a reason."""
+    need one are left out, as that is already a reason; so is liquidity that was not examined."""
     reasons = {check.key for check in checks if check.is_reason}
     dangers = {check.key for check in checks if check.severity == "danger"} | reasons
     if not is_traded:
         dangers -= {HIGH_TAX.key, *reasons}
+    if report.scan.liquidity_risk is None:
+        dangers.discard(LIQUIDITY_CAN_LEAVE.key)
     return any(flag.value is None and flag.key in dangers for flag in flags)
 
 

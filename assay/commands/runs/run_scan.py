@@ -106,6 +106,7 @@ async def _scan(
             now_s=time.time(),
             liquid_above_usd=settings.analysis.min_liquidity_usd,
             has_owner_simulation=settings.analysis.owner_simulation,
+            has_liquidity_check=settings.analysis.finds_liquidity_holders,
             price=price,
         )
 

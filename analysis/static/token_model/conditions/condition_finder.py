@@ -21,6 +21,7 @@ from analysis.static.evm.cfg import Branch, CfgNode, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.token_model.clock.equal_waits import find_equal_wait
 from analysis.static.token_model.conditions.computations import (
     Computation,
     ComputationInput,
@@ -160,6 +161,7 @@ def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[V
         conditions=distinct[:_MOST_CONDITIONS],
         owned=tuple(finder.owned)[:_MOST_CONDITIONS],
         by_own_acts=tuple(finder.by_own_acts)[:_MOST_CONDITIONS],
+        wait=find_equal_wait(code),
         is_complete=code.functions.is_followed(entries) and len(distinct) <= _MOST_CONDITIONS,
     )
     return conditions, tuple(dict.fromkeys(finder.owned.values()))

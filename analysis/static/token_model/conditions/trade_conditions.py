@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from analysis.static.token_model.caps.cap_rules import ComputationStep
-from core.evm.primitives import Hash32, Selector
+from core.evm.primitives import Address, Hash32, Selector
 
 ConditionEffect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
 """`refuses`: one side surely reverts, or moves no balance; `overruns`: one side of a compiler check
@@ -106,6 +106,15 @@ class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """Mask of the variable's bits."""
 
 
+class EqualWait(msgspec.Struct, frozen=True, kw_only=True):
+    """A constant wait after one's own trade, the same for all but these addresses."""
+
+    constants: tuple[Address, ...] = ()
+    """Addresses in the code that transfers compare a party with."""
+    slots: tuple[tuple[Hash32, int], ...] = ()
+    """Slot and bit offset of those in storage."""
+
+
 class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Trade conditions of one code."""
 
@@ -113,5 +122,7 @@ class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
     owned: tuple[OwnedCondition, ...] = ()
     by_own_acts: tuple[TradeCondition, ...] = ()
     """Conditions on the clock that only a party meets that has called another function before."""
+    wait: EqualWait | None = None
+    """None: there is none, or it is not shown to be constant and equal."""
     is_complete: bool = False
     """Every path of transfers was followed, and no condition had to be left out."""
