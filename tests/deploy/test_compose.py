@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from config.facts.load_chains import load_chains
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.debian_programs import find_haproxy
 from tests.harness.deploy.deploy_files import DEPLOY
 from tests.harness.deploy.process_checks import check_process, check_roles
@@ -62,7 +62,7 @@ def test_one_assay_with_its_dashboard() -> None:
     check_files(composed, at_least=5)
     assay = composed["services"]["assay"]
     assert assay["read_only"] is True
-    names = {f"ASSAY_RPC_{chain.id}" for chain in load_chains(None)}
+    names = {f"ASSAY_RPC_{chain.id}" for chain in BUILT_IN_CHAINS}
     assert names <= set(assay["environment"])
 
 
@@ -70,7 +70,7 @@ def test_a_fleet_has_two_processes_of_each_role(fleet: dict[str, Any]) -> None:
     check_files(fleet, at_least=14)
     processes = composed_processes(fleet)
     check_roles(processes, each=2)
-    chains = {f"ASSAY_RPC_{chain.id}" for chain in load_chains(None)}
+    chains = {f"ASSAY_RPC_{chain.id}" for chain in BUILT_IN_CHAINS}
     for process in processes:
         assert chains <= process.environment.keys()
         settings = check_process(process, overlay=DOCKER / "fleet" / "assay")

@@ -19,15 +19,15 @@ from assay.doctor.check_registry import CHECKS, IDENTITY
 from assay.doctor.examine_endpoint import run_check
 from assay.doctor.probe import Probe
 from assay.doctor.provider_weights import load_providers
-from config.facts.load_chains import load_chains
 from config.settings import IndexerSettings, RpcSettings
 from core.evm.primitives import ZERO_ADDRESS, BlockRef, Hash32
 from core.rpc.headers import Header, LogsBloom
 from core.rpc.messages import RpcFault, RpcRequest
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.house.sources import ROOT, python_files, text_constants
 
 METHOD = re.compile(r"(eth|debug|net|web3|trace|txpool)_[a-zA-Z0-9]+")
-CHAIN = next(chain for chain in load_chains(None) if chain.id == 1)
+CHAIN = next(chain for chain in BUILT_IN_CHAINS if chain.id == 1)
 
 
 def subject_at(head: int, *, max_batch: int = 100) -> Subject:

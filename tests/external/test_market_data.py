@@ -9,12 +9,12 @@ from aiohttp import web
 
 from analysis.external.market_data import MarketData
 from config.facts.chain import Chain
-from config.facts.load_chains import load_chains
 from config.settings import MarketDataSettings
 from core.evm.primitives import Address, Hash32
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.external.outside_service import Service
 
-ETHEREUM = next(chain for chain in load_chains(None) if chain.slug == "ethereum")
+ETHEREUM = next(chain for chain in BUILT_IN_CHAINS if chain.slug == "ethereum")
 TOKEN = Address("0x" + "ab" * 20)
 OTHER = "0x" + "cd" * 20
 WETH = ETHEREUM.wrapped_native.address

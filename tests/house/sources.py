@@ -10,15 +10,22 @@ PACKAGES = ("core", "config", "sql", "indexer", "analysis", "api", "assay")
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 
-def own_files() -> Iterator[Path]:
+@cache
+def own_files() -> tuple[Path, ...]:
     """Every file of the project itself: nothing installed, built, cached or hidden but .ci."""
-    for path in sorted(ROOT.rglob("*")):
-        parts = path.relative_to(ROOT).parts
-        hidden = any(part.startswith(".") for part in parts[:-1]) and parts[0] != ".ci"
-        if path.is_file() and not hidden and not _SKIPPED.intersection(parts):
+    return tuple(sorted(_files_below(ROOT)))
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files of a folder, without entering the skipped ones: they have most files of a checkout."""
+    for path in folder.iterdir():
+        if not path.is_dir():
             yield path
+        elif path.name == ".ci" or not (path.name.startswith(".") or path.name in _SKIPPED):
+            yield from _files_below(path)
 
 
+@cache
 def python_files(*tops: str) -> list[Path]:
     """The Python files below these top-level names, packages or single modules."""
     files = [ROOT / f"{top}.py" for top in tops if (ROOT / f"{top}.py").is_file()]

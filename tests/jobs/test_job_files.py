@@ -5,15 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.facts.load_chains import load_chains
 from config.job_check import check_job
 from config.job_definition import JobDefinition, JobInvalidError, JobToken, tokens_of_rows
 from config.load_settings import load_settings
 from core.errors import ConfigError
 from core.evm.primitives import Address
 from sql.jobs.configured_jobs import check_configured_jobs, job_limits
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 
-CHAINS = load_chains(None)
 TOKEN = "0x" + "ab" * 20
 GOOD = f'name = "mine"\naction = "refresh"\nevery_s = 60\ntokens = ["eth/{TOKEN}"]\n'
 
@@ -22,7 +21,7 @@ def load(folder: Path, text: str) -> tuple[JobDefinition, ...]:
     """The jobs of a settings.toml, checked as at the start of the service."""
     (folder / "settings.toml").write_text(text, encoding="utf-8")
     settings = load_settings({"ASSAY_CONFIG": str(folder)})
-    check_configured_jobs(settings, job_limits(settings.jobs, CHAINS))
+    check_configured_jobs(settings, job_limits(settings.jobs, BUILT_IN_CHAINS))
     return settings.job
 
 
@@ -113,7 +112,7 @@ def test_an_export_stays_below_its_folder(folder: str | None) -> None:
         check_job(job, limits)
 
 
-LIMITS = job_limits(load_settings({}).jobs, CHAINS)
+LIMITS = job_limits(load_settings({}).jobs, BUILT_IN_CHAINS)
 UPPER = "0x" + "AB" * 20
 
 

@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from config.facts.load_chains import load_chains
 from config.job_definition import JobDefinition
 from config.settings import JobSettings
 from sql.engine.store import Store
@@ -12,8 +11,9 @@ from sql.jobs.job_runs import begin_run, finish_run
 from sql.jobs.job_table import find_job, write_configured_jobs
 from tests.harness.api.sign_in import PUBLIC, Browser, Street
 from tests.harness.api.world import PLANS, World
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 
-LIMITS = job_limits(JobSettings(export_folder="exports"), load_chains(None))
+LIMITS = job_limits(JobSettings(export_folder="exports"), BUILT_IN_CHAINS)
 TOKEN = "0x" + "ab" * 20
 GOOD = {"name": "mine", "action": "refresh", "every_s": 60, "tokens": [f"eth/{TOKEN}"]}
 

@@ -16,11 +16,11 @@ from assay.demo.layout import NATIVE_USD
 from assay.demo.reads import balance_of
 from config.facts.chain import Chain as ChainFacts
 from config.facts.launchpad import Launchpad
-from config.facts.load_chains import load_chains
 from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 from core.report.report import PoolResultRow, Report
 from core.report.rows import LaunchRow
 from core.rpc.messages import RpcFault
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.chain.contexts import judge, with_chain, with_node
 from tests.harness.chain.transactions import Chain
 from tests.harness.node.faults import Hindered
@@ -212,4 +212,4 @@ async def test_a_token_may_name_whom_it_likes(chain: Chain, context: ChainContex
 
 
 def public_pads(slug: str) -> tuple[Launchpad, ...]:
-    return next(chain.launchpads for chain in load_chains(None) if chain.slug == slug)
+    return next(chain.launchpads for chain in BUILT_IN_CHAINS if chain.slug == slug)

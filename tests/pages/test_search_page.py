@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.search.query import SearchQuery, read_query
-from config.facts.load_chains import load_chains
 from config.settings import PublicSettings
 from core.evm.primitives import Address, checksum
 from sql.engine.store import Store
@@ -18,6 +17,7 @@ from tests.harness.api.sample_reports import make_pool
 from tests.harness.api.sign_in import PAGES, PUBLIC, Street, read
 from tests.harness.api.stored_tokens import address, fill, token
 from tests.harness.api.world import CHAINS, World
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 
 BOTH = frozenset(chain.slug for chain in CHAINS)
 
@@ -274,9 +274,8 @@ async def test_searches_count_as_pages(world: World, world_store: Store) -> None
 
 # --- search query -------------------------------------------------------------------------------
 
-BUILT_IN = load_chains(None)
 
-BY_SLUG = {chain.slug: chain for chain in BUILT_IN}
+BY_SLUG = {chain.slug: chain for chain in BUILT_IN_CHAINS}
 
 DIGITS = "dAC17F958D2ee523a2206206994597C13D831ec7"
 
@@ -310,14 +309,14 @@ def at(slug: str | None) -> SearchQuery:
     ],
 )
 def test_an_address_is_found_in_whatever_is_pasted(typed: str, slug: str | None) -> None:
-    assert read_query(typed, None, BUILT_IN) == (at(slug),)
+    assert read_query(typed, None, BUILT_IN_CHAINS) == (at(slug),)
 
 
 def test_the_chosen_chain_decides() -> None:
     chosen = BY_SLUG["ethereum"]
     typed = f"https://base.blockscout.com/token/0x{DIGITS}"
-    assert read_query(typed, chosen, BUILT_IN) == (at("ethereum"),)
-    assert read_query("pepe base", chosen, BUILT_IN) == (
+    assert read_query(typed, chosen, BUILT_IN_CHAINS) == (at("ethereum"),)
+    assert read_query("pepe base", chosen, BUILT_IN_CHAINS) == (
         SearchQuery(text="pepe base", chain=chosen),
     )
 
@@ -336,13 +335,13 @@ def test_the_chosen_chain_decides() -> None:
     ],
 )
 def test_other_words_are_a_name_first(typed: str, texts: list[tuple[str, str | None]]) -> None:
-    found = read_query(typed, None, BUILT_IN)
+    found = read_query(typed, None, BUILT_IN_CHAINS)
     assert [(one.text, one.chain.slug if one.chain else None) for one in found] == texts
     assert all(one.address is None for one in found)
 
 
 @given(before=st.text(max_size=30), after=st.text(max_size=30))
 def test_any_text_is_read(before: str, after: str) -> None:
-    assert len(read_query(before + after, None, BUILT_IN)) in (1, 2)
-    found = read_query(f"{before} {checksum(TOKEN)} {after}", None, BUILT_IN)
+    assert len(read_query(before + after, None, BUILT_IN_CHAINS)) in (1, 2)
+    found = read_query(f"{before} {checksum(TOKEN)} {after}", None, BUILT_IN_CHAINS)
     assert found[0].address == TOKEN

@@ -13,16 +13,16 @@ from analysis.reads.read_batch import ReadBatch
 from api.formats.rendering import render_report
 from api.formats.token_snapshot import take_snapshot
 from config.facts.chain import Chain, Oracle
-from config.facts.load_chains import load_chains
 from core.errors import UpstreamError
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.report import Report
 from core.rpc.messages import RpcAnswer, RpcFault
 from tests.harness.api.sample_reports import TOKEN, make_pool, make_report
 from tests.harness.api.world import World, make_chain
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.node.answers import BLOCK, answer_in_turn
 
-CHAIN = next(chain for chain in load_chains(None) if chain.slug == "ethereum")
+CHAIN = next(chain for chain in BUILT_IN_CHAINS if chain.slug == "ethereum")
 
 STABLE = CHAIN.stables[1].address
 
@@ -121,7 +121,6 @@ async def test_without_a_store_of_trades_the_pools_are_asked() -> None:
 
 # --- native price -------------------------------------------------------------------------------
 
-CHAINS = load_chains(None)
 
 HOUR_S = 3_600
 
@@ -142,7 +141,7 @@ def price_by(oracle: Oracle, answer: RpcAnswer) -> float | None:
     return read.read(time_s=FEED_READ_AT_S)
 
 
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.slug)
+@pytest.mark.parametrize("chain", BUILT_IN_CHAINS, ids=lambda chain: chain.slug)
 def test_a_feed_may_be_an_hour_later_than_its_heartbeat_and_no_more(chain: Chain) -> None:
     oracle = chain.oracle
     latest = FEED_READ_AT_S - oracle.heartbeat_s - HOUR_S
@@ -166,15 +165,15 @@ def test_a_feed_may_be_an_hour_later_than_its_heartbeat_and_no_more(chain: Chain
     ids=["zero", "negative", "lowest", "never updated", "cut", "no contract", "reverts"],
 )
 def test_what_is_no_sane_round_is_no_price(answer: msgspec.Raw | RpcFault) -> None:
-    assert price_by(CHAINS[0].oracle, answer) is None
+    assert price_by(BUILT_IN_CHAINS[0].oracle, answer) is None
 
 
 def test_a_fault_of_the_node_is_not_taken_for_a_feed_without_price() -> None:
     with pytest.raises(UpstreamError):
-        price_by(CHAINS[0].oracle, RpcFault(code=-32000, message="timeout"))
+        price_by(BUILT_IN_CHAINS[0].oracle, RpcFault(code=-32000, message="timeout"))
 
 
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.slug)
+@pytest.mark.parametrize("chain", BUILT_IN_CHAINS, ids=lambda chain: chain.slug)
 def test_without_a_price_the_native_coin_is_unpriced_and_stables_are_a_dollar(
     chain: Chain,
 ) -> None:

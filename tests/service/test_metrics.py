@@ -10,10 +10,10 @@ from prometheus_client import CollectorRegistry, Gauge
 from assay.service.fleet.leased_runs import LeasedRuns
 from assay.service.metrics.metrics_server import serving_metrics
 from assay.service.metrics.run_metrics import RunCollector
-from config.facts.load_chains import load_chains
 from core.errors import ConfigError
 from sql.engine.postgres.single_statements import SingleStatements
 from sql.fleet.analysis_runs import AnalysisRuns
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.fleet.scripted_fleet import CHAIN_ID, SLUG, fleet_on, token, until_begun
 from tests.harness.parts.empty_databases import EmptyDatabases
 
@@ -55,7 +55,7 @@ def test_a_port_in_use_is_a_configuration_error() -> None:
 
 OTHER = "chain_8453"
 
-CHAINS = [chain for chain in load_chains(None) if chain.slug in {SLUG, OTHER}]
+CHAINS = [chain for chain in BUILT_IN_CHAINS if chain.slug in {SLUG, OTHER}]
 
 
 def seen_by(runs: AnalysisRuns, leased_runs: LeasedRuns) -> dict[tuple[str, str], float]:

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from config.facts.load_chains import load_chains
 from core.errors import StoreError
 from core.report import report, rows
 from sql.chain.blocks import list_blocks
@@ -21,6 +20,7 @@ from sql.engine.columns import columns_of
 from sql.engine.statements import load_migrations
 from sql.engine.store import Store
 from sql.engine.store_files import StoreFiles
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.store.sample_rows import block
 from tests.harness.store.store_contents import Cells, described_table, read_rows
 
@@ -200,8 +200,6 @@ def test_two_processes_write_one_store(path: Path) -> None:
 
 # --- quote tokens -------------------------------------------------------------------------------
 
-CHAINS = load_chains(None)
-
 
 def stored(store: Store) -> list[Cells]:
     return read_rows(
@@ -211,17 +209,17 @@ def stored(store: Store) -> list[Cells]:
 
 
 def test_every_chain_has_its_quote_tokens(store: Store) -> None:
-    write_quote_tokens(store, CHAINS)
+    write_quote_tokens(store, BUILT_IN_CHAINS)
     expected = {
         (chain.id, anchor.address, anchor.symbol, anchor.decimals, int(anchor in chain.stables))
-        for chain in CHAINS
+        for chain in BUILT_IN_CHAINS
         for anchor in chain.anchors
     }
     assert set(stored(store)) == expected
 
 
 def test_what_is_not_configured_any_more_goes(store: Store) -> None:
-    first, second = CHAINS[:2]
+    first, second = BUILT_IN_CHAINS[:2]
     write_quote_tokens(store, [first, second])
     one = first.stables[0]
     write_quote_tokens(store, [msgspec.structs.replace(first, stables=(one, one))])

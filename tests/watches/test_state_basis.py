@@ -21,17 +21,17 @@ from assay.service.background.state_basis import (
     pool_reads,
     words_of,
 )
-from config.facts.load_chains import load_chains
 from core.evm.coin_pairs import pair_id
 from core.evm.primitives import Address, BlockRef, Hash32
 from core.report.report import ClockLimitRow, StateWord
 from sql.tokens.observations import Observation
 from tests.harness.api.sample_reports import make_pool
 from tests.harness.bare_reports import bare_report
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.store.sample_rows import address, hash32
 
-(ETHEREUM,) = (chain for chain in load_chains(None) if chain.slug == "ethereum")
-(ARBITRUM,) = (chain for chain in load_chains(None) if chain.id == 42161)
+(ETHEREUM,) = (chain for chain in BUILT_IN_CHAINS if chain.slug == "ethereum")
+(ARBITRUM,) = (chain for chain in BUILT_IN_CHAINS if chain.id == 42161)
 
 words = st.dictionaries(
     st.tuples(st.integers(1, 3), st.integers(0, 400)), st.integers(0, 2**256 - 1), max_size=12

@@ -7,11 +7,11 @@ from click import Context
 
 from api.serving.serve import GRACE_S
 from assay.cli import cli
-from config.facts.load_chains import load_chains
 from config.load_settings import SETTINGS, load_settings
 from config.object_store import ENDPOINT, KEY_ID, REGION, SECRET
 from config.settings import Settings
 from config.store_address import PostgresAddress
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.fleet.deployed_process import DeployedProcess
 
 SPARE_S = 5
@@ -26,7 +26,7 @@ def variables() -> set[str]:
     named = {row.env for row in SETTINGS if row.env and "<" not in row.env}
     return {
         *named,
-        *(f"ASSAY_RPC_{chain.id}" for chain in load_chains(None)),
+        *(f"ASSAY_RPC_{chain.id}" for chain in BUILT_IN_CHAINS),
         *(KEY_ID, SECRET, REGION, ENDPOINT),
     }
 

@@ -9,8 +9,8 @@ from random import Random
 import msgspec
 
 from config.facts.chain import Chain
-from config.facts.load_chains import load_chains
 from core.evm.primitives import Hash32
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.replay.block_encoding import encode_block
 from tests.harness.replay.block_maker import ReplayBlock, draw_amount
 from tests.harness.replay.block_spool import BlockSpool, SpooledBlock
@@ -51,7 +51,7 @@ class World(msgspec.Struct, frozen=True):
 @cache
 def world_of(number: int) -> World:
     """One of a few worlds: making one takes longer than a whole history."""
-    ethereum = next(chain for chain in load_chains(None) if chain.slug == "ethereum")
+    ethereum = next(chain for chain in BUILT_IN_CHAINS if chain.slug == "ethereum")
     chain = msgspec.structs.replace(
         ethereum,
         block_time_s=1.0,

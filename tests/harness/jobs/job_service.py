@@ -12,7 +12,6 @@ from assay.service.background.job_work import JobPlace
 from assay.service.background.refresh_budget import budgets_of
 from assay.service.background.round_share import RoundShare
 from assay.service.store_adapter import ReportStore
-from config.facts.load_chains import load_chains
 from config.job_definition import JobDefinition
 from config.settings import AnalysisSettings, JobSettings, SqlSettings
 from core.evm.primitives import Address
@@ -21,6 +20,7 @@ from sql.engine.store import Store
 from sql.jobs.job_runs import JobRun, list_runs
 from sql.jobs.job_table import add_job, find_job, request_run
 from tests.harness.bare_reports import bare_report
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.clock import HandClock
 
 PATIENCE_S = 120.0
@@ -83,7 +83,7 @@ class Process:
         place = JobPlace(
             store=store,
             share=self.share,
-            chains=load_chains(None),
+            chains=BUILT_IN_CHAINS,
             served={SLUG: CHAIN_ID},
             jobs=JobSettings(max_tokens=50, export_folder=str(folder / "exports")),
             sql=SqlSettings(time_limit_s=statement_s, memory_mb=300),

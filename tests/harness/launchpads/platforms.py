@@ -12,14 +12,14 @@ from assay.demo.compile import load_artifacts
 from assay.demo.transaction_pipeline import Pipeline
 from config.facts.chain import Chain
 from config.facts.launchpad import Catalogue, Launchpad
-from config.facts.load_chains import load_chains
 from core.evm.abi import selector_of
 from core.evm.primitives import Address
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 
 
 def pad_of(curve: str, *contracts: Address) -> Launchpad:
     """The built-in platform with this curve, with its contracts here."""
-    pads = [pad for chain in load_chains(None) for pad in chain.launchpads]
+    pads = [pad for chain in BUILT_IN_CHAINS for pad in chain.launchpads]
     built_in = next(pad for pad in pads if pad.curve == curve and pad.registry)
     (registry, *_) = built_in.registry
     return Launchpad(
@@ -130,7 +130,7 @@ _LOADED = msgspec.convert(
 EVENTS = _LOADED.event
 REGISTRIES = _LOADED.registry
 CATALOGUES = _LOADED.catalogue
-CHAINS: dict[int, Chain] = {chain.id: chain for chain in load_chains(None)}
+CHAINS: dict[int, Chain] = {chain.id: chain for chain in BUILT_IN_CHAINS}
 
 
 STRANGER = other_address("stranger")

@@ -1,10 +1,10 @@
 """Small replayed chains, and a wire to them that is no socket."""
 
 from config.facts.chain import Chain
-from config.facts.load_chains import load_chains
 from config.settings import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from core.rpc.endpoint import Endpoint
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 from tests.harness.node.chain import InstantClock
 from tests.harness.replay.answers import NodeAnswers
 from tests.harness.replay.block_maker import ReplaySpec
@@ -12,7 +12,7 @@ from tests.harness.replay.faults import FaultPlan, no_faults
 from tests.harness.replay.http_server import answer_calls, read_message
 from tests.harness.replay.log_formats import LogFormatName
 
-CHAINS: tuple[Chain, ...] = load_chains(None)
+CHAINS: tuple[Chain, ...] = BUILT_IN_CHAINS
 
 
 def small(
