@@ -10,6 +10,8 @@ import pytest
 from tests.harness.redteam.launches.launch_batch import LaunchResult, run_batch
 from tests.harness.redteam.launches.launch_kinds import KINDS, compose_launches, launch_of
 
+pytestmark = [pytest.mark.node, pytest.mark.compiler, pytest.mark.process]
+
 COMPOSED = 12
 SEED = 5
 
