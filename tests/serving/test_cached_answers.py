@@ -79,7 +79,7 @@ VARIANTS: list[tuple[str, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("rest", "headers"), VARIANTS)
-@pytest.mark.parametrize("days_left", [None, 14, 3])
+@pytest.mark.parametrize("days_left", [None, pytest.param(14, marks=pytest.mark.exhaustive), 3])
 @pytest.mark.parametrize("calls", [3, 30])
 async def test_the_router_gives_the_same_answer(
     world: World,

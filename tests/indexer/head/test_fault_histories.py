@@ -16,9 +16,14 @@ from tests.harness.indexer.follow_machine import Following
 
 HISTORIES = 90
 
-"""Seeds from 0 on, in groups: a test for each would cost more than some histories."""
-
 AT_ONCE = 30
+"""Seeds of a group: a test for each would cost more than some histories."""
+
+GROUPS = [
+    pytest.param(first, marks=pytest.mark.exhaustive if first > 1_000_000 else ())
+    for first in range(1_000_000, 1_000_000 + HISTORIES, AT_ONCE)
+]
+"""First seeds of the groups. All but one run with `make test-long`."""
 
 SEEDS: list[dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "seeds.toml").read_text(encoding="utf-8")
@@ -35,7 +40,7 @@ def test_what_has_once_been_wrong(number: int) -> None:
     assert_equal(number)
 
 
-@pytest.mark.parametrize("first", range(1_000_000, 1_000_000 + HISTORIES, AT_ONCE))
+@pytest.mark.parametrize("first", GROUPS)
 def test_after_a_history_of_faults_the_store_equals_the_chain(first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         assert_equal(seed)
