@@ -19,6 +19,7 @@ from analysis.liquidity.bin_tokens import (
 )
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
+    HoldingReads,
     Part,
     PoolHoldings,
     ReadRound,
@@ -38,7 +39,7 @@ from analysis.reads.read_batch import ReadBatch
 from core.evm.primitives import ZERO_ADDRESS, Address
 
 
-class BookBins:
+class BookBins(HoldingReads):
     """Reads of one pair."""
 
     def __init__(self, span: PoolSpan, value: BinValue) -> None:

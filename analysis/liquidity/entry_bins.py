@@ -27,6 +27,7 @@ from analysis.liquidity.bin_tokens import (
 )
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
+    HoldingReads,
     Part,
     PoolHoldings,
     ReadRound,
@@ -73,7 +74,7 @@ _Other = tuple[Address, bytes, int]
 """Contract, salt, bin."""
 
 
-class EntryBins:
+class EntryBins(HoldingReads):
     """Reads of one pool."""
 
     def __init__(self, span: PoolSpan, value: BinValue) -> None:

@@ -32,7 +32,7 @@ from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
 from config.facts.chain import Chain
 from core.errors import StoreError
-from core.evm.primitives import Address, BlockRef
+from core.evm.primitives import ZERO_ADDRESS, Address, BlockRef
 
 _LOG = structlog.get_logger(__name__)
 
@@ -43,6 +43,9 @@ class OwnedPool(msgspec.Struct, frozen=True, kw_only=True):
     candidate: Candidate
     holdings: PoolHoldings
     ownership: LiquidityShares
+    """Shares by value."""
+    quote_ownership: LiquidityShares
+    """Shares by the quote tokens, which are what sellers receive."""
     contracts: frozenset[Address]
     """Holders with code."""
 
@@ -93,9 +96,10 @@ async def find_ownership(
         for rounds in its.request_more(span, found)
     ]
     await _send(more, block, node, capabilities)
+    quoted = [None if reader is None else reader.read_quote() for reader in readers]
     return [
-        _owned(chain, pool, found, parties, its, now_s=block.time_s)
-        for (pool, _), found, its in zip(pools, holdings, holder_reads, strict=True)
+        _owned(chain, pool, (found, quote or found), parties, its, now_s=block.time_s)
+        for (pool, _), found, quote, its in zip(pools, holdings, quoted, holder_reads, strict=True)
     ]
 
 
@@ -136,19 +140,21 @@ async def _send(
         await batch.send(node, capabilities)
 
 
-_NOT_READ = PoolHoldings(gap="the holders of pools of this kind are not read")
+_NOT_READ = PoolHoldings(total=1.0, gap="the holders of pools of this kind are not read")
+"""All of the liquidity is unaccounted."""
 
 
 def _owned(
     chain: Chain,
     pool: Candidate,
-    found: PoolHoldings,
+    found: tuple[PoolHoldings, PoolHoldings],
     parties: TokenParties,
     reads: LiquidityHolderReads,
     *,
     now_s: int,
 ) -> OwnedPool:
-    contracts = reads.contracts()
+    """`found`: by value and by quote tokens."""
+    contracts, (by_value, by_quote) = reads.contracts(), found
     known = Parties(
         pool=pool.pool,
         creator=parties.creator,
@@ -159,8 +165,9 @@ def _owned(
     )
     return OwnedPool(
         candidate=pool,
-        holdings=found,
-        ownership=classify_shares(found, known, now_s=now_s),
+        holdings=by_value,
+        ownership=classify_shares(by_value, known, now_s=now_s),
+        quote_ownership=classify_shares(by_quote, known, now_s=now_s),
         contracts=contracts,
     )
 
@@ -171,10 +178,9 @@ def _reader(
     """Return the reader of the pool's family. None: there is none, or the price is not known."""
     pool = span.pool
     form = venue_of(pool.dex).liquidity_form(pool.dex)
+    makers = [one for one in (parties.creator, parties.owner) if one is not None]
     if form == "lp_tokens":
-        makers = (one for one in (parties.creator, parties.owner) if one is not None)
-        known = (*sorted(BURN_ADDRESSES), *chain.locker_names, *makers)
-        return LpBalances(span, known)
+        return LpBalances(span, (*sorted(BURN_ADDRESSES), *chain.locker_names, *makers))
     if form in ("entry_bins", "book_bins"):
         worth = bin_value_of(state)
         bins = EntryBins if form == "entry_bins" else BookBins
@@ -184,5 +190,12 @@ def _reader(
     value = valuation_of(pool, state)
     if form is None or value is None:
         return None
-    positions = MintedPositions if form == "minted_positions" else EntryPositions
-    return positions(span, value)
+    if form == "entry_positions":
+        return EntryPositions(span, value)
+    burnt = sorted(BURN_ADDRESSES - {ZERO_ADDRESS})
+    lockers = (at for one in chain.lockers if one.records in _OF_POSITIONS for at in one.contracts)
+    return MintedPositions(span, value, (*makers, pool.token, *burnt, *lockers))
+
+
+_OF_POSITIONS = ("uncx_v3", "never_released")
+"""Records of lockers for positions."""

@@ -75,6 +75,13 @@ class HoldingReads(Protocol):
         """Decode the answers of the rounds. Raises UpstreamError."""
         ...
 
+    def read_quote(self) -> PoolHoldings | None:
+        """Return the holdings by the quote tokens that each can withdraw. Raises UpstreamError.
+
+        None: each share of the pool is the same share of both tokens, or bins are not weighed so.
+        """
+        return None
+
 
 def gather(
     owned: Sequence[tuple[Address, float, Part]], *, total: float, gap: str, pool_key: bytes = b""

@@ -10,6 +10,7 @@ from typing import Final
 
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
+    HoldingReads,
     Part,
     PoolHoldings,
     ReadRound,
@@ -29,7 +30,7 @@ _TRANSFER: Final = topic_of("Transfer(address,address,uint256)")
 _TOPICS: Final = 3
 
 
-class LpBalances:
+class LpBalances(HoldingReads):
     """Reads of one pair."""
 
     def __init__(self, span: PoolSpan, known: Sequence[Address]) -> None:

@@ -3,7 +3,7 @@
 The pool's Mint events name the holder of each position: the exchange's position manager, or another
 contract. The manager's IncreaseLiquidity event in the same block names the token of a mint, whose
 liquidity and owner are then read from the manager. The sum is compared with the pool's liquidity in
-range. Source: v3-core
+range. Where a node lacks the events, a few tokens of the manager are searched. Source: v3-core
 IUniswapV3PoolEvents, v3-periphery INonfungiblePositionManager, and Algebra's.
 """
 
@@ -14,6 +14,7 @@ import msgspec
 
 from analysis.liquidity.holdings import (
     HISTORY_REFUSED,
+    HoldingReads,
     Part,
     PoolHoldings,
     ReadRound,
@@ -21,6 +22,7 @@ from analysis.liquidity.holdings import (
     log_query,
 )
 from analysis.liquidity.pool_history import PoolHistory, PoolSpan
+from analysis.liquidity.position_search import EnumeratedTokens, decode_listed
 from analysis.liquidity.position_value import Valuation
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.state.uniswap_v4_state import Position
@@ -67,14 +69,18 @@ class _Token(msgspec.Struct, frozen=True, kw_only=True):
     batch: ReadBatch
     position: Handle[Reply]
     owner: Handle[Address | None]
+    is_searched: bool
+    """True if no event names it."""
 
 
-class MintedPositions:
+class MintedPositions(HoldingReads):
     """Reads of one pool."""
 
-    def __init__(self, span: PoolSpan, value: Valuation) -> None:
+    def __init__(self, span: PoolSpan, value: Valuation, known: Sequence[Address]) -> None:
+        """`known`: accounts whose newest tokens are searched where events are missing."""
         self._span, self._pool, self._value = span, span.pool, value
         self._manager = span.pool.dex.position_manager
+        self._search = _search_of(span.pool, known)
         self._history: PoolHistory[MinedLog]
         self._increases: tuple[ReadBatch, list[RequestHandle[tuple[Log, ...] | None]]]
         self._others: dict[_Range, Handle[int | None]] = {}
@@ -82,8 +88,13 @@ class MintedPositions:
         self._gap = ""
 
     def rounds(self) -> tuple[ReadRound, ...]:
-        """Return the three rounds."""
-        return self._request_history, self._request_positions, self._request_owners
+        """Return the four rounds; the last one is empty unless events are missing."""
+        return (
+            self._request_history,
+            self._request_positions,
+            self._request_owners,
+            self._request_searched,
+        )
 
     def _request_history(self, batch: ReadBatch) -> None:
         self._history = self._span.request(
@@ -95,8 +106,10 @@ class MintedPositions:
     def _request_positions(self, batch: ReadBatch) -> None:
         """Add the manager's events in the blocks of its mints, and the positions of other
         contracts. Raises UpstreamError."""
-        if not self._history.is_whole:
+        if self._history.is_missing:
             self._gap = HISTORY_REFUSED
+            if self._search is not None:
+                self._search.request_counts(batch)
         ordered = sorted(self._history.read(), key=lambda log: -_amount(log))
         managed = [log.block_number for log in ordered if _range(log)[0] == self._manager]
         blocks = [int(number, 16) for number in dict.fromkeys(managed)]
@@ -134,40 +147,65 @@ class MintedPositions:
             for log in logs or ()
             if log.address == self._manager and log.topics[0] in _INCREASES
         )
-        if self._manager is None or not found:
+        if self._search is not None and self._history.is_missing:
+            self._search.request_ids(batch)
+        self._request_tokens(batch, list(found)[:MOST_POSITIONS], is_searched=False)
+
+    def _request_searched(self, batch: ReadBatch) -> None:
+        """Add the tokens that no event names. Raises UpstreamError."""
+        if self._search is not None:
+            ids = [one for one in self._search.read() if one not in self._tokens]
+            self._request_tokens(batch, ids, is_searched=True)
+
+    def _request_tokens(self, batch: ReadBatch, ids: Sequence[int], *, is_searched: bool) -> None:
+        if self._manager is None:
             return
-        for token_id in list(found)[:MOST_POSITIONS]:
+        for token_id in ids:
             self._tokens[token_id] = _Token(
                 batch=batch,
                 position=batch.call(self._manager, "positions(uint256)", token_id),
                 owner=batch.call(
                     self._manager, "ownerOf(uint256)", token_id, returns=decode_address
                 ),
+                is_searched=is_searched,
             )
 
     def named(self) -> Sequence[Address | AnswerAddress]:
         """Return the owners of the manager's positions, and the other contracts."""
-        owners = (AnswerAddress(token.owner) for token in self._tokens.values())
+        tokens = self._tokens.values()
+        # Most of the searched tokens are of other pools.
+        owners = (AnswerAddress(token.owner) for token in tokens if not token.is_searched)
         return *owners, *(owner for owner, _, _ in self._others)
 
     def read(self) -> PoolHoldings:
         """Decode the positions. Raises UpstreamError."""
+        return self._read(self._value)
+
+    def read_quote(self) -> PoolHoldings:
+        """Decode the positions by their quote tokens alone. Raises UpstreamError."""
+        return self._read(self._value.quote_only())
+
+    def _read(self, value: Valuation) -> PoolHoldings:
         owned, every = [], []
         for holder, position, token_id in (*self._read_tokens(), *self._read_others()):
             every.append(position)
             part = Part(amount=position.liquidity, token_id=token_id)
-            owned.append((holder, self._value.of([position]), part))
-        total, gap = self._value.of(every), self._gap
-        if not gap and not self._value.is_whole(every):
+            owned.append((holder, value.of([position]), part))
+        total, gap = value.of(every), self._gap
+        if not gap and not value.is_whole(every):
             gap = "the positions that were found are not all of the pool's liquidity"
-        return gather(owned, total=max(total, self._value.reserves) if gap else total, gap=gap)
+        return gather(owned, total=max(total, value.reserves) if gap else total, gap=gap)
 
     def _read_tokens(self) -> Sequence[tuple[Address, Position, int | None]]:
         mints = self._history.read()
         ranges = {_range(log)[1:] for log in mints if _range(log)[0] == self._manager}
         read: list[tuple[Address, Position, int | None]] = []
         for token_id, token in self._tokens.items():
-            position = _decode_position(token.batch[token.position], self._pool, ranges)
+            reply = token.batch[token.position]
+            if token.is_searched:
+                position = decode_listed(reply, self._pool)
+            else:
+                position = _decode_position(reply, self._pool, ranges)
             owner = token.batch[token.owner]
             if owner is not None and position is not None and position.liquidity:
                 read.append((owner, position, token_id))
@@ -180,6 +218,13 @@ class MintedPositions:
             for (owner, lower, upper), handle in self._others.items()
             if (liquidity := batch[handle])
         ]
+
+
+def _search_of(pool: Candidate, known: Sequence[Address]) -> EnumeratedTokens | None:
+    """Return the search. None: there is no manager, or its tokens do not name the pool's key."""
+    has_key = pool.fee is not None or pool.tick_spacing is not None
+    manager = pool.dex.position_manager
+    return EnumeratedTokens(manager, known) if manager is not None and has_key else None
 
 
 def _decode_position(

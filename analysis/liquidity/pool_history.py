@@ -45,6 +45,12 @@ class PoolHistory(Generic[T]):
         """True if all blocks were searched. Raises UpstreamError."""
         return not self._queries or self._batch[self._queries[0]] is not None
 
+    @property
+    def is_missing(self) -> bool:
+        """True if blocks were not searched, or no event was found, as on a node that deletes old
+        ones. Raises UpstreamError."""
+        return not self.is_whole or not self.read()
+
     def read(self) -> tuple[T, ...]:
         """Decode the events that were found, in chain order. Raises UpstreamError."""
         answers = (self._batch[query] for query in self._queries)

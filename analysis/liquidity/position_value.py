@@ -24,12 +24,23 @@ class Valuation(msgspec.Struct, frozen=True, kw_only=True):
     """Value of the pool's reserves."""
     in_range: int
     """The pool's own liquidity in range."""
+    quote_reserve: float
+    """The quote tokens in the reserves."""
+    is_quote_only: bool = False
+    """True if tokens count as nothing."""
+
+    def quote_only(self) -> "Valuation":
+        """Return the valuation by what sellers can receive.
+
+        Any number of tokens beyond the price can make up the value of a pool, and pays nobody.
+        """
+        return msgspec.structs.replace(self, reserves=self.quote_reserve, is_quote_only=True)
 
     def of(self, positions: list[Position]) -> float:
         """Return the value in smallest units of the quote token."""
         amounts = held_amounts(positions, sqrt_price=self.root)
         token, quote = amounts if self.token_is_0 else amounts[::-1]
-        return quote + token * self.price
+        return quote if self.is_quote_only else quote + token * self.price
 
     def is_whole(self, positions: list[Position]) -> bool:
         """True if the positions make up the pool's liquidity in range."""
@@ -69,4 +80,5 @@ def valuation_of(pool: Candidate, state: PoolState) -> Valuation | None:
         token_is_0=pool.token_is_0,
         reserves=state.quote_reserve_raw + state.token_reserve_raw * state.price,
         in_range=state.in_range_liquidity,
+        quote_reserve=float(state.quote_reserve_raw),
     )

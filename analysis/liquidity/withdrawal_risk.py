@@ -6,7 +6,7 @@ young pool counts together. Older pools have other holders, so only the largest 
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -21,7 +21,9 @@ PoolAge = Literal["young", "old", "unknown"]
 
 RISK_SHARE: Final = 0.5
 
-LiquidityRisk = Literal["withdrawable", "held", "unknown"]
+LiquidityRisk = Literal["withdrawable", "unknown", "unknown_old", "held"]
+
+WORST_FIRST: Final[tuple[LiquidityRisk, ...]] = get_args(LiquidityRisk)
 
 
 class WeighedPool(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,28 +33,27 @@ class WeighedPool(msgspec.Struct, frozen=True, kw_only=True):
     age: PoolAge
     ownership: LiquidityShares | None
     """None: not read."""
-    is_exempt: bool = False
-    """True if the deployment does not read the holders of a pool of this age."""
 
 
-def combine_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk | None:
-    """Return the risk over all pools. None: it depends on exempt pools.
+def combine_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk:
+    """Return the risk over all pools.
 
     `withdrawable`: half of their value, or more, can be withdrawn. `held`: less, even if all
-    unknown holders could withdraw. `unknown`: it depends on these. `now_s`: time of the block.
+    unknown holders could withdraw. `unknown_old`: it depends on unknown holders of old pools.
+    `unknown`: it depends on those of other pools. `now_s`: time of the block.
     """
-    of_young = unknown = exempt = total_usd = 0.0
+    of_young = unknown = unknown_old = total_usd = 0.0
     of_holder: dict[Address | None, float] = defaultdict(float)
     for pool in pools:
         total_usd += pool.liquidity_usd
         owned = pool.ownership
-        if pool.is_exempt:
-            exempt += pool.liquidity_usd
-            continue
+        share = 1.0 if owned is None else owned.unknown_share + owned.unaccounted_share
+        if pool.age == "old":
+            unknown_old += pool.liquidity_usd * share
+        else:
+            unknown += pool.liquidity_usd * share
         if owned is None:
-            unknown += pool.liquidity_usd
             continue
-        unknown += pool.liquidity_usd * (owned.unknown_share + owned.unaccounted_share)
         if pool.age != "old":
             lasting = sum(lock.share for lock in owned.locks if lock.until_s >= now_s + YOUNG_S)
             ending = max(0.0, owned.locked_share - lasting)
@@ -67,7 +68,8 @@ def combine_risk(pools: Iterable[WeighedPool], *, now_s: int) -> LiquidityRisk |
         return "withdrawable"
     if at_risk + unknown >= RISK_SHARE * total_usd:
         return "unknown"
-    return None if at_risk + unknown + exempt >= RISK_SHARE * total_usd else "held"
+    is_old = at_risk + unknown + unknown_old >= RISK_SHARE * total_usd
+    return "unknown_old" if is_old else "held"
 
 
 def usd_of_others(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from analysis.launchpads.verdict import IssuerOrigin
+from analysis.liquidity.token_liquidity import TokenLiquidityHolder
 from analysis.liquidity.withdrawal_risk import LiquidityRisk
 from analysis.market.curves.curve_pools import ValuedCurve, with_curves
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either, pool_rows
@@ -78,7 +79,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     are_powers_known: bool | None = None
     """None: the code was not analysed."""
     liquidity_risk: LiquidityRisk | None = None
-    """None: not read."""
+    """None: not read, or there is no pool."""
+    liquidity_holders: tuple[TokenLiquidityHolder, ...] = ()
+    """Accounts with liquidity that is not burnt: the largest free part first, then contracts, then
+    locks. Empty: none is known."""
     openness: SourceFindings
     evidence: tuple[EvidenceRow, ...]
     state: tuple[StateWord, ...] | None = None

@@ -367,7 +367,7 @@ class TokenScan:
             self.context,
             self.state.pools,
             TokenParties(
-                creator=self.first_round.holdings.creator if is_candidate else None,
+                creator=self.first_round.holdings.creator,
                 owner=next(iter(self.first_round.owners), None),
             ),
             made=self.pools_made,
@@ -387,6 +387,7 @@ class TokenScan:
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
+            *self.liquidity.evidence,
         )
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
         facts = msgspec.structs.replace(
@@ -409,6 +410,7 @@ class TokenScan:
             creates_balances=self.code.hints.creates_balances,
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
+            liquidity_holders=self.liquidity.holders,
             track_record=self._track_record(),
             openness=self.openness,
             evidence=_last_of_each_key(evidence),

@@ -165,8 +165,9 @@ _COMBINED: Final[Mapping[str, str]] = {
         "Of the three deepest pools, who holds the LP tokens or positions. Of a pool younger than "
         "thirty days, or of unknown age, all that is neither burnt nor locked for thirty days more "
         "counts; of an older one, where `analysis.liquidity_holders` is `always`, what a single "
-        "holder can withdraw. It fires at half of the value of all pools, and is unknown where "
-        "what is not known may make it half; it is unknown where older pools decide. See "
+        "holder can withdraw. It fires at half of the value of all pools, or of their quote "
+        "tokens. Where what is not known may make it half, it is `info` if that is in pools shown "
+        "to be over thirty days old, and unknown otherwise. See "
         "[Liquidity by holder](../use/liquidity.md)."
     ),
     "privileged_spenders": (

@@ -66,6 +66,10 @@ CASES: tuple[tuple[dict[str, object], str], ...] = (
         "Nothing tested stands against it; it is not known who can withdraw its liquidity; "
         "2 of 39 checks have no answer",
     ),
+    (
+        {"liquidity_risk": "unknown_old"},
+        "Nothing tested stands against it; 1 of 39 checks has no answer",
+    ),
     ({"pools": ()}, "It has no pool; no trade was tested"),
     (
         {"pools": (make_pool(buy="pending", sell="pending", buy_tax=None, sell_tax=None),)},

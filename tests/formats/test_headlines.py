@@ -22,10 +22,7 @@ from tests.harness.chain.transactions import Chain
 MIN_LIQUIDITY_USD = 100.0
 
 CLEAN = "Nothing tested stands against it; 2 of 39 checks have no answer"
-NOT_LOCKED = (
-    "You can buy and sell it, but half of its liquidity can leave at one holder's will, or is "
-    "young and not locked"
-)
+NOT_LOCKED = "You can buy and sell it, but * can withdraw 100 % of its liquidity"
 NO_LIQUIDITY_KNOWN = "it is not known who can withdraw its liquidity"
 UNKNOWN_V4 = (
     f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}; 3 of 39 checks have no answer"

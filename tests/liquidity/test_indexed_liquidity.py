@@ -25,7 +25,8 @@ from tests.harness.chain.contexts import judge, with_dexes
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.hook_positions import hold_on_infinity
 from tests.harness.liquidity.locker_scene import (
-    add_most,
+    bring,
+    few_newest,
     give_lp,
     lp_balance,
     newest_position,
@@ -40,6 +41,8 @@ from tests.harness.store.empty_files import new_store
 from tests.harness.venues import bin_pools, infinity_bin, liquidity_book
 from tests.harness.venues.bin_pools import BinPool
 
+__all__ = ["few_newest"]
+
 QUIET = 30
 """Blocks between the pool's beginning and later events: more than the node searches."""
 
@@ -49,7 +52,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     token: Address
     context: ChainContext
-    later: Callable[[], None]
+    later: Callable[[], object]
     """Something that changes who holds the liquidity."""
 
 
@@ -68,7 +71,7 @@ def place_v3(chain: Chain, context: ChainContext, venue: VenueKey) -> Scene:
     """The first position is burnt, and larger ones come later."""
     token = place(chain, venue=venue)
     give_position(chain, token, token.owner, BURN)
-    return Scene(token=token.address, context=context, later=lambda: add_most(chain, token))
+    return Scene(token=token.address, context=context, later=lambda: bring(chain, token, 9))
 
 
 def place_algebra(chain: Chain, context: ChainContext, venue: VenueKey) -> Scene:
@@ -183,6 +186,7 @@ def shares_of(pool: PoolLiquidity) -> object:
     return msgspec.structs.replace(pool.ownership, gap="")
 
 
+@pytest.mark.usefixtures("few_newest")
 @pytest.mark.parametrize("is_level", [True, False], ids=["level", "behind"])
 @pytest.mark.parametrize(("placed", "venue"), SCENES, ids=[name for _, name in SCENES])
 async def test_with_the_index_a_limited_node_is_as_good_as_any(

@@ -10,33 +10,33 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.formats.native.native import render_native
-from api.formats.summary.summary import Summary, render_summary
 from assay.demo.layout import BURN, VenueKey, ZooToken
 from core.evm.primitives import Address
 from core.report.rows import PoolRow
-from tests.harness.api.sample_reports import CLOCK, LIQUID_USD
 from tests.harness.chain.contexts import context_with, judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.liquidity.locker_scene import (
     YEAR_S,
-    add_most,
+    Asked,
+    asking_for,
+    bring,
     chain,
     few_first_blocks,
+    few_newest,
     give_lp,
     lock,
     lp_balance,
     now_s,
     pool_rows,
+    verdict,
     with_locker,
 )
 from tests.harness.node.faults import LogLimitedNode
 from tests.harness.quotes.quote_traps import place
 
-__all__ = ["chain", "few_first_blocks"]
+__all__ = ["chain", "few_first_blocks", "few_newest"]
 
 Placed = Literal["kept", "spread", "burnt", "locked", "locked for a week"]
-Asked = Literal["never", "young", "always"]
 WEEK_S = 7 * 86_400
 
 
@@ -44,19 +44,6 @@ WEEK_S = 7 * 86_400
 def asking(context: ChainContext) -> ChainContext:
     """Deployment that searches the holders of every pool."""
     return asking_for(context, "always")
-
-
-def asking_for(context: ChainContext, holder_setting: Asked) -> ChainContext:
-    settings = msgspec.structs.replace(context.settings, liquidity_holders=holder_setting)
-    return msgspec.structs.replace(context, settings=settings)
-
-
-async def verdict(context: ChainContext, token: Address) -> Summary:
-    report = await judge(context, token)
-    native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
-    return render_summary(
-        report, native, chain="ethereum", address=token, liquid_above_usd=LIQUID_USD
-    )
 
 
 def put(chain: Chain, context: ChainContext, token: ZooToken, placed: Placed) -> ChainContext:
@@ -129,7 +116,7 @@ def with_long_blocks(context: ChainContext, *, pools: tuple[PoolRow, ...] | None
 
 
 @pytest.mark.parametrize(
-    ("holder_setting", "expected_verdict"), [("young", None), ("always", "withdrawable")]
+    ("holder_setting", "expected_verdict"), [("young", "unknown_old"), ("always", "withdrawable")]
 )
 @pytest.mark.parametrize("is_indexed", [True, False])
 async def test_an_old_pool_is_asked_about_where_the_deployment_always_does(
@@ -183,7 +170,7 @@ async def test_a_node_that_searches_few_blocks_shows_what_came_first(
     assert await risk(asking_for(known, "young"), token.address) == expected_verdict
 
 
-@pytest.mark.usefixtures("few_first_blocks")
+@pytest.mark.usefixtures("few_first_blocks", "few_newest")
 async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     chain: Chain, context: ChainContext
 ) -> None:
@@ -191,7 +178,7 @@ async def test_liquidity_that_came_later_is_not_held_for_what_came_first(
     token = chain.world.token("v3_honest")
     rows = pool_rows(chain, token)
     chain.mine(60)
-    add_most(chain, token)
+    bring(chain, token, 9)
     known = context_with(context, rows=rows, node=LogLimitedNode(context.node, most_blocks=40))
     assert await risk(asking_for(known, "young"), token.address) == "unknown"
     seeing = context_with(context, rows=rows)

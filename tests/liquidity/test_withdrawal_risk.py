@@ -50,13 +50,13 @@ def pool(
     *,
     usd: float = 1_000.0,
     age: PoolAge = "young",
-    is_exempt: bool = False,
 ) -> WeighedPool:
-    return WeighedPool(liquidity_usd=usd, age=age, ownership=ownership, is_exempt=is_exempt)
+    return WeighedPool(liquidity_usd=usd, age=age, ownership=ownership)
 
 
-def exempt(usd: float) -> WeighedPool:
-    return pool(None, usd=usd, age="old", is_exempt=True)
+def unread(usd: float) -> WeighedPool:
+    """A pool that is too old for its holders to be read."""
+    return pool(None, usd=usd, age="old")
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,20 @@ def exempt(usd: float) -> WeighedPool:
         ([pool(free(), usd=900), pool(free(1.0), usd=100)], "held"),
         ([pool(free(), usd=100), pool(free(1.0), usd=900)], "withdrawable"),
         ([pool(free(), usd=100), pool(None, usd=900)], "unknown"),
-        # Pools outside a deployment's setting are neither held nor unknown.
-        ([exempt(1_000)], None),
-        ([exempt(600), pool(free(1.0), usd=400)], None),
-        (
-            [exempt(400), pool(free(1.0), usd=600)],
-            "withdrawable",
-        ),
-        ([exempt(400), pool(unsure(1.0), usd=600)], "unknown"),
-        ([exempt(400), pool(free(), usd=600)], "held"),
+        # Old pools: their unknown holders count apart.
+        ([unread(1_000)], "unknown_old"),
+        ([pool(unsure(0.6), age="old")], "unknown_old"),
+        ([pool(unsure(0.4), age="old")], "held"),
+        ([unread(600), pool(free(1.0), usd=400)], "unknown_old"),
+        ([unread(400), pool(free(1.0), usd=600)], "withdrawable"),
+        ([unread(400), pool(unsure(1.0), usd=600)], "unknown"),
+        ([unread(400), pool(unsure(1.0), usd=600, age="unknown")], "unknown"),
+        ([unread(400), pool(free(), usd=600)], "held"),
+        ([unread(450), pool(unsure(0.2), usd=550)], "unknown_old"),
         # One holder in two older pools; two holders in two.
         ([pool(free(0.5), age="old"), pool(free(0.6), age="old")], "withdrawable"),
         ([pool(free(0.4), age="old"), pool(free(0.1, 0.7), age="old")], "held"),
     ],
 )
-def test_what_can_leave(pools: list[WeighedPool], risk: LiquidityRisk | None) -> None:
+def test_what_can_leave(pools: list[WeighedPool], risk: LiquidityRisk) -> None:
     assert combine_risk(pools, now_s=NOW_S) == risk

@@ -7,6 +7,8 @@ them. Texts of tokens and nodes are untrusted: cut, escaped and quoted.
 from collections.abc import Callable, Collection
 from typing import Final
 
+import msgspec
+
 from api.formats.prose.check_words import CHECK_WORDS
 from api.formats.prose.prose import listed, percent, short, usd
 from api.formats.prose.rendered_report import RenderedReport
@@ -176,6 +178,38 @@ def creator_clause(rendered: RenderedReport) -> str | None:
     return None if share is None else f"the creator holds {percent(share)} of the supply"
 
 
+class _Withdrawer(msgspec.Struct, frozen=True, kw_only=True):
+    """As the evidence of `liquidity_risk` has it."""
+
+    address: Address | None
+    kind: str | None
+    share_pct: float
+    can_withdraw: bool | None
+
+
+class _LiquidityHolders(msgspec.Struct, frozen=True, kw_only=True):
+    risk: str
+    holders: tuple[_Withdrawer, ...] = ()
+
+
+_MOST_OF_LIQUIDITY: Final = 50.0
+
+
+def withdrawal_clause(rendered: RenderedReport) -> str | None:
+    """Build the clause on withdrawable liquidity, with the holder where one has half of it."""
+    if rendered.report.scan.liquidity_risk == "unknown_old":
+        return "it is not known who can withdraw its liquidity, which is over thirty days old"
+    found = rendered.proofs.body("liquidity_risk", _LiquidityHolders)
+    first = found.holders[0] if found is not None and found.holders else None
+    if first is None or not first.can_withdraw or first.share_pct < _MOST_OF_LIQUIDITY:
+        return None
+    if first.address is None:
+        return f"anybody can withdraw {percent(first.share_pct)} of its liquidity"
+    is_known = first.kind in ("creator", "owner")
+    who = f"its {first.kind}, {short(first.address)}," if is_known else short(first.address)
+    return f"{who} can withdraw {percent(first.share_pct)} of its liquidity"
+
+
 _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "dominant_pool_unsellable": trade_refusal,
     "allowance_bypass": theft_clause,
@@ -192,6 +226,7 @@ _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "mint_or_burn_function": supply_clause,
     "transfer_restrictions": cap_clause,
     "is_proxy": proxy_clause,
+    "liquidity_can_leave": withdrawal_clause,
     "ownership_not_renounced": owner_clause,
     "has_enough_liquidity": liquidity_clause,
     "holder_concentration": holder_clause,

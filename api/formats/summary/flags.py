@@ -58,7 +58,11 @@ class SummaryCheck(msgspec.Struct, frozen=True, kw_only=True):
     finding: bool = True
     """The value that is a finding."""
     is_reason: bool = False
-    """True if it is also a reason of the verdict."""
+    """True if it is also a reason of the verdict, unless its status is info."""
+    severity_of: Callable[["CheckInput"], Severity] | None = None
+    """Status of this finding. None: `severity`, whatever was found."""
+    label_of: Callable[["CheckInput"], str] | None = None
+    """Label of this answer. None: `label`, whatever the answer."""
 
 
 class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +79,10 @@ def resolve(check: SummaryCheck, inputs: CheckInput) -> Flag:
     """Evaluate one check to a flag. No answer is `unknown`, never a pass."""
     value = check.value(inputs)
     status: Status = "unknown"
-    label = check.label
+    label = check.label_of(inputs) if check.label_of else check.label
     if value is check.finding:
-        status, note = severity_by_power(check.key, check.severity, inputs.report)
+        severity = check.severity_of(inputs) if check.severity_of else check.severity
+        status, note = severity_by_power(check.key, severity, inputs.report)
         label = f"{label} ({note})" if note else label
     elif value is not None:
         status = "safe"
@@ -203,14 +208,31 @@ def _holder_concentration(inputs: CheckInput) -> bool | None:
 # --- the catalogue ---------------------------------------------------------------------------
 
 
-_LIQUIDITY_RISKS: Final[dict[str | None, bool]] = {"withdrawable": True, "held": False}
+_LIQUIDITY_RISKS: Final[dict[str | None, bool]] = {
+    "withdrawable": True,
+    "unknown_old": True,
+    "held": False,
+}
+_LIQUIDITY_LABELS: Final[dict[str | None, str]] = {
+    "unknown": "Not known who can withdraw the liquidity, which is young or of unknown age",
+    "unknown_old": "Not known who can withdraw the liquidity, which is over thirty days old",
+}
+_LIQUIDITY_LABEL: Final = (
+    "Half of the liquidity can leave at one holder's will, or is young and not locked"
+)
 
 LIQUIDITY_CAN_LEAVE = SummaryCheck(
     key="liquidity_can_leave",
-    label="Half of the liquidity can leave at one holder's will, or is young and not locked",
+    label=_LIQUIDITY_LABEL,
     severity="warning",
     value=lambda inputs: _LIQUIDITY_RISKS.get(inputs.report.scan.liquidity_risk),
     is_reason=True,
+    severity_of=lambda inputs: (
+        "info" if inputs.report.scan.liquidity_risk == "unknown_old" else "warning"
+    ),
+    label_of=lambda inputs: _LIQUIDITY_LABELS.get(
+        inputs.report.scan.liquidity_risk, _LIQUIDITY_LABEL
+    ),
 )
 
 HIGH_TAX = SummaryCheck(

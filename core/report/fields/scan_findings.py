@@ -122,8 +122,9 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         _field(
             meaning="Whether half of the liquidity can leave at one holder's will, or is young and "
-            "neither burnt nor locked: withdrawable, held or unknown.",
-            null="the deployment does not look into it (`analysis.liquidity_holders`), as by "
-            "default where much of it is in pools older than thirty days",
+            "neither burnt nor locked: withdrawable, held, unknown, or unknown_old where unknown "
+            "holders decide whose pools are over thirty days old.",
+            null="the deployment does not look into it (`analysis.liquidity_holders`), or there is "
+            "no pool",
         ),
     ] = None

@@ -1,15 +1,18 @@
 """Liquidity that owners, lockers and others hold on the demo's chain."""
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
 
-from analysis.liquidity import pool_history
+from analysis.liquidity import pool_history, position_search
 from analysis.liquidity.liquidity_shares import HolderShare
 from analysis.market.venues.state.uniswap_v4_state import liquidity_slot
 from analysis.pipeline.chain_context import ChainContext
 from analysis.quotes.liquidity_inquiry import PoolLiquidity, find_liquidity
+from api.formats.native.native import render_native
+from api.formats.summary.summary import Summary, render_summary
 from assay.demo.compile import compile_sources
 from assay.demo.layout import FOR_EVER, Pool, ZooToken, positions_of
 from config.facts.chain import Locker, LockRecords
@@ -18,15 +21,25 @@ from core.evm.primitives import Address
 from core.report.rows import PoolRow
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import PoolDecoder
+from tests.harness.api.sample_reports import CLOCK, LIQUID_USD
 from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
+from tests.harness.liquidity.v4_positions import OUTERMOST
 
 
-def add_most(chain: Chain, token: ZooToken) -> None:
-    """Have the owner bring nine times the pool's balance."""
+def bring(chain: Chain, token: ZooToken, times: float) -> int:
+    """Have the owner add a multiple of the pool's balance; return the position."""
+    pool, quote = token.pool.address, chain.world.venues.wrapped_native.address
+    amounts = {one: int(times * chain.balance(one, pool)) for one in (token.address, quote)}
+    return mint_range(chain, token, amounts, (-OUTERMOST, OUTERMOST))
+
+
+def mint_range(
+    chain: Chain, token: ZooToken, amounts: dict[Address, int], ticks: tuple[int, int]
+) -> int:
+    """Have the owner mint a V3 position of these amounts, by address; return its token."""
     manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
-    quote, pool = chain.world.venues.wrapped_native.address, token.pool.address
-    amounts = {one: 9 * chain.balance(one, pool) for one in (token.address, quote)}
+    quote = chain.world.venues.wrapped_native.address
     chain.node.rpc("anvil_setBalance", token.owner, hex(10**30))
     chain.node.rpc("anvil_dealERC20", token.owner, token.address, hex(amounts[token.address]))
     assert chain.send(token.owner, quote, "deposit()", value_wei=amounts[quote]).success
@@ -39,11 +52,19 @@ def add_most(chain: Chain, token: ZooToken) -> None:
         "mint((address,address,uint24,int24,int24,"
         "uint256,uint256,uint256,uint256,address,uint256))",
         (
-            *(first, second, token.pool.fee, -60_000, 60_000),
+            *(first, second, token.pool.fee, *ticks),
             *(amounts[first], amounts[second], 0, 0, token.owner, FOR_EVER),
         ),
     )
     assert sent.success
+    return newest_position(chain, manager, token.owner)
+
+
+def hand_over(chain: Chain, token: ZooToken, position: int, to: Address) -> None:
+    """Send the owner's position of a V3 pool."""
+    manager = positions_of(chain.world.venues.dex_of(token.pool.venue))
+    signature = "transferFrom(address,address,uint256)"
+    assert chain.send(token.owner, manager, signature, token.owner, to, position).success
 
 
 YEAR_S = 365 * 86_400
@@ -61,6 +82,28 @@ def chain(chain: Chain) -> Chain:
 def few_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that not hundreds of blocks have to be made."""
     monkeypatch.setattr(pool_history, "FIRST_BLOCKS", (20,))
+
+
+@pytest.fixture
+def few_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the newest positions from being searched, as if many others had been made."""
+    monkeypatch.setattr(position_search, "MOST_NEWEST", 0)
+
+
+Asked = Literal["never", "young", "always"]
+
+
+def asking_for(context: ChainContext, holder_setting: Asked) -> ChainContext:
+    settings = msgspec.structs.replace(context.settings, liquidity_holders=holder_setting)
+    return msgspec.structs.replace(context, settings=settings)
+
+
+async def verdict(context: ChainContext, token: Address) -> Summary:
+    report = await judge(context, token)
+    native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
+    return render_summary(
+        report, native, chain="ethereum", address=token, liquid_above_usd=LIQUID_USD
+    )
 
 
 def with_locker(
