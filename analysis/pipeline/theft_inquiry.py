@@ -36,6 +36,7 @@ def theft_inquiry(
         hints=hints,
         stored=stored.values(),
         venues=_venues(state),
+        consenting=context.chain.consenting,
     )
     live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
     return TheftInquiry(
@@ -59,6 +60,7 @@ def theft_inquiry(
         is_owner_known=bool(owners),
         parties=stored,
         trusted=frozenset(_venues(state)) | {context.chain.wrapped_native.address},
+        consenting=context.chain.consenting,
         buyer=find_buyer(buys.bought, first_round.disguise),
     )
 

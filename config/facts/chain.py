@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from config.burn import BRIDGES
 from config.facts.launchpad import Launchpad
 from config.facts.pool_family import FAMILY_OF, DexKind
 from core.evm.primitives import Address
@@ -137,6 +138,12 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     launchpads: tuple[Launchpad, ...]
     lockers: tuple[Locker, ...] = ()
     """Contracts in which tokens are known to be locked."""
+
+    @property
+    def consenting(self) -> frozenset[Address]:
+        """Contracts that move a holder's tokens only with that holder's signature or call."""
+        permit2 = () if self.permit2 is None else (self.permit2.address,)
+        return BRIDGES.union(permit2)
 
     @property
     def clock_block_time_s(self) -> float:

@@ -15,21 +15,26 @@ from analysis.static.analyse_code import analyse_code
 from assay.demo.compile import Artifacts, compile_sources
 from assay.demo.npm_packages import PROJECT_ROOT
 from core.evm.abi import selector_of
+from core.evm.primitives import Address
 from tests.harness.chain.contexts import judge
 from tests.harness.chain.transactions import Chain
 from tests.harness.custody.robberies import HONEST, KEEPER, Answer, Robbery
 
 pytestmark = pytest.mark.compiler
 
-SOURCE = Path(__file__).parent / "contracts" / "Consents.sol"
+SOURCES = tuple(
+    Path(__file__).parent / "contracts" / name for name in ("Consents.sol", "Amounts.sol")
+)
 BASE = "base/Erc20.sol"
 HUGE = 2**255
+LOOKALIKE = Address("0x4200000000000000000000000000000000010028")
 
 
 @cache
 def consents() -> Artifacts:
     zoo = PROJECT_ROOT / "assay" / "demo" / "contracts" / "zoo"
-    return compile_sources({SOURCE.name: SOURCE.read_text(), BASE: (zoo / BASE).read_text()})
+    own = {source.name: source.read_text() for source in SOURCES}
+    return compile_sources(own | {BASE: (zoo / BASE).read_text()})
 
 
 @pytest.fixture
@@ -69,6 +74,31 @@ def named(r: Robbery) -> None:
     r.call(r.attacker, "collect(address,uint256)", r.attacker, r.before // 2)
 
 
+def rebate(r: Robbery) -> None:
+    r.call(r.victim, "approve(address,uint256)", r.attacker, 1)
+    r.call(r.attacker, "collect(address,uint256,uint256)", r.victim, 1, 2**256 - r.before // 2)
+
+
+def to_the_token(r: Robbery) -> None:
+    r.call(r.attacker, "transferFrom(address,address,uint256)", r.victim, r.token, r.before // 2)
+
+
+def to_the_poor(r: Robbery) -> None:
+    r.spend(r.attacker)
+
+
+def as_bridge(r: Robbery) -> None:
+    r.chain.node.set_balance(LOOKALIKE, 10**20)
+    r.call(LOOKALIKE, "crosschainBurn(address,uint256)", r.victim, r.before // 2)
+
+
+def capped(r: Robbery) -> None:
+    """Try each function of the honest double with more than was allowed."""
+    r.spend(r.attacker, HUGE)
+    r.call(r.attacker, "pull(address,uint256)", r.victim, HUGE)
+    r.call(r.attacker, "pullAll(address)", r.victim)
+
+
 def all_of_them(r: Robbery) -> None:
     """Call every function of the honest double."""
     negative_credit(r)
@@ -92,6 +122,12 @@ ROWS = (
     Row(contract="LoweredAllowance", rob=below_zero, has_keeper=True),
     Row(contract="OperatorBeside", rob=approved_beside, has_keeper=True),
     Row(contract="NamedAccount", rob=named, has_keeper=True),
+    Row(contract="Rebate", rob=rebate),
+    Row(contract="LateOnSomePaths", rob=to_the_token),
+    Row(contract="CappedByOther", rob=to_the_poor),
+    Row(contract="LookalikeBridge", rob=as_bridge),
+    Row(contract="BridgedToken", rob=as_bridge, is_robbed=False),
+    Row(contract="SoundAmounts", rob=capped, is_robbed=False),
     Row(contract="SoundConsents", rob=all_of_them, has_keeper=True, is_robbed=False),
 )
 
@@ -109,6 +145,7 @@ async def test_what_is_stolen_is_not_called_safe(
         assert answer[1] is not False
     else:
         assert answer == HONEST
+        assert report.scan.unproved_custody is False
 
 
 def test_a_signature_covers_all_that_it_allows_and_once(chain: Chain) -> None:

@@ -26,7 +26,6 @@ allowance in one.
 
 _NOT_PROVED: Final = frozenset(
     {
-        ("ArrayOfHolders", "0.8-ir"),
         ("RebasingOptOut", "0.4"),
         ("RebasingOptOut", "0.8-ir"),
         ("ReflectionTemplate", "0.8-ir"),

@@ -3,7 +3,7 @@
 Sends no request.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from analysis.static.custody.address_writers import StoredAddress
 from analysis.static.custody.simulation_hints import SimulationHints
@@ -34,13 +34,14 @@ def suspects(
     hints: SimulationHints,
     stored: Iterable[Address],
     venues: Iterable[Address],
+    consenting: Set[Address] = frozenset(),
 ) -> tuple[Address, ...]:
-    """Return the candidates, the likeliest first, each once. Burn addresses cannot act and are left
-    out.
+    """Return the candidates, the likeliest first, each once. Burn addresses, which cannot act, and
+    `consenting` contracts, which act for the holder alone, are left out.
 
     `owners`: addresses from owner getters and owner-check slots; `venues`: pools, routers,
     launchpads.
     """
     known = [*owners, *([creator] if creator else ()), *hints.addresses, *stored, token, *venues]
-    live = dict.fromkeys(each for each in known if each not in BURN_ADDRESSES)
+    live = dict.fromkeys(each for each in known if each not in BURN_ADDRESSES | consenting)
     return tuple(live)[:MOST_SUSPECTS]

@@ -82,6 +82,8 @@ class TheftInquiry(msgspec.Struct, frozen=True, kw_only=True):
     zero."""
     trusted: frozenset[Address] = frozenset()
     """Routers and the like, which holders approve in ordinary use of the token."""
+    consenting: frozenset[Address] = frozenset()
+    """Contracts that move a holder's tokens only with that holder's consent."""
     contracts: frozenset[Address] = frozenset()
     """Suspects with code, as far as it was read."""
     buyer: VictimPurchase | None = None
@@ -165,7 +167,9 @@ def read_simulations(
     ]
     by_bypass, by_drain, by_owner = (_seen(cases, of_cases) for _, cases, of_cases in groups)
     bypassed = allowance_bypass.conclude(by_bypass, inquiry.suspects, inquiry.contracts)
-    doubts = open_custody(inquiry.hints, inquiry.parties, trusted=inquiry.trusted)
+    doubts = open_custody(
+        inquiry.hints, inquiry.parties, trusted=inquiry.trusted, consenting=inquiry.consenting
+    )
     on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
     is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.hints.is_proved
     if bypassed.value is False and is_unsure:

@@ -49,9 +49,14 @@ _REASON = "neither proved to be agreed to by the holder nor broken on stage"
 
 
 def open_custody(
-    hints: SimulationHints, parties: Mapping[StoredAddress, Address], *, trusted: Set[Address]
+    hints: SimulationHints,
+    parties: Mapping[StoredAddress, Address],
+    *,
+    trusted: Set[Address],
+    consenting: Set[Address] = frozenset(),
 ) -> list[UndecidedStore]:
-    """Return the stores that are neither proved nor reserved to an account that cannot act."""
+    """Return the stores that are neither proved nor reserved to a harmless account: one that cannot
+    act, or acts with the holder's consent."""
     found = [
         UndecidedStore(
             selector=write.selector,
@@ -59,7 +64,11 @@ def open_custody(
             reason=f"{_WORDS[write.kind].format(account=write.account)}; {write.condition}",
         )
         for write in hints.open_writes
-        if not write.parties or any(_may_act(party, parties, hints) for party in write.parties)
+        if not write.parties
+        or any(
+            party.address not in consenting and _may_act(party, parties, hints)
+            for party in write.parties
+        )
     ]
     return found + [
         UndecidedStore(

@@ -271,9 +271,12 @@ def refused_differences(
         for whole in reductions(small):
             yield whole, large
         if isinstance(large, Expr) and large.operation == "SUB":
-            # a negative difference is a huge number, larger than the minuend or any balance
+            # a negative difference is larger than the minuend, and a huge number, larger than any
+            # balance, if no huge number is subtracted
             minuend, subtrahend = large.arguments
-            if small is minuend or _is_below_half(code, small):
+            if small is minuend or (
+                _is_below_half(code, small) and _is_below_half(code, subtrahend)
+            ):
                 yield minuend, subtrahend
 
 
@@ -298,9 +301,16 @@ def _less_than(condition: Value, *, holds: bool) -> Iterator[tuple[Value, Value]
 
 
 def _is_below_half(code: ContractModel, word: Value) -> bool:
-    """True if the number is a balance, or a constant below half of all numbers."""
+    """True if the number is a balance, a quotient, or a constant below half of all numbers."""
     if isinstance(word, int):
         return word < _HALF
+    match (word.operation, word.arguments):
+        case ("DIV", (_, int(number))) if number > 1:
+            return True
+        case ("AND", (int(mask), _)) if mask < _HALF:
+            return True
+        case ("SHR", (int(shift), _)) if shift:
+            return True
     *_, bare = reductions(word)
     return (
         isinstance(bare, Expr)

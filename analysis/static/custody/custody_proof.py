@@ -9,6 +9,7 @@ or storage names. All else, and whatever the bounds cut off, is unproved (over-a
 
 from collections.abc import Container, Hashable, Iterable, Iterator
 from functools import cached_property
+from itertools import islice, product
 from typing import Final, TypeGuard
 
 from analysis.static.custody.checked_differences import CheckedDifferences
@@ -23,6 +24,7 @@ from analysis.static.custody.custody_facts import (
 from analysis.static.custody.phi_resolution import PhiResolver
 from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.custody.signatures import Signatures
+from analysis.static.custody.storage_reach import PLAIN, StorageReach, is_item, names_unknown
 from analysis.static.dataflow.addresses import is_caller, party, recovered
 from analysis.static.dataflow.dependencies import CALLERS, is_own_address
 from analysis.static.dataflow.linear_amounts import (
@@ -101,7 +103,7 @@ _MOST_TERMS: Final = 4_000
 
 _MOST_FORMS: Final = 64
 
-_MOST_WORK: Final = 60_000
+_MOST_WORK: Final = 160_000
 """Work budget of one code, in CFG nodes and states. Real contracts need a few thousand."""
 
 _SHARES: Final = frozenset({"DIV", "SUB", "ADD", "SLOAD", "memory", "phi", "top", "result"})
@@ -125,7 +127,8 @@ class CustodyProver:
         self._allowance_keys = dict(key_orders(code, ALLOWANCE, (_HOLDER, _SPENDER)))
         self._work = _MOST_WORK
         self._ranks: dict[Hashable, int] = {}
-        self._anywhere: dict[Value, bool] = {}
+        self.reach = StorageReach(code)
+        self._anywhere: dict[Hashable, bool] = {}
         self._deep: dict[Value, frozenset[Expr]] = {}
         self._givens: dict[Value, frozenset[Expr]] = {}
 
@@ -144,31 +147,42 @@ class CustodyProver:
 
     # --- obligations --------------------------------------------------------------------------
 
-    def is_event(self, effect: Effect) -> bool:
+    def is_event(self, entry: FunctionId, effect: Effect) -> bool:
         """True if an effect may change balances or allowances of holders."""
         if effect.kind in _HANDING_ON:
             return not is_harmless(self.code.dependencies.single_value(effect.words[0]))
         if effect.kind != "SSTORE":
             return False
-        slot = effect.words[0]
-        return any(self._matters(place, slot) for place in self.code.layout.of(slot))
-
-    def _matters(self, place: StorageLocation, slot: Value) -> bool:
         roles = self.code.storage.roles
-        if place.root == UNKNOWN:
-            return self.may_be_anywhere(slot)
-        return place.root in roles.balances or place.root in roles.allowances
+        return any(
+            place.root in roles.balances
+            or place.root in roles.allowances
+            or self.may_be_anywhere(entry, effect, place)
+            for place in self.code.layout.of(effect.words[0])
+        )
 
-    def may_be_anywhere(self, slot: Value) -> bool:
-        """True if a slot of unknown location may be that of a balance.
-
-        It may unless it is derived from the hash of another variable.
-        """
-        known = self._anywhere.get(slot)
+    def may_be_anywhere(
+        self, entry: FunctionId, effect: Effect, place: StorageLocation, slot: Value | None = None
+    ) -> bool:
+        """True if a store that is no balance by its location may still be to one. `slot`: as it is
+        on the path, where that is known."""
+        key = (entry, effect.pc, effect.words[0] if slot is None else slot, place)
+        known = self._anywhere.get(key)
         if known is None:
-            bases = list(self._bases(slot))
-            known = self._anywhere[slot] = not bases or any(map(self._is_held, bases))
+            known = self._anywhere[key] = self._search_anywhere(entry, effect, place, slot)
         return known
+
+    def _search_anywhere(
+        self, entry: FunctionId, effect: Effect, place: StorageLocation, slot: Value | None
+    ) -> bool:
+        word = effect.words[0] if slot is None else slot
+        is_sum = place.root == UNKNOWN or is_item(place.root)
+        if is_sum and not self.reach.is_bounded(entry, effect.pc, effect.words[0]):
+            return True
+        if place.root == UNKNOWN or names_unknown(place.root):
+            bases = list(self._bases(word))
+            return not bases or any(map(self._is_held, bases))
+        return False
 
     def _bases(self, slot: Value) -> Iterator[Value]:
         """Yield the hashes that a slot is a sum of, under each operand of its phis."""
@@ -181,21 +195,40 @@ class CustodyProver:
                 seen.add(word)
                 if isinstance(word, Expr) and word.operation in ("ADD", "AND", "NOT"):
                     waiting.extend(word.arguments)
-                elif (isinstance(word, Expr) and word.operation in ("keccak", "packed")) or (
-                    isinstance(word, int) and word in self.code.pool.hashed
+                elif isinstance(word, Expr) and word.operation == "keccak":
+                    yield from self._hashes(word)
+                elif (isinstance(word, Expr) and word.operation == "packed") or (
+                    isinstance(word, int) and word > PLAIN
                 ):
                     yield word
+
+    def _hashes(self, word: Expr) -> Iterator[Value]:
+        """Yield the hash under each operand of the phis that may name its variable."""
+        forms = [list(islice(self._sums(each), _MOST_FORMS)) for each in word.arguments]
+        for words in islice(product(*forms), _MOST_FORMS):
+            yield self.code.pool.hash_words(words)
+
+    def _sums(self, word: Value) -> Iterator[Value]:
+        for each in self.code.dependencies.phi_values(word):
+            match each:
+                case Expr(operation="ADD", arguments=(int(number), Expr(operation="phi") as inner)):
+                    for one in self.code.dependencies.phi_values(inner):
+                        yield self.code.pool.build("ADD", number, one)
+                case _:
+                    yield each
 
     def _is_held(self, base: Value) -> bool:
         roles = self.code.storage.roles
         return any(
-            place.root == UNKNOWN or place.root in roles.balances or place.root in roles.allowances
+            names_unknown(place.root)
+            or place.root in roles.balances
+            or place.root in roles.allowances
             for place in self.code.layout.of(base)
         )
 
     def owes(self, entry: FunctionId, effect: Effect) -> bool:
         """True if an account other than the caller may have to authorise an effect."""
-        if not self.is_event(effect):
+        if not self.is_event(entry, effect):
             return False
         if effect.kind != "SSTORE":
             return True
@@ -207,7 +240,7 @@ class CustodyProver:
         slot, value = effect.words[:2]
         roles = self.code.storage.roles
         if place.root not in roles.balances and place.root not in roles.allowances:
-            return place.root == UNKNOWN and self.may_be_anywhere(slot)
+            return self.may_be_anywhere(entry, effect, place)
         whose = self.holder_of(place)
         if whose is not None and (self.is_own(whose) or self.is_named(whose)):
             return False
@@ -233,11 +266,13 @@ class CustodyProver:
         the path to it."""
         deltas = [delta_of(meaning, slot) for meaning in self.code.dependencies.phi_values(value)]
         return all(
-            delta is not None and not delta.subtracted and self.is_exact(entry, pc, delta, facts)
+            delta is not None
+            and not delta.subtracted
+            and (self.is_exact(entry, pc, delta, facts) or self.fits(delta, slot, facts))
             for delta in deltas
         )
 
-    def differences(self, effect: Effect) -> Iterator[NotNegative]:
+    def differences(self, entry: FunctionId, effect: Effect) -> Iterator[NotNegative]:
         """Yield the differences that must not be negative if an SSTORE is to be exact."""
         slot, value = effect.words[:2]
         meanings = self.code.dependencies.phi_values
@@ -246,9 +281,15 @@ class CustodyProver:
             if delta is not None:
                 for large, small in differences_in((*delta.added, *delta.subtracted), meanings):
                     yield from (NotNegative(large, one) for one in reductions(small))
+                if any(delta) and not self.is_exact(entry, effect.pc, delta):
+                    yield from self._whole(delta, slot)
 
     def is_exact(
-        self, entry: FunctionId, pc: int, delta: AmountDelta, facts: Container[Fact] = ()
+        self,
+        entry: FunctionId,
+        pc: int,
+        delta: AmountDelta,
+        facts: Container[Fact] = (),
     ) -> bool:
         """True if no sum of the change, made by the SSTORE at `pc`, can overflow or underflow.
         `facts`: of the path to it."""
@@ -259,6 +300,27 @@ class CustodyProver:
             or self._is_checked(entry, pc, large, small)
             for large, small in differences_in(words, meanings)
         )
+
+    def fits(self, delta: AmountDelta, slot: Value, facts: Container[Fact]) -> bool:
+        """True if the only word of the change is checked as a whole, however it was computed.
+        `facts`: of the path to the store."""
+        return any(fact in facts for fact in self._whole(delta, slot))
+
+    def _whole(self, delta: AmountDelta, slot: Value) -> Iterator[NotNegative]:
+        """Yield the facts of which one is enough: the balance is at least what is subtracted from
+        it, or adding to it or to the supply does not overflow."""
+        word, *more = (*delta.added, *delta.subtracted)
+        if more:
+            return
+        build = self.code.pool.build
+        if delta.subtracted:
+            yield NotNegative(build("SLOAD", slot), word)
+            return
+        for place in (slot, *(root for root, _ in self.code.storage.roles.supply)):
+            if not isinstance(place, tuple | str):
+                stored = build("SLOAD", place)
+                yield NotNegative(build("ADD", word, stored), stored)
+                yield NotNegative(build("ADD", stored, word), stored)
 
     def is_lowered(
         self,

@@ -30,15 +30,14 @@ from analysis.static.custody.custody_state import (
 from analysis.static.custody.phi_resolution import Bindings
 from analysis.static.dataflow.addresses import is_caller
 from analysis.static.dataflow.linear_amounts import delta_of, plus
-from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.token_model.contract_model import ContractModel
 
-_PLAIN = SearchPrecision(amounts=False, conditions=False, states=2_000)
-_BY_AMOUNTS = SearchPrecision(amounts=True, conditions=False, states=800)
-_BY_CONDITIONS = SearchPrecision(amounts=False, conditions=True, states=800)
-_BY_BOTH = SearchPrecision(amounts=True, conditions=True, states=800)
+_PLAIN = SearchPrecision(amounts=False, conditions=False, states=12_000)
+_BY_AMOUNTS = SearchPrecision(amounts=True, conditions=False, states=6_000)
+_BY_CONDITIONS = SearchPrecision(amounts=False, conditions=True, states=1_600)
+_BY_BOTH = SearchPrecision(amounts=True, conditions=True, states=1_600)
 _MOST_SKIPPED: Final = 2_000
 _MOST_TOLD: Final = 4
 """Stores of one function whose path is recorded in full."""
@@ -208,21 +207,22 @@ class PathSearch:
             slot, value = (
                 self.prover.phis.resolve(word, state.bindings) for word in effect.words[:2]
             )
-            return self._store(effect.pc, slot, value, state.facts, status)
-        if self.prover.is_event(effect):
+            return self._store(effect, slot, value, state.facts, status)
+        if self.prover.is_event(self.entry, effect):
             debt = Obligation("code", effect.pc, None, None, None)
             return self._owing(status, debt)
         return status
 
     def _store(
         self,
-        pc: int,
+        effect: Effect,
         slot: Value,
         value: Value,
         facts: frozenset[Fact],
         status: ObligationState,
     ) -> ObligationState:
         roles = self.code.storage.roles
+        pc = effect.pc
         for place in self.code.layout.of(slot):
             if place.root in roles.balances:
                 found = self._debit(pc, self.prover.holder_of(place), slot, value, facts)
@@ -230,7 +230,7 @@ class PathSearch:
             elif place.root in roles.allowances:
                 owner, spender = self.prover.holder_of(place), self.prover.spender_of(place)
                 status = self._allowance(pc, owner, spender, slot, value, facts, status)
-            elif place.root == UNKNOWN and self.prover.may_be_anywhere(slot):
+            elif self.prover.may_be_anywhere(self.entry, effect, place, slot):
                 status = self._owing(status, Obligation("unknown", pc, None, None, None))
             elif self.slice.signs:
                 status = self._bump(pc, slot, value, status)
@@ -250,9 +250,13 @@ class PathSearch:
         if self.prover.is_credit(self.entry, pc, value, slot, facts):
             return None
         delta = delta_of(value, slot)
-        if delta is None or not self.prover.is_exact(self.entry, pc, delta, facts):
+        if delta is None:
             return Obligation("debit", pc, whose, None, None)
-        return Obligation("debit", pc, whose, None, plus(delta.subtracted))
+        is_exact = self.prover.is_exact(self.entry, pc, delta, facts)
+        if not is_exact and not self.prover.fits(delta, slot, facts):
+            return Obligation("debit", pc, whose, None, None)
+        amount = plus(delta.subtracted)
+        return Obligation("debit", pc, whose, None, amount, is_opaque=not is_exact)
 
     def _allowance(
         self,

@@ -48,9 +48,10 @@ def settled(
         if _is_endless(prover, facts, whose):
             open_debts -= mine
             continue
+        may_exceed = is_last and not any(debt.is_opaque for debt in mine)
         for each in sorted(paid, key=prover.rank):
             holder, slot, amount = each
-            is_enough = total == amount or (is_last and prover.covers(entry, total, amount))
+            is_enough = total == amount or (may_exceed and prover.covers(entry, total, amount))
             if holder is whose and is_enough and _is_asked(facts, slot, amount):
                 open_debts -= mine
                 paid -= {each}

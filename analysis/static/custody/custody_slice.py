@@ -47,7 +47,7 @@ class CustodySlice:
         self.owing: set[int] = set()
         """Those of them, by `id`, that an account other than the caller may have to authorise."""
         for node, effect in self.flow.effects():
-            if prover.is_event(effect):
+            if prover.is_event(entry, effect):
                 self.events.setdefault(node, []).append(effect)
                 if prover.owes(entry, effect):
                     self.owing.add(id(effect))
@@ -57,7 +57,7 @@ class CustodySlice:
             for effects in self.events.values()
             for effect in effects
             if effect.kind == "SSTORE" and id(effect) in self.owing
-            for difference in prover.differences(effect)
+            for difference in prover.differences(entry, effect)
         }
         """Those that a path should show not to be negative."""
         self.signs = any(

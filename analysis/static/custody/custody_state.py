@@ -28,6 +28,8 @@ class Obligation(msgspec.Struct, frozen=True):
     spender: Value | None
     amount: LinearAmount | None
     """None: not known; taken as the whole balance."""
+    is_opaque: bool = False
+    """True if sums in the amount may overflow, so that it is equal to itself alone."""
 
 
 class ObligationState(msgspec.Struct, frozen=True):

@@ -7,14 +7,18 @@ native coins and initializers are left out.
 from collections.abc import Container, Iterable
 from typing import Final
 
+from analysis.static.custody.custody_facts import NormalForm, normal
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.evm.cfg import RETURNS, CfgNode, Effect, FunctionId
+from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 
 _PAYMENTS: Final = frozenset({"CALLVALUE", "SELFBALANCE", "BALANCE"})
 _ANSWERS: Final = frozenset({"result", "success", "keccak"})
+
+_Edge = tuple[CfgNode, CfgNode]
 
 
 def creates_balances(
@@ -55,24 +59,48 @@ def unpaid_credits(code: ContractModel, entry: FunctionId) -> set[int]:
                 debiting.add(node)
     if not credited:
         return set()
-    ends = {
-        node for node in _free_from(flow.can_succeed, credited, debiting) if node.end == RETURNS
-    }
+    refuted = refuted_edges(flow, code.functions.roots(entry))
+    ends = {node for node in _free_from(flow, credited, debiting, refuted) if node.end == RETURNS}
     if not ends:
         return set()
-    reached = _free_from(flow.can_succeed, code.functions.roots(entry), debiting)
+    reached = _free_from(flow, code.functions.roots(entry), debiting, refuted)
     return {pc for node in credited if node in reached for pc in credited[node]}
 
 
+def refuted_edges(flow: FunctionCfg, roots: Iterable[CfgNode]) -> set[_Edge]:
+    """Return the edges that no path takes: each path to them had the opposite answer before.
+
+    Only for conditions whose words cannot change within one call.
+    """
+    sides: dict[tuple[NormalForm, bool], set[_Edge]] = {}
+    for node, branch in flow.branching():
+        if not branch.condition.changes:
+            for holds, after in ((True, branch.if_true), (False, branch.if_false)):
+                sides.setdefault(normal(branch.condition, holds=holds), set()).add((node, after))
+    refuted: set[_Edge] = set()
+    for (form, is_so), edges in sides.items():
+        opposite = sides.get((form, not is_so), set())
+        if len({node for node, _ in edges | opposite}) > 1:
+            reached = _free_from(flow, roots, (), opposite)
+            refuted |= {(node, after) for node, after in edges if node not in reached}
+    return refuted
+
+
 def _free_from(
-    alive: set[CfgNode], starts: Iterable[CfgNode], barred: set[CfgNode]
+    flow: FunctionCfg,
+    starts: Iterable[CfgNode],
+    barred: Container[CfgNode],
+    barred_edges: Container[_Edge],
 ) -> set[CfgNode]:
-    """Return the nodes reachable from the start nodes without passing a barred one."""
+    """Return the nodes reachable from the start nodes without passing a barred node or edge."""
+    alive = flow.can_succeed
     found = {node for node in starts if node not in barred and node in alive}
     waiting = list(found)
     while waiting:
-        for after in waiting.pop().successors():
-            if after in alive and after not in barred and after not in found:
+        node = waiting.pop()
+        for after in node.successors():
+            is_open = after in alive and after not in barred and (node, after) not in barred_edges
+            if is_open and after not in found:
                 found.add(after)
                 waiting.append(after)
     return found
