@@ -1,6 +1,7 @@
-"""Protects the chain facts: the six built-in files load, and a mistake in any file is named."""
+"""Protects the chain facts and pool families: built-in files load, and each mistake is named."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 from config.facts.chain import Chain
 from config.facts.chain_names import find_by_name, list_names
 from config.facts.load_chains import BUILT_IN, choose_enabled, load_chains
+from config.facts.pool_family import FAMILIES, load_families
 from config.load_settings import load_settings
 from config.toml import decode_address, load_toml, walk
 from core.errors import ConfigError
 from core.evm.primitives import Address, checksum
+from tests.harness.built_in_chains import BUILT_IN_CHAINS
 
 # The specification's tables "Chains" and "Quote tokens", as (id, slug, clock, anchors).
 CHAINS = [
@@ -36,14 +39,19 @@ TYPED = {
 }
 
 FACTORY = "0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f"
+
 STABLE = "0xdAC17F958D2ee523a2206206994597C13D831ec7"
+
 OTHER_STABLE = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 DEX = f'[[dex]]\nname = "Local"\nkind = "AmmV2"\nfactory = "{FACTORY}"\n'
+
 LOCKER = f'[[locker]]\nname = "Vault"\ncontracts = ["{FACTORY}"]\n'
+
 PAD = f'[[launchpad]]\nslug = "local"\nkind = "direct"\ncontracts = ["{FACTORY}"]\n'
+
 EVENT = "[[launchpad.event]]\ndeclared = 'Made(address token)'\ntoken = 'token'\n"
 
 
@@ -288,3 +296,85 @@ def test_an_address_passes_in_lower_case_or_with_the_right_checksum_only(
         if wrong != lower:
             with pytest.raises(ConfigError, match="EIP-55"):
                 decode_address(wrong, key="k", source_of=lambda _: "f")
+
+
+# --- pool families ------------------------------------------------------------------------------
+
+CREATION = 'declared = "Made(address indexed token0,address indexed token1,address pool)"'
+
+SWAP = 'declared = "Swap(int256 amount0,int256 amount1)"'
+
+
+def written(folder: Path, *, creation: str = CREATION, swap: str = SWAP) -> Path:
+    path = folder / "odd.toml"
+    path.write_text(f'kind = "Odd"\n[[creation]]\n{creation}\n[[swap]]\n{swap}\n')
+    return path
+
+
+def test_what_is_well_formed_is_loaded(tmp_path: Path) -> None:
+    written(tmp_path)
+    (family,) = load_families(tmp_path)
+    assert (family.kind, family.goplus_type) == ("Odd", None)
+    assert family.creation[0].form.words == 1
+    assert not family.swap[0].is_by_side
+
+
+@pytest.mark.parametrize(
+    ("creation", "swap", "reason"),
+    [
+        (CREATION.replace("address pool", "address pair"), SWAP, "write _pair"),
+        (CREATION.replace("address pool", "address _pair"), SWAP, "pool or pool_id"),
+        (CREATION.replace("token0", "_a"), SWAP, "token0"),
+        (
+            CREATION.replace("token0,address indexed token1", "a,address[] _tokens"),
+            SWAP,
+            "write _a",
+        ),
+        (
+            CREATION.replace(
+                "address indexed token0,address indexed token1", "address[] tokens"
+            ).replace("address pool", "address _pool"),
+            SWAP,
+            "pool or pool_id",
+        ),
+        (CREATION, SWAP.replace("amount1", "coin_in"), "coin_out"),
+        (CREATION + "\nfee_bit = 1", SWAP, "not a known key"),
+        (CREATION, SWAP.replace("amount1", "amount1_in"), "all four amounts"),
+        (CREATION, SWAP.replace("amount1", "_other"), "all four amounts"),
+        (CREATION, SWAP.replace("int256 amount1", "amount1"), "not an argument"),
+    ],
+)
+def test_a_mistake_names_the_file(tmp_path: Path, creation: str, swap: str, reason: str) -> None:
+    path = written(tmp_path, creation=creation, swap=swap)
+    with pytest.raises(ConfigError) as caught:
+        load_families(tmp_path)
+    assert caught.value.source == str(path)
+    assert reason in caught.value.reason
+
+
+def test_families_agree_on_an_event_that_they_share() -> None:
+    """The decoder of swaps knows an event once, with all kinds that emit it."""
+    events = {event for family in FAMILIES for event in family.swap}
+    assert len({event.form.topic0 for event in events}) == len(events)
+
+
+RESEARCHED = tomllib.loads(
+    Path(__file__).with_name("exchanges.toml").read_text(encoding="utf-8"),
+)
+
+
+@pytest.mark.parametrize("chain", BUILT_IN_CHAINS, ids=lambda chain: chain.slug)
+def test_every_exchange_of_these_families_is_followed(chain: Chain) -> None:
+    found: dict[str, set[str]] = {}
+    for dex in chain.dexes:
+        found.setdefault(dex.kind, set()).add(dex.factory)
+    researched = dict(RESEARCHED[str(chain.id)])
+    left_out = researched.pop("left_out", {})
+    assert found == {kind: set(factories) for kind, factories in researched.items()}
+    assert not set(left_out) & {dex.name for dex in chain.dexes}
+    assert all(left_out.values())
+
+
+def test_the_research_has_two_hundred_and_eight_exchanges() -> None:
+    entries = [entry for chain in RESEARCHED.values() for entry in chain.values()]
+    assert sum(len(entry) for entry in entries) == 208

@@ -1,11 +1,17 @@
-"""Protects the names on a page: nothing is hidden in them, and look-alikes have one skeleton."""
+"""Protects readers of names: look-alikes are found, and a terminal shows and never obeys."""
 
+import io
+import json
 import unicodedata
+from typing import Any
 
 import pytest
+import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.log import configure_log
+from core.process.terminal import printable, takes_colours
 from core.text.look_alikes import MOST_CHARS, skeleton, skeleton_words
 from core.text.visible_text import has_hidden, visible, visible_parts
 
@@ -27,6 +33,7 @@ ALIKE = [
     ("ONDO", "0ND0"),
     ("\U0001d54c\U0001d54a\U0001d53b\U0001d54b", "USDT"),  # mathematical letters
 ]
+
 DIFFERENT = [
     ("USDT", "USDC"),
     ("USDT", "USDT0"),
@@ -120,3 +127,79 @@ def test_nothing_is_lost_and_nothing_hidden_is_left(text: str) -> None:
     shown = "".join(part.text for part in parts)
     hidden = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     assert not hidden & {unicodedata.category(char) for char in shown}
+
+
+# --- terminal -----------------------------------------------------------------------------------
+
+ESCAPES = [
+    ("plain, äöü 漢字 €", "plain, äöü 漢字 €"),
+    ("\x1b[31mred\x1b[0m", r"\u001b[31mred\u001b[0m"),
+    ("\x1b]0;title\x07", r"\u001b]0;title\u0007"),
+    ("two\r\nlines\ttab", r"two\u000d\u000alines\u0009tab"),
+    ("\x7f\x9b31m", r"\u007f\u009b31m"),
+    ("\u202egnp.exe", r"\u202egnp.exe"),
+    ("\u2028\u200b\ufeff", r"\u2028\u200b\ufeff"),
+    ("\U000e0041\ud800", r"\udb40\udc41\ud800"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), ESCAPES)
+def test_what_does_not_print_is_named(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@given(st.text())
+def test_all_that_is_shown_prints(text: str) -> None:
+    assert printable(text).isprintable()
+
+
+@given(st.recursive(st.text() | st.integers() | st.none(), st.lists))
+def test_json_stays_the_same_json(value: Any) -> None:
+    assert json.loads(printable(json.dumps(value, ensure_ascii=False))) == value
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "env", "coloured"),
+    [
+        (True, {}, True),
+        (True, {"TERM": "xterm"}, True),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"TERM": "dumb"}, False),
+        (False, {}, False),
+        (False, {"TERM": "xterm"}, False),
+    ],
+)
+def test_only_a_terminal_that_wants_them_gets_colours(
+    is_terminal: bool, env: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+    assert takes_colours(stream, env) is coloured
+
+
+def fail() -> None:
+    raise ValueError("\x1b[5mblink")
+
+
+def test_the_log_shows_what_a_node_says_and_does_not_obey(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stderr = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stderr)
+    configure_log()
+    try:
+        log = structlog.get_logger()
+        log.error("node said", reason="\x1b]0;owned\x07", values=["\x1b[2J"])
+        try:
+            fail()
+        except ValueError:
+            log.exception("failed")
+    finally:
+        structlog.reset_defaults()
+    said = stderr.getvalue()
+    for sequence in ("\x1b]", "\x07", "\x1b[2J", "\x1b[5m"):
+        assert sequence not in said
+    assert r"\u001b[5mblink" in said
+    assert "in fail" in said
+    assert all(line.isprintable() for line in said.splitlines())

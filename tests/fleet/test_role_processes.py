@@ -1,9 +1,10 @@
-"""Protects a fleet as it is deployed: processes of each role on one database and a real node."""
+"""Protects a fleet as it is deployed: processes of each role, and a database that stays silent."""
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -11,14 +12,30 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
+from psycopg.conninfo import make_conninfo
 
 from assay.demo.anvil import AnvilNode
+from assay.service.fleet import requested_analysis
+from assay.service.fleet.requested_analysis import RequestedAnalysis
+from assay.service.fleet.row_poller import RunPoller
+from assay.service.roles import EVERY_ROLE, choose_roles
+from assay.service.store_adapter import ReportStore
+from config.plans import load_plans
+from config.settings import AnalysisSettings
+from config.store_address import FileAddress, PostgresAddress
+from core.errors import ConfigError, StoreError, UpstreamError
+from core.evm.primitives import Address
+from core.process.secret import Secret
+from sql.accounts.ledger import Ledger
+from sql.engine.postgres.single_statements import SingleStatements
+from sql.fleet.analysis_runs import AnalysisRuns
 from tests.harness.chain.assay_process import free_port, run, running, until
-from tests.harness.parts.empty_databases import EmptyDatabases
-
-pytestmark = pytest.mark.process
+from tests.harness.parts.empty_databases import EmptyDatabases, address_of, connect_store
+from tests.harness.parts.postgres_server import PostgresServer
+from tests.harness.parts.tcp_proxy import TcpProxy, proxied
 
 NO_TOKEN = f"/token/ethereum/0x{7:040x}"
+
 """Analysed on the node, which has no code there."""
 
 
@@ -84,6 +101,7 @@ def started(stack: ExitStack, fleet: Fleet, *roles: str) -> Member:
     return Member(process=process, client=client)
 
 
+@pytest.mark.process
 @pytest.mark.drill  # tests/fleet/test_deployments.py starts each role in CI
 def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
     with ExitStack() as stack:
@@ -114,3 +132,82 @@ def test_each_role_is_ready_and_does_its_part(fleet: Fleet) -> None:
         assert server.client.get(NO_TOKEN).json()["error_code"] == "not_a_contract"
         assert server.process.wait(30) == 0
         assert follower.process.wait(30) == 0
+
+
+# --- silent store -------------------------------------------------------------------------------
+
+SETTINGS = AnalysisSettings()
+
+
+@pytest.fixture
+def url(empty_databases: EmptyDatabases) -> Iterator[str]:
+    with empty_databases.lent() as lent:
+        yield lent
+
+
+@pytest.fixture
+def wire(postgres_server: PostgresServer) -> Iterator[TcpProxy]:
+    with proxied(postgres_server.port) as proxy:
+        yield proxy
+
+
+async def test_a_request_does_not_wait_for_a_statement_to_be_given_up(
+    url: str, wire: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requested_analysis, "_READ_WITHIN_S", 0.2)
+    beyond = make_conninfo(url, host="127.0.0.1", port=wire.port)
+    with (
+        closing(SingleStatements(url)) as statements,
+        closing(connect_store(beyond, path=Path("files"))) as store,
+    ):
+        runs = AnalysisRuns(statements, holder="test")
+        shared_analysis = RequestedAnalysis(
+            runs,
+            RunPoller(runs),
+            ReportStore(store, SETTINGS),
+            chains={"ethereum": 1},
+            settings=SETTINGS,
+            now_s=time.time,
+        )
+        wire.silence()
+        try:
+            with pytest.raises(UpstreamError, match="the store does not answer"):
+                await shared_analysis.report("ethereum", Address("0x" + "1a" * 20))
+        finally:
+            wire.silence(is_silent=False)
+
+
+def test_a_call_is_not_held_for_a_ledger_that_is_silent(url: str, wire: TcpProxy) -> None:
+    beyond = url.replace(url.partition("@")[2].partition("/")[0], f"127.0.0.1:{wire.port}")
+    with closing(Ledger.of_store(address_of(beyond))) as ledger:
+        key_id = ledger.create_key(load_plans()["trial"], "", 0).row.key_id
+        wire.silence()
+        began_s = time.monotonic()
+        with pytest.raises(StoreError):
+            ledger.spend(key_id, load_plans()["trial"], 0)
+        assert time.monotonic() - began_s < 20
+        wire.silence(is_silent=False)
+
+
+# --- roles --------------------------------------------------------------------------------------
+
+FILES = FileAddress(Path("assay.duckdb"))
+
+SHARED = PostgresAddress(
+    url=Secret("postgresql://u:p@h/db"), lake="lake", prefix=Path("assay.duckdb")
+)
+
+
+@pytest.mark.parametrize("named", [(), ("all",), ("all", "api"), ("follow", "analyse", "api")])
+@pytest.mark.parametrize("address", [FILES, SHARED], ids=["files", "postgresql"])
+def test_all_roles_run_on_either_store(
+    named: tuple[str, ...], address: FileAddress | PostgresAddress
+) -> None:
+    assert choose_roles(named, address) == EVERY_ROLE
+
+
+@pytest.mark.parametrize("named", [("api",), ("follow", "api"), ("analyse", "analyse")])
+def test_some_roles_need_a_store_that_can_be_shared(named: tuple[str, ...]) -> None:
+    assert choose_roles(named, SHARED) == set(named)
+    with pytest.raises(ConfigError, match="PostgreSQL"):
+        choose_roles(named, FILES)

@@ -1,13 +1,14 @@
-"""Every researched platform is recognised on a real node.
-
-By a real event of its contract, in the index and without one, and by real answers of its registry.
-"""
+"""Every researched platform is recognised on a real node, also one that lists tokens by number."""
 
 from collections.abc import AsyncIterator, Iterator
 
 import msgspec
 import pytest
 
+from analysis.launchpads import origin
+from analysis.launchpads.catalogues import CatalogueRead, CatalogueSearch
+from analysis.launchpads.verdict import IssuerOrigin
+from analysis.reads.read_batch import ReadBatch
 from assay.demo.anvil import AnvilNode
 from assay.demo.compile import load_artifacts
 from assay.demo.transaction_pipeline import Pipeline
@@ -18,18 +19,23 @@ from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.evm.primitives import Address
 from core.report.rows import LaunchRow
 from core.rpc.client import RpcClient
-from core.rpc.messages import RpcRequest
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.history.backfill import backfill
 from sql.engine.store import MEMORY, Store
-from tests.harness.launchpads.issuer_search import ask
+from tests.harness.launchpads.issuer_search import REFUSAL, ask, conclude
 from tests.harness.launchpads.platforms import (
     CATALOGUES,
     CHAINS,
     EVENTS,
+    FLAT,
+    LIST,
     REGISTRIES,
+    STRANGER,
     Announced,
+    Listing,
     Recorded,
     other_address,
+    pad_at,
 )
 
 pytestmark = [pytest.mark.compiler, pytest.mark.process]
@@ -226,3 +232,80 @@ async def test_an_event_from_memory_counts_with_its_registrys_word(
     detected = await ask(client, here.pads, token, launches=[row])
     anvil.revert(snapshot)
     assert (detected.name, detected.signal) == (event.platform, "event")
+
+
+# --- catalogues ---------------------------------------------------------------------------------
+
+TOKENS = [other_address(("token", number)) for number in range(5)]
+
+
+@pytest.fixture
+def listing(anvil: AnvilNode) -> Listing:
+    return Listing(anvil)
+
+
+async def find(client: RpcClient, at: Address, token: Address) -> str:
+    walk = CatalogueSearch(pad=pad_at(at), catalogue=LIST, at=at)
+    head = await client.fetch_head()
+    batch = ReadBatch(head.hash)
+    search = CatalogueRead(batch, walk, token)
+    await batch.send(client)
+    return search.read()
+
+
+@pytest.mark.parametrize("entry", [FLAT, f"20 {FLAT}"], ids=["values", "struct"])
+async def test_the_token_of_any_entry_is_found_and_no_other(
+    listing: Listing, client: RpcClient, entry: str
+) -> None:
+    listing.hold(entry, *TOKENS)
+    assert {await find(client, listing.at, token) for token in TOKENS} == {"listed"}
+    assert await find(client, listing.at, STRANGER) == "absent"
+    # It stands in every entry, at other places.
+    assert await find(client, listing.at, other_address("another")) == "absent"
+
+
+async def test_entries_may_be_counted_from_one(listing: Listing, client: RpcClient) -> None:
+    listing.hold(FLAT, STRANGER, *TOKENS, count=len(TOKENS))
+    assert {await find(client, listing.at, token) for token in TOKENS} == {"listed"}
+
+
+async def test_what_lies_behind_a_very_long_list_is_unseen(
+    listing: Listing, client: RpcClient
+) -> None:
+    listing.hold(FLAT, TOKENS[0], count=100_000)
+    assert await find(client, listing.at, TOKENS[0]) == "unseen"
+
+
+async def test_an_empty_list_and_no_list_name_nobody(listing: Listing, client: RpcClient) -> None:
+    listing.hold(FLAT)
+    assert await find(client, listing.at, TOKENS[0]) == "absent"
+    assert await find(client, other_address("nobody"), TOKENS[0]) == "silent"
+
+
+def test_what_was_not_seen_is_named_and_what_was_not_read_is_unknown() -> None:
+    pads = (pad_at(other_address("list")),)
+    token_answers: dict[str, RpcAnswer] = {
+        "unseen": msgspec.Raw(b'"0x' + b"0" * 64 + b"f" * 64 + b'"'),
+        "unread": REFUSAL,
+        "no code of ours is put there": msgspec.Raw(b'"0x"'),
+        "silent": RpcFault(code=3, message="execution reverted"),
+    }
+
+    def concluded(answer: RpcAnswer) -> IssuerOrigin:
+        return conclude(pads, TOKENS[0], lambda _: answer)
+
+    found = {name: concluded(answer) for name, answer in token_answers.items()}
+    assert {name: (one.is_launchpad, one.unasked) for name, one in found.items()} == {
+        "unseen": (False, ("pad",)),
+        "unread": (None, ()),
+        "no code of ours is put there": (None, ()),
+        "silent": (False, ()),
+    }
+    assert found["unread"].unread == ("pad: entries(uint256)",)
+
+
+def test_a_node_that_takes_no_code_of_ours_is_not_asked_and_that_is_said() -> None:
+    pads = (pad_at(other_address("list")),)
+    inquiry = origin.begin(pads, TOKENS[0], (), frozenset(), can_walk=False)
+    assert (inquiry.walks, inquiry.unasked) == ((), ("pad",))
+    assert origin.begin(pads, TOKENS[0], (), frozenset()).unasked == ()

@@ -1,22 +1,26 @@
-"""Protects the socket: no bytes cause a server fault, a trace or a hang.
-
-Every call that reaches the application gets JSON; the server ends anything that is not HTTP with a
-bare 4xx.
-"""
+"""Protects the socket and its headers: no fault by any bytes, allowed sites, and packed bodies."""
 
 import asyncio
+import gzip
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import httpx
 import msgspec
 import pytest
 
+from api.serving.cached_answer import CachedAnswer
+from api.serving.packing import CODINGS, Coding, choose_coding, compress, pack, unless_known
 from api.serving.serve import serve
+from config.settings import ApiSettings
+from core.process import zstd
 from tests.harness.api.sample_reports import TOKEN, TOKEN_SHOWN
 from tests.harness.api.world import World
 
 HOST = "127.0.0.1"
+
 PATH = f"/token/1/{TOKEN}"
+
 WAIT_S = 10.0
 
 Send = Callable[[bytes], Awaitable[bytes]]
@@ -280,3 +284,153 @@ async def test_a_caller_who_leaves_in_the_middle_harms_nobody(
     world.analysis.gate.set()
     assert answer_of(await send(call(PATH, headers=key)))[0] == 200
     assert len(world.analysis.requests) == 1
+
+
+# --- cors ---------------------------------------------------------------------------------------
+
+WALLET, OTHER = "https://wallet.test", "https://other.test"
+
+PREFLIGHT = {
+    "Access-Control-Request-Method": "GET",
+    "Access-Control-Request-Headers": "x-api-key",
+}
+
+
+def client_of(world: World, *origins: str) -> httpx.AsyncClient:
+    return world.client(settings=ApiSettings(cors_origins=origins))
+
+
+def opened(response: httpx.Response) -> dict[str, str]:
+    """Return the headers by which a browser decides on access."""
+    return {
+        name.removeprefix("access-control-"): value
+        for name, value in response.headers.items()
+        if name.startswith("access-control-")
+    }
+
+
+@pytest.mark.parametrize("path", [PATH, "/agent-keys", "/nowhere"])
+async def test_no_site_may_call_unless_it_is_named(world: World, path: str) -> None:
+    for client in (client_of(world), client_of(world, WALLET)):
+        preflight = await client.options(path, headers={"Origin": OTHER, **PREFLIGHT})
+        assert opened(preflight) == {}
+        assert opened(await client.get(path, headers={"Origin": OTHER})) == {}
+
+
+@pytest.mark.parametrize(
+    ("origins", "allowed"), [((WALLET,), WALLET), ((OTHER, WALLET), WALLET), (("*",), "*")]
+)
+async def test_a_named_site_may_send_its_key(
+    world: World, origins: tuple[str, ...], allowed: str
+) -> None:
+    """Checked before the call, without the key; on each answer, from memory and refusals too."""
+    client = client_of(world, *origins)
+    preflight = await client.options(PATH, headers={"Origin": WALLET, **PREFLIGHT})
+    assert (preflight.status_code, preflight.content) == (204, b"")
+    assert opened(preflight)["allow-origin"] == allowed
+    assert {"x-api-key", "content-type"} <= set(opened(preflight)["allow-headers"].split(", "))
+    assert opened(preflight)["allow-methods"] == "GET, HEAD, POST, DELETE"
+    key = {"X-API-Key": world.new_key("trial")}
+    for call in range(6):
+        response = await client.get(PATH, headers={"Origin": WALLET, **key})
+        assert response.status_code == (429 if call == 5 else 200)
+        assert opened(response)["allow-origin"] == allowed
+        assert {"Retry-After", "X-RateLimit-Burst-Limit", "X-API-Key-Expires-At"} <= set(
+            opened(response)["expose-headers"].split(", ")
+        )
+        assert ("origin" in response.headers.get_list("vary", split_commas=True)) is (
+            allowed != "*"
+        )
+    refused = await client.get(PATH, headers={"Origin": WALLET})
+    assert (refused.status_code, opened(refused)["allow-origin"]) == (401, allowed)
+
+
+async def test_cookies_are_never_for_other_sites(world: World) -> None:
+    client = client_of(world, "*")
+    for response in (
+        await client.options("/dashboard", headers={"Origin": WALLET, **PREFLIGHT}),
+        await client.get("/dashboard", headers={"Origin": WALLET}),
+    ):
+        assert "allow-credentials" not in opened(response)
+
+
+async def test_options_without_an_origin_names_methods(world: World) -> None:
+    response = await client_of(world, "*").options(PATH)
+    assert (response.status_code, response.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
+
+
+# --- packing ------------------------------------------------------------------------------------
+
+BODY = b'{"features":' + b"[1,2,3]" * 1_000 + b"}"
+
+
+@pytest.mark.parametrize(
+    ("header", "coding"),
+    [
+        ("", None),
+        ("identity", None),
+        ("br", None),
+        ("gzip", "gzip"),
+        ("GZIP", "gzip"),
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("gzip;q=1.0, zstd;q=0.5", "gzip"),
+        ("zstd;q=0, gzip", "gzip"),
+        ("gzip;q=0", None),
+        ("gzip ; q=0.3 , identity;q=0.9", None),
+        ("*", "zstd"),
+        ("*;q=0", None),
+        ("zstd;q=0, *", "gzip"),
+        ("gzip;q=high", None),
+        ("gzip;level=9", "gzip"),
+        (",, ;", None),
+    ],
+)
+def test_the_coding_a_caller_likes_best(header: str, coding: Coding | None) -> None:
+    assert choose_coding(header.encode()) == coding
+
+
+def unpack(answer: CachedAnswer) -> bytes:
+    if (b"content-encoding", b"gzip") in answer.headers:
+        return gzip.decompress(answer.body)
+    return zstd.decompress(answer.body)
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_compressed_answer_is_the_same_answer(coding: Coding) -> None:
+    plain = pack(200, BODY)
+    packed = compress(plain, coding)
+    assert unpack(packed) == BODY
+    assert packed.tag == plain.tag
+    headers = dict(packed.headers)
+    assert headers[b"content-length"] == str(len(packed.body)).encode()
+    assert headers[b"vary"] == b"accept-encoding"
+    assert compress(plain, coding) == packed  # byte by byte, whenever it is made
+
+
+def test_other_bytes_have_another_tag_and_a_refusal_has_none() -> None:
+    assert pack(200, BODY).tag == pack(200, BODY).tag
+    assert pack(200, BODY).tag != pack(200, BODY + b" ").tag
+    refusal = pack(422, b"{}")
+    assert refusal.tag is None
+    assert refusal.headers == ((b"content-type", b"application/json"), (b"content-length", b"2"))
+
+
+@pytest.mark.parametrize(
+    ("form", "is_known"),
+    [
+        ("W/{tag}", True),
+        ("{tag}", True),  # a weak comparison
+        ('"other", W/{tag}', True),
+        ("*", True),
+        ('W/"other"', False),
+        ("", False),
+    ],
+)
+def test_what_the_caller_has_is_not_sent_again(form: str, is_known: bool) -> None:
+    plain = pack(200, BODY)
+    assert plain.tag is not None
+    answer = unless_known(plain, form.format(tag=plain.tag.decode()).encode())
+    assert (answer.status, answer.body) == ((304, b"") if is_known else (200, BODY))
+    assert (b"etag", b"W/" + plain.tag) in answer.headers
+    assert unless_known(pack(422, b"{}"), b"*").status == 422
+    assert unless_known(plain, None) is plain

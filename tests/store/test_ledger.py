@@ -1,4 +1,4 @@
-"""Protects keys and counts: no call is lost or doubled, no network gets a second trial."""
+"""Protects the ledger: keys, counts of calls, and bounded sessions."""
 
 import hashlib
 import sqlite3
@@ -12,6 +12,7 @@ import pytest
 
 from config.plans import Plan, load_plans
 from core.errors import StoreError
+from sql.accounts.accounts import Accounts, Session
 from sql.accounts.ledger import (
     LEDGER_LAYOUT,
     LEDGER_SCHEMA,
@@ -28,11 +29,12 @@ from sql.engine.statements import load_migrations
 from tests.harness.store.child_functions import read_line, start
 from tests.harness.store.empty_files import ledger_at
 
-pytestmark = pytest.mark.process
-
 PLANS = load_plans()
+
 DAY_S = 86_400
+
 NOON_S = int(datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp())
+
 IPV4, IPV6 = "192.0.2.7", "2001:db8:1:2::/64"
 
 
@@ -47,6 +49,7 @@ def issue(
     return ledger.issue_trial(network, "to try it", None, PLANS["trial"], now_s)
 
 
+@pytest.mark.process
 def test_only_the_digest_of_a_key_is_kept(ledger_file: Ledger, path: Path) -> None:
     ledger = ledger_file
     new = ledger.create_key(PLANS["developer"], "mine", NOON_S + 0.9)
@@ -63,6 +66,7 @@ def test_only_the_digest_of_a_key_is_kept(ledger_file: Ledger, path: Path) -> No
         assert secret.encode() not in file.read_bytes()
 
 
+@pytest.mark.process
 def test_the_file_is_its_owners_alone(path: Path) -> None:
     """Made by the ledger itself: the fixture's is a copy."""
     with closing(Ledger.open(path)) as made:
@@ -70,6 +74,7 @@ def test_the_file_is_its_owners_alone(path: Path) -> None:
         assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
 
 
+@pytest.mark.process
 def test_a_key_lives_as_long_as_its_plan_says(ledger: Ledger) -> None:
     for name, plan in PLANS.items():
         row = ledger.create_key(plan, name, NOON_S).row
@@ -78,6 +83,7 @@ def test_a_key_lives_as_long_as_its_plan_says(ledger: Ledger) -> None:
     assert [row.label for row in ledger.list_keys()] == list(PLANS)
 
 
+@pytest.mark.process
 def test_a_key_is_revoked_once(ledger: Ledger) -> None:
     key = ledger.create_key(PLANS["pro"], "", NOON_S)
     assert ledger.revoke(key.row.key_id, NOON_S + 5)
@@ -96,6 +102,7 @@ def count(ledger: Ledger, key_id: int, now_s: float) -> Usage:
     return spent.usage
 
 
+@pytest.mark.process
 def test_days_and_months_begin_at_midnight_utc(ledger: Ledger) -> None:
     key_id = ledger.create_key(PLANS["trial"], "", NOON_S).row.key_id
     midnight_s = NOON_S + DAY_S // 2  # the first of December
@@ -114,6 +121,7 @@ def test_days_and_months_begin_at_midnight_utc(ledger: Ledger) -> None:
     assert ledger.usage(key_id, midnight_s + 40 * DAY_S) == Usage(lifetime=5, day=0, month=0)
 
 
+@pytest.mark.process
 def test_a_clock_that_goes_back_loses_no_count(ledger: Ledger) -> None:
     key_id = ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id
     for now_s in (NOON_S, NOON_S + 400 * DAY_S, NOON_S, NOON_S + 400 * DAY_S):
@@ -121,6 +129,7 @@ def test_a_clock_that_goes_back_loses_no_count(ledger: Ledger) -> None:
     assert ledger.usage(key_id, NOON_S) == Usage(lifetime=4, day=2, month=2)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("limits", "let_through"),
     [({"lifetime": 3}, 3), ({"per_day": 2, "lifetime": 3}, 2), ({"per_month": 1}, 1), ({}, 5)],
@@ -135,6 +144,7 @@ def test_what_a_quota_refuses_is_not_counted(
     assert ledger.usage(key_id, NOON_S).lifetime == spent[-1].usage.lifetime == let_through
 
 
+@pytest.mark.process
 def test_calls_are_added_to_the_day_they_were_made_on(ledger: Ledger) -> None:
     first, second = (ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id for _ in range(2))
     batch = [
@@ -151,6 +161,7 @@ def test_calls_are_added_to_the_day_they_were_made_on(ledger: Ledger) -> None:
     assert ledger.usage(first, NOON_S).lifetime == 7
 
 
+@pytest.mark.process
 def test_a_changed_key_is_noticed_by_another_process(ledger: Ledger, ledger_place: str) -> None:
     key_id = ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id
     other = ledger_at(ledger_place)
@@ -165,6 +176,7 @@ def test_a_changed_key_is_noticed_by_another_process(ledger: Ledger, ledger_plac
     other.close()
 
 
+@pytest.mark.process
 def test_counts_of_the_first_schema_are_kept(path: Path) -> None:
     old = sqlite3.connect(path)
     old.executescript(load_migrations(LEDGER_SCHEMA)[0].text)
@@ -179,11 +191,13 @@ def test_counts_of_the_first_schema_are_kept(path: Path) -> None:
     ledger.close()
 
 
+@pytest.mark.process
 def test_a_key_that_is_not_there_is_not_counted(ledger: Ledger) -> None:
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
         ledger.spend(1, PLANS["pro"], NOON_S)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("network", [IPV4, IPV6])
 def test_a_network_has_one_trial(ledger: Ledger, network: str) -> None:
     first = issue(ledger, network)
@@ -198,6 +212,7 @@ def test_a_network_has_one_trial(ledger: Ledger, network: str) -> None:
     assert len(ledger.list_keys()) == 2
 
 
+@pytest.mark.process
 def test_two_at_once_get_one_trial(ledger: Ledger) -> None:
     given: list[object] = []
     askers = [threading.Thread(target=lambda: given.append(issue(ledger, IPV4))) for _ in range(8)]
@@ -208,6 +223,7 @@ def test_two_at_once_get_one_trial(ledger: Ledger) -> None:
     assert sorted(type(answer).__name__ for answer in given) == ["AlreadyIssued"] * 7 + ["NewKey"]
 
 
+@pytest.mark.process
 def test_attempts_are_those_of_the_last_hour(ledger: Ledger) -> None:
     def attempt(at_s: int, network: str = IPV4) -> int:
         return ledger.note_attempt(network, NOON_S + at_s, per_hour=5)
@@ -219,6 +235,7 @@ def test_attempts_are_those_of_the_last_hour(ledger: Ledger) -> None:
     assert attempt(9_000) == 0
 
 
+@pytest.mark.process
 def test_who_waits_as_told_is_let_through(ledger: Ledger) -> None:
     at_s, waits = 0, []
     for pause_s in (0, 0, 50, 7, 7, 0, 7, 80, 1):
@@ -229,6 +246,7 @@ def test_who_waits_as_told_is_let_through(ledger: Ledger) -> None:
     assert ledger.note_attempt(IPV4, NOON_S + at_s + waits[-1], per_hour=5) == 0
 
 
+@pytest.mark.process
 def test_a_flood_of_attempts_is_hardly_written(ledger_file: Ledger, path: Path) -> None:
     ledger = ledger_file
 
@@ -243,6 +261,7 @@ def test_a_flood_of_attempts_is_hardly_written(ledger_file: Ledger, path: Path) 
     assert file_size() == before
 
 
+@pytest.mark.process
 def test_counts_of_several_processes_add_up(ledger: Ledger, ledger_place: str) -> None:
     key_id = ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id
     children = [start("count_calls", ledger_place, 40) for _ in range(3)]
@@ -254,6 +273,7 @@ def test_counts_of_several_processes_add_up(ledger: Ledger, ledger_place: str) -
     assert ledger.usage(key_id, NOON_S) == Usage(lifetime=160, day=160, month=160)
 
 
+@pytest.mark.process
 def test_processes_share_the_last_call_of_a_lifetime(ledger: Ledger, ledger_place: str) -> None:
     key_id = ledger.create_key(PLANS["trial"], "", NOON_S).row.key_id
     children = [start("spend_a_trial", ledger_place) for _ in range(3)]
@@ -261,6 +281,7 @@ def test_processes_share_the_last_call_of_a_lifetime(ledger: Ledger, ledger_plac
     assert sum(admitted) == ledger.usage(key_id, NOON_S).lifetime == 100
 
 
+@pytest.mark.process
 def test_a_count_that_was_told_survives_a_kill(ledger: Ledger, ledger_place: str) -> None:
     key_id = ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id
     with start("count_calls_for_ever", ledger_place) as child:
@@ -270,6 +291,7 @@ def test_a_count_that_was_told_survives_a_kill(ledger: Ledger, ledger_place: str
     count(ledger, key_id, NOON_S)
 
 
+@pytest.mark.process
 def test_a_locked_ledger_is_an_error_after_a_bounded_wait(path: Path) -> None:
     file = SqliteFile(path, LEDGER_LAYOUT, wait_s=0.1)
     impatient = Ledger(file)
@@ -288,6 +310,7 @@ def test_a_locked_ledger_is_an_error_after_a_bounded_wait(path: Path) -> None:
     impatient.close()
 
 
+@pytest.mark.process
 def test_a_newer_or_foreign_file_is_refused(path: Path, tmp_path: Path) -> None:
     Ledger.open(path).close()
     newer = sqlite3.connect(path)
@@ -303,8 +326,89 @@ def test_a_newer_or_foreign_file_is_refused(path: Path, tmp_path: Path) -> None:
         Ledger.open(tmp_path)
 
 
+@pytest.mark.process
 def test_a_closed_ledger_says_so(path: Path) -> None:
     ledger = Ledger.open(path)
     ledger.close()
     with pytest.raises(StoreError, match="closed"):
         ledger.list_keys()
+
+
+# --- accounts -----------------------------------------------------------------------------------
+
+NOW_S = 1_790_000_000.5
+
+
+@pytest.fixture
+def accounts(ledger: Ledger) -> Accounts:
+    return Accounts(ledger)
+
+
+def sign_in(accounts: Accounts, subject: str = "alice", **changes: object) -> str:
+    plain = {"issuer": "i", "shown_as": subject, "now_s": NOW_S, "session_s": 60.0}
+    return accounts.sign_in(subject=subject, **{"instead_of": None, **plain, **changes})  # type: ignore[arg-type]  # named above
+
+
+def find(accounts: Accounts, token: str, *, now_s: float = NOW_S) -> Session | None:
+    return accounts.find_session(token, issuer="i", now_s=now_s)
+
+
+def test_a_session_ends_with_its_time(accounts: Accounts) -> None:
+    token = sign_in(accounts)
+    assert find(accounts, token, now_s=NOW_S + 59) == Session(account_id=1, shown_as="alice")
+    assert find(accounts, token, now_s=NOW_S + 60) is None
+
+
+def test_the_file_does_not_hold_the_token(ledger_file: Ledger, tmp_path: Path) -> None:
+    token = sign_in(Accounts(ledger_file))
+    file_bytes = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"alice" in file_bytes
+    assert token.encode() not in file_bytes
+
+
+def test_a_subject_is_somebody_of_one_issuer(accounts: Accounts) -> None:
+    ours = find(accounts, sign_in(accounts))
+    again = find(accounts, sign_in(accounts))
+    token = sign_in(accounts, issuer="other")
+    theirs = accounts.find_session(token, issuer="other", now_s=NOW_S)
+    assert ours is not None
+    assert ours == again
+    assert theirs is not None
+    assert theirs.account_id != ours.account_id
+    assert find(accounts, token) is None
+
+
+def test_an_account_has_only_so_many_sessions_and_leaves_those_of_others(
+    accounts: Accounts,
+) -> None:
+    bobs = sign_in(accounts, "bob")
+    tokens = [sign_in(accounts, now_s=NOW_S + at) for at in range(13)]
+    live = [find(accounts, token, now_s=NOW_S + 13) is not None for token in tokens]
+    assert live == [*[False] * 3, *[True] * 10]
+    assert find(accounts, bobs) is not None
+
+
+def test_one_session_is_exchanged_for_another(accounts: Accounts) -> None:
+    before = sign_in(accounts)
+    kept = sign_in(accounts)
+    after = sign_in(accounts, instead_of=before)
+    assert find(accounts, before) is None
+    assert find(accounts, kept) is not None
+    accounts.sign_out(after)
+    accounts.sign_out("never was one")
+    assert find(accounts, after) is None
+    assert find(accounts, kept) is not None
+
+
+def test_a_ledger_of_the_release_before_keeps_its_keys(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as old:
+        for migration in load_migrations(LEDGER_SCHEMA)[:2]:
+            old.executescript(migration.text)
+        old.execute("pragma user_version = 2")
+        old.execute("insert into api_key values (7, 'd', 'pro', 'bot', 1, null, null)")
+        old.commit()
+    with closing(Ledger.open(path)) as opened:
+        assert [key.key_id for key in opened.list_keys()] == [7]
+        assert find(Accounts(opened), sign_in(Accounts(opened))) is not None
+        assert not Accounts(opened).revoke(1, 7, NOW_S)
