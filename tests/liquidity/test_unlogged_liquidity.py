@@ -201,6 +201,26 @@ async def test_tokens_beyond_the_price_hold_nothing(
     assert found.holders[0].share_pct > 90
 
 
+@pytest.mark.usefixtures("few_newest")
+async def test_an_unseen_position_out_of_range_is_not_held(
+    chain: Chain, context: ChainContext, v3: ZooToken
+) -> None:
+    """The trap: all that is in range is burnt, and most of the quote tokens wait below the
+    price."""
+    quote, pool = chain.world.venues.wrapped_native.address, v3.pool.address
+    manager = positions_of(chain.world.venues.v3)
+    hand_over(chain, v3, newest_position(chain, manager, v3.owner), BURN)
+    is_0 = v3.address < quote
+    (spot,) = read_words(chain, pool, "slot0()")[1:2]
+    tick = spot - 2**256 if spot >> 255 else spot
+    near = tick // 60 * 60 + (-120 if is_0 else 120)
+    ticks = (near - 6_000, near) if is_0 else (near, near + 6_000)
+    amounts = {v3.address: 0, quote: 3 * chain.balance(quote, pool)}
+    hand_over(chain, v3, mint_range(chain, v3, amounts, ticks), chain.fresh_account())
+    assert (await ask(silent(context, v3), v3.address)).risk == "unknown"
+    assert (await ask(context, v3.address)).risk == "withdrawable"
+
+
 @pytest.mark.parametrize("is_burnt", [True, False])
 async def test_positions_of_v4_are_found_among_the_newest(
     chain: Chain, context: ChainContext, *, is_burnt: bool
