@@ -8,6 +8,7 @@ import msgspec
 
 from analysis.conditions.condition_plan import slots_of
 from analysis.market.pool_ranking import ValuedPool
+from analysis.market.venues.state.hook_permissions import DYNAMIC_FEE, permissions_of_address
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import read_word
 from analysis.reads.read_batch import ReadBatch
@@ -17,10 +18,13 @@ from analysis.static.token_model.conditions.trade_conditions import TradeConditi
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.proxy_resolution import ProxyReads
 from core.errors import UpstreamError
-from core.evm.primitives import Address, Hash32, low_address, to_hash32
+from core.evm.primitives import Address, Hash32, Selector, low_address, to_hash32
+from core.report.fields.static_findings import StaticFindings
+from core.report.powers import Power
 from core.report.report import StateWord
 from core.rpc.messages import RpcAnswer, RpcRequest
 
+BEFORE_SWAP: Final = Selector("0x575e24b4")
 _MOST_SLOTS: Final = 64
 _MOST_CALLEES: Final = 16
 
@@ -70,6 +74,39 @@ async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeC
         # A replacement of the code changes every condition, and no field of the token shows it.
         conditions = msgspec.structs.replace(conditions, is_complete=False)
     return await _with_words(context, hook, conditions, block=block)
+
+
+def fee_setters_of(
+    pools: Iterable[ValuedPool], hooks: Mapping[Address, CodeConditions]
+) -> tuple[Selector, ...] | None:
+    """Return the functions of hooks that may set the fee of these pools. None: not known, as of a
+    hook whose code can be replaced."""
+    found: dict[Selector, None] = {}
+    is_known = True
+    for candidate in (pool.candidate for pool in pools):
+        hook = candidate.hooks
+        if candidate.dex.kind != "AmmV4" or candidate.fee != DYNAMIC_FEE or hook is None:
+            continue
+        conditions = hooks[hook].conditions
+        is_known &= conditions.is_complete
+        overrides = "before_swap" in permissions_of_address(hook)
+        for setter in conditions.fee_setters:
+            if overrides or setter != BEFORE_SWAP:
+                found[setter] = None
+    return tuple(found) if is_known or found else None
+
+
+def with_hook_fees(
+    static: StaticFindings, setters: tuple[Selector, ...] | None
+) -> tuple[StaticFindings, tuple[Power, ...]]:
+    """Return the findings with what hooks can do to the fee of a trade, and the power to do it."""
+    if setters == () or (setters is None and static.tax_can_be_modified):
+        return static, ()
+    changed = msgspec.structs.replace(static, tax_can_be_modified=True if setters else None)
+    power = Power(
+        check="tax_can_be_modified", what="tax", holder_kind="unknown", functions=setters or ()
+    )
+    return changed, (power,) if setters else ()
 
 
 async def analyse_hook(context: ChainContext, hook: Address, *, block: Hash32) -> DeployedCode:

@@ -11,10 +11,12 @@ from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_
 from analysis.pipeline.assemble_report import Facts, combine, of_pools
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import (
+    fee_setters_of,
     is_wait_equal,
     read_hook_conditions,
     read_token_conditions,
     state_words,
+    with_hook_fees,
 )
 from analysis.pipeline.external_valuation import ExternalValuation, appraise, appraised
 from analysis.pipeline.first_round import FirstRound, run_first_round
@@ -99,6 +101,7 @@ class TokenScan:
     powers: tuple[Power, ...]
     """Powers whose named holders are not read yet."""
     held_powers: tuple[Power, ...]
+    fee_powers: tuple[Power, ...]
     tight_caps: tuple[Power, ...]
     issue: IssuerFindings
     facts: Facts
@@ -264,7 +267,8 @@ class TokenScan:
             supply_raw=self.first_round.admitted.metadata.supply_raw,
             clock=self.clock.reading,
         )
-        static = with_caps(self.code.findings, caps)
+        setters = fee_setters_of(self.traded, self.hook_conditions)
+        static, self.fee_powers = with_hook_fees(with_caps(self.code.findings, caps), setters)
         self.code = msgspec.structs.replace(self.code, findings=static)
         limits = cap_limits(static, caps)
         self.tight_caps = tuple(tight_caps(limits, caps.supply_raw))
@@ -291,6 +295,7 @@ class TokenScan:
             hidden_owner_controls=controls.is_hidden,
             powers=(
                 *self.powers,
+                *self.fee_powers,
                 *self.tight_caps,
             ),
             are_powers_known=self.code.powers.is_complete,
@@ -394,6 +399,7 @@ class TokenScan:
             self.facts,
             powers=(
                 *self.held_powers,
+                *self.fee_powers,
                 *self.tight_caps,
                 *clock_powers(
                     self.conditions.conditions,

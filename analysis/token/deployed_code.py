@@ -167,6 +167,7 @@ def _with_front(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> TradeCon
         conditions=_distinct(each.conditions for each in every),
         owned=_distinct(each.owned for each in every[1:]),
         by_own_acts=_distinct(each.by_own_acts for each in every),
+        fee_setters=_distinct(each.fee_setters for each in every),
         is_complete=all(each.is_complete for each in every),
     )
 

@@ -19,7 +19,10 @@ MEMORY: Final = "MEMORY"
 INPUT: Final = "INPUT"
 """Kind of a call's operands. Words: target, value, gas, length of the input, and the words of it:
 of a precompile all, or none if the length is no number or above 512 bytes; of the own contract two
-arguments, given or not."""
+arguments, given or not; of an update of a pool's fee the fee."""
+
+FEE_UPDATE: Final = 0x52759651
+"""`updateDynamicLPFee(PoolKey,uint24)`. Source: v4-core IPoolManager."""
 
 COPIED: Final = "RETURNDATACOPY"
 """Kind of a copy of return data that may exceed it. Words: start, length, size of the data."""
@@ -31,6 +34,9 @@ LAST_PRECOMPILE: Final = 0x1FF
 
 _WORD: Final = 32
 _MOST_INPUT: Final = 512
+_SELECTOR_SHIFT: Final = 224
+_FEE_ARGUMENT: Final = range(164, 196, _WORD)
+"""Offset of the fee, behind the selector and the five words of a pool's key."""
 _FIRST_ARGUMENTS: Final = range(4, 68, _WORD)
 """Offsets of two arguments behind the selector."""
 
@@ -82,12 +88,21 @@ def _record_call(
     given, length = words[-4:-2]
     whom = address_in(target)
     content: tuple[Value, ...] = ()
-    if isinstance(whom, Expr):
+    if _is_fee_update(path, given):
+        content = tuple(_words_at(machine, path, given, _FEE_ARGUMENT))
+    elif isinstance(whom, Expr):
         if whom.operation == "ADDRESS":
             content = tuple(_words_at(machine, path, given, _FIRST_ARGUMENTS))
     elif whom <= LAST_PRECOMPILE and isinstance(length, int) and length <= _MOST_INPUT:
         content = tuple(_words_at(machine, path, given, range(0, length, _WORD)))
     path.node.operands.append(Effect(kind=INPUT, pc=pc, words=(whom, value, gas, length, *content)))
+
+
+def _is_fee_update(path: PathState, given: Value) -> bool:
+    head = path.memory.load(given)
+    if isinstance(head, Expr) and head.operation == "OR":
+        head = head.arguments[0]
+    return isinstance(head, int) and head >> _SELECTOR_SHIFT == FEE_UPDATE
 
 
 def _words_at(

@@ -30,7 +30,8 @@ class CallOperands(msgspec.Struct, frozen=True, kw_only=True):
     gas: Value
     length: Value
     content: tuple[Value, ...]
-    """Input of a precompile; first two arguments of a call to the own contract. Empty: not known,
+    """Input of a precompile; first two arguments of a call to the own contract; the fee
+    of an update of a pool's fee. Empty: not known,
     or not requested."""
 
     @property

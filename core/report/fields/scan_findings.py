@@ -14,8 +14,8 @@ from core.report.fields.field import Check, Field
 _field = partial(Field, section="simulation", source="decisions page, Summary", is_native=False)
 
 _NO_SALE = (
-    "no sale passes within an hour of the buy, one passes only through Permit2, or a simulation was "
-    "not run"
+    "no sale passes within an hour of the buy, one passes only through Permit2, or a simulation "
+    "was not run"
 )
 _NO_LIGHT_SALE = f"{_NO_SALE}; or half or more of a sale is taken already"
 _NO_TWO_SALES = f"{_NO_SALE}; or fewer than two sizes were sold in a pool"

@@ -238,7 +238,7 @@ class StaticFindings(msgspec.Struct, frozen=True, kw_only=True):
         bool | None,
         _field(
             meaning="The tax can be updated, possibly by others than the owner.",
-            true_when="a function stores to a rate of the tax",
+            true_when="a function stores to a rate of the tax, or a hook can raise a pool's fee",
             not_when=("lists of addresses without fee",),
             check=Check(severity="warning", label="Tax can be changed"),
             compat=("slippage_modifiable",),

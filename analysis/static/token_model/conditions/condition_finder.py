@@ -42,6 +42,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
     TradeConditions,
 )
 from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.guards.fee_setters import find_fee_setters
 from analysis.static.token_model.operand_index import operand_index
 from analysis.static.token_model.storage.owned_variables import is_owned
 from analysis.static.token_model.storage.variable_writers import WrittenVariables
@@ -161,6 +162,7 @@ def find_trade_conditions(code: ContractModel) -> tuple[TradeConditions, tuple[V
         conditions=distinct[:_MOST_CONDITIONS],
         owned=tuple(finder.owned)[:_MOST_CONDITIONS],
         by_own_acts=tuple(finder.by_own_acts)[:_MOST_CONDITIONS],
+        fee_setters=() if code.answers_holders else find_fee_setters(code),
         wait=find_equal_wait(code),
         is_complete=code.functions.is_followed(entries) and len(distinct) <= _MOST_CONDITIONS,
     )

@@ -122,6 +122,8 @@ class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
     owned: tuple[OwnedCondition, ...] = ()
     by_own_acts: tuple[TradeCondition, ...] = ()
     """Conditions on the clock that only a party meets that has called another function before."""
+    fee_setters: tuple[Selector, ...] = ()
+    """Functions of a hook that may set a fee of its pool which is not shown to be low."""
     wait: EqualWait | None = None
     """None: there is none, or it is not shown to be constant and equal."""
     is_complete: bool = False
