@@ -3,8 +3,8 @@
 -- $token_id since $since_s (Unix seconds) that are final, and as many that are not, up to the block
 -- $up_to.
 select
-    coalesce(sum(is_sale), 0) as sales,
-    coalesce(sum(1 - is_sale), 0) as buys,
+    cast(coalesce(sum(is_sale), 0) as bigint) as sales,
+    cast(coalesce(sum(1 - is_sale), 0) as bigint) as buys,
     count(distinct case when is_sale = 1 then trader end) as sellers,
     count(distinct case when is_sale = 0 then trader end) as buyers
 from (
@@ -30,7 +30,9 @@ from (
 -- name: count_spread
 -- One row: the sellers that the days of the token $token_id have counted, at most $per_day of each.
 select
-    coalesce(sum(case when sellers < $per_day then sellers else $per_day end), 0) as sellers
+    cast(
+        coalesce(sum(case when sellers < $per_day then sellers else $per_day end), 0) as bigint
+    ) as sellers
 from trade_day
 where token_id = $token_id
 
