@@ -5,12 +5,18 @@ from typing import Literal
 import msgspec
 import pytest
 
-from analysis.liquidity.liquidity_shares import LiquidityShares, LockedShare, Withdrawer
+from analysis.liquidity.liquidity_shares import (
+    LiquidityShares,
+    LockedShare,
+    TokenParties,
+    Withdrawer,
+)
 from analysis.liquidity.withdrawal_risk import (
     LiquidityRisk,
     PoolAge,
     WeighedPool,
     combine_risk,
+    usd_of_others,
 )
 from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import BURN, VenueKey, ZooToken
@@ -276,3 +282,44 @@ def unread(usd: float) -> WeighedPool:
 )
 def test_what_can_leave(pools: list[WeighedPool], risk: LiquidityRisk) -> None:
     assert combine_risk(pools, now_s=NOW_S) == risk
+
+
+CREATOR, OWNER = account(1), account(2)
+
+
+@pytest.mark.parametrize(
+    ("pools", "usd"),
+    [
+        ([], None),
+        ([pool(None)], None),
+        ([pool(free())], 1_000.0),
+        ([pool(free(0.4))], 600.0),
+        ([pool(free(0.4, 0.1))], 500.0),
+        ([pool(free(0.1, 0.1, 0.3))], 500.0),
+        ([pool(free(0.1, 0.1, 0.3, 0.2))], 500.0),
+        ([pool(free(0, 0, 0.3, 0.3)), pool(free(0, 0, 0, 0.2))], 1_500.0),
+        ([pool(locked(31))], 1_000.0),
+        ([pool(locked(29))], 0.0),
+        ([pool(unsure(0.7))], 300.0),
+        ([pool(free(0.4)), pool(None)], 600.0),
+    ],
+    ids=[
+        "no pool",
+        "not read",
+        "burnt",
+        "the creator's",
+        "creator's and owner's",
+        "and the largest other",
+        "and a smaller other",
+        "the largest over all pools",
+        "locked for long",
+        "locked for weeks",
+        "unknown",
+        "one not read",
+    ],
+)
+def test_liquidity_of_others_is_what_the_tokens_people_cannot_take(
+    pools: list[WeighedPool], usd: float | None
+) -> None:
+    found = usd_of_others(pools, TokenParties(creator=CREATOR, owner=OWNER), now_s=NOW_S)
+    assert found == (None if usd is None else pytest.approx(usd))
