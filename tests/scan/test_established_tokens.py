@@ -79,7 +79,7 @@ async def test_liquidity_that_the_owner_can_take_makes_none(
     assert report.track_record is not None
     assert report.track_record.liquidity_usd == pytest.approx(0, abs=1e-6)
     assert not report.track_record.is_established
-    assert report.scan.liquidity_risk == (None if is_old else "withdrawable")
+    assert report.scan.liquidity_risk == ("unknown_old" if is_old else "withdrawable")
 
 
 async def test_a_crowd_of_one_day_makes_none(
