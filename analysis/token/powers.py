@@ -103,11 +103,28 @@ class LiveSetters:
             self._is_changed(setter.slot, bits)
         )
 
-    def callers(self, setter: Setter) -> Iterator[Address | None]:
-        """Yield the accounts that can run it. None: one that storage and code do not name."""
-        for caller in setter.callers:
-            if self._can_act(caller):
-                yield self._address(caller)
+    def callers(self, setter: Setter) -> set[Address | None]:
+        """Return the accounts that can run it. None: one that storage and code do not name.
+
+        For a burn address in storage, they are the accounts that can replace it.
+        """
+        found: set[Address | None] = set()
+        seen: set[Setter] = set()
+        waiting = [setter]
+        while waiting:
+            each = waiting.pop()
+            if each in seen:
+                continue
+            seen.add(each)
+            if each.authority != "named":
+                found.add(None)
+            for caller in filter(self._can_act, each.callers):
+                address = self._address(caller)
+                if caller.slot is not None and address in BURN_ADDRESSES:
+                    waiting += self._changing(caller.slot, ADDRESS_MASK << caller.shift)
+                else:
+                    found.add(address)
+        return found
 
     def _can_act(self, caller: PrivilegedParty) -> bool:
         if caller.slot is None:
@@ -127,16 +144,16 @@ class LiveSetters:
         value = constant(test.steps, len(test.steps) - 1, self._words)
         if value is None or bool(value) is test.holds:
             return True
-        return any(self._is_changed(slot, None) for slot in _tested(test))
+        return any(self._is_changed(slot, int(bits, 16)) for slot, bits in test.fields)
 
-    def _is_changed(self, slot: Hash32 | None, bits: int | None) -> bool:
-        """True if a live setter can change these bits of the slot; None: any bits."""
-        return any(
-            setter.slot == slot
-            and not setter.is_entry
-            and (bits is None or int(setter.bits, 16) & bits)
-            for setter in self._live
-        )
+    def _is_changed(self, slot: Hash32 | None, bits: int) -> bool:
+        """True if a live setter can change these bits of the slot."""
+        return any(True for _ in self._changing(slot, bits))
+
+    def _changing(self, slot: Hash32 | None, bits: int) -> Iterator[Setter]:
+        for setter in self._live:
+            if setter.slot == slot and not setter.is_entry and int(setter.bits, 16) & bits:
+                yield setter
 
     def is_dead(self, slot: Hash32 | None, bits: Hash32, *, is_entry: bool) -> bool:
         """True if the variable is that of a power, and no setter of it can still run."""
@@ -194,10 +211,10 @@ def _holders(live: LiveSetters, setter: Setter) -> Iterator[tuple[HolderKind, Ad
     if setter.authority != "named":
         yield setter.authority, None
         return
-    callers = dict.fromkeys(live.callers(setter))
+    callers = live.callers(setter)
     if not callers:
         yield "unknown", None
-    for address in callers:
+    for address in sorted(callers, key=str):
         yield ("list", None) if address is None else ("unknown", address)
 
 

@@ -161,6 +161,11 @@ _COMBINED: Final[Mapping[str, str]] = {
         "A pool among [`dex`](../field/dex.md) holds more than `analysis.min_liquidity_usd`. The "
         "flag fires where none does."
     ),
+    "unproved_code": (
+        "A store may lower a balance or set an allowance without proof of the holder's consent, or "
+        "a function that is no known mint adds to a balance. It is unknown where the code was not "
+        "followed to its end. See [Static analysis](../understand/static-analysis.md)."
+    ),
     "liquidity_can_leave": (
         "Of the three deepest pools, who holds the LP tokens or positions. Of a pool younger than "
         "thirty days, or of unknown age, all that is neither burnt nor locked for thirty days more "

@@ -15,7 +15,6 @@ from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import FunctionId
-from analysis.static.evm.expressions import MASK
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.setter_finder import SetterFinder
 from analysis.static.powers.static_powers import PowerKind, Setter, StaticPower, StaticPowers
@@ -215,8 +214,6 @@ def _named_by(setters: Iterable[Setter]) -> Iterator[Variable]:
             if caller.slot is not None:
                 yield int(caller.slot, 16), ADDRESS_MASK << caller.shift
         for test in setter.tests:
-            for step in test.steps:
-                if step.operation == "slot" and step.word is not None:
-                    yield int(step.word, 16), MASK
+            yield from ((int(slot, 16), int(bits, 16)) for slot, bits in test.fields)
         if not setter.is_entry and setter.slot is not None:
             yield int(setter.slot, 16), int(setter.bits, 16)

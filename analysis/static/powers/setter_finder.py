@@ -112,7 +112,12 @@ class SetterFinder:
             computed = _Computation(self._code)
             computed.write(condition)
             if not computed.is_full and computed.is_of_state:
-                yield StateTest(steps=tuple(computed.steps), holds=holds)
+                fields = dict.fromkeys(
+                    (to_hash32(slot), to_hash32(bits))
+                    for slot, bits in self._code.dependencies.reads(condition)
+                    if isinstance(slot, int)
+                )
+                yield StateTest(steps=tuple(computed.steps), holds=holds, fields=tuple(fields))
 
     def _relations(
         self, computed: "_Computation", entry: FunctionId, pcs: frozenset[int]

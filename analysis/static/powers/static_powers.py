@@ -28,6 +28,8 @@ class StateTest(msgspec.Struct, frozen=True, kw_only=True):
     """Computation of the condition; the last step is its result."""
     holds: bool
     """Truth of the condition on these paths."""
+    fields: tuple[tuple[Hash32, Hash32], ...]
+    """Slot and mask of the variables that it reads."""
 
 
 class Relation(msgspec.Struct, frozen=True, array_like=True):

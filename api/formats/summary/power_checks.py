@@ -135,5 +135,4 @@ def _note(powers: Iterable[Power]) -> str:
 
 
 def _is_established(report: Report) -> bool:
-    record = getattr(report, "track_record", None)
-    return record is not None and record.is_established
+    return report.track_record is not None and report.track_record.is_established

@@ -1,0 +1,149 @@
+"""The oracle for powers: each is used on the chain, by every account that could, before trades."""
+
+from collections.abc import Callable
+
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from api.formats.summary.power_checks import hurtful_powers
+from assay.demo.layout import ZooToken
+from core.evm.primitives import ZERO_ADDRESS, Address
+from core.report.report import Report
+from tests.harness.chain.contexts import judge
+from tests.harness.chain.transactions import Chain
+from tests.harness.conditions.condition_traps import place, with_traps
+
+Act = tuple[str, *tuple[object, ...]]
+"""Signature and arguments of a call by the owner."""
+
+RENOUNCE: Act = ("renounceOwnership()",)
+STOP: Act = ("setOpen(bool)", False)
+BLOCK: Act = ("block_(address,bool)", ZERO_ADDRESS, True)
+
+
+def kinds(report: Report, check: str) -> set[str]:
+    return {power.holder_kind for power in report.powers if power.check == check}
+
+
+def send(chain: Chain, token: ZooToken, act: Act, sender: Address | None = None) -> bool:
+    signature, *arguments = act
+    return chain.send(sender or token.owner, token.address, signature, *arguments).success
+
+
+PAUSE, MINT, LIST = (
+    "pause_status_can_be_modified",
+    "mint_or_burn_function",
+    "has_blacklist_or_whitelist",
+)
+
+
+@pytest.mark.parametrize(
+    ("contract", "before", "check", "found", "use"),
+    [
+        ("PausedToken", (), PAUSE, {"wallet"}, STOP),
+        ("PausedToken", (RENOUNCE,), PAUSE, {"nobody"}, STOP),
+        (
+            "PausedToken",
+            (RENOUNCE,),
+            LIST,
+            {"nobody"},
+            ("block_(address,bool)", ZERO_ADDRESS, True),
+        ),
+        ("ComesBackToken", (("lock(uint256)", 0),), PAUSE, {"wallet"}, ("unlock()",)),
+        ("ComesBackToken", (RENOUNCE,), PAUSE, {"nobody"}, ("unlock()",)),
+        ("FinishedMintToken", (), MINT, {"wallet"}, ("mint(address,uint256)", ZERO_ADDRESS, 1)),
+        (
+            "FinishedMintToken",
+            (("finish()",),),
+            MINT,
+            {"nobody"},
+            ("mint(address,uint256)", ZERO_ADDRESS, 1),
+        ),
+        ("ResumedMintToken", (("finish()",),), MINT, {"wallet"}, ("resume()",)),
+        ("BurnsOthersToken", (), MINT, {"wallet"}, ("burn(address,uint256)", ZERO_ADDRESS, 0)),
+    ],
+)
+async def test_a_power_is_dead_where_the_owner_cannot_use_it(
+    chain: Chain,
+    context: ChainContext,
+    contract: str,
+    before: tuple[Act, ...],
+    check: str,
+    found: set[str],
+    use: Act,
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, contract)
+    for act in before:
+        assert send(chain, token, act)
+    report = await judge(context, token.address)
+    assert kinds(report, check) == found
+    assert send(chain, token, use) is (found != {"nobody"})
+    assert bool(hurtful_powers(report)) is (found != {"nobody"})
+
+
+async def test_a_switch_that_only_opens_is_used_up(chain: Chain, context: ChainContext) -> None:
+    chain = with_traps(chain)
+    token = place(chain, "OpenOnceToken")
+    report = await judge(context, token.address)
+    assert report.static.pause_status_can_be_modified is True
+    assert kinds(report, PAUSE) == {"nobody"}
+    assert send(chain, token, ("enableTrading()",))
+    assert chain.buy(token, chain.fresh_account()).success
+
+
+async def test_holders_burn_their_own(chain: Chain, context: ChainContext) -> None:
+    chain = with_traps(chain)
+    token = place(chain, "BurnableToken")
+    report = await judge(context, token.address)
+    assert kinds(report, MINT) == {"holders"}
+    assert not hurtful_powers(report)
+    holder, thief = chain.fresh_account(), chain.fresh_account()
+    assert chain.buy(token, holder).success
+    assert send(chain, token, ("burn(uint256)", 1), holder)
+    assert not send(chain, token, ("burnFrom(address,uint256)", holder, 1), thief)
+
+
+@pytest.mark.parametrize(
+    ("contract", "is_harmless", "use"),
+    [("LaterMintToken", True, None), ("GiftToken", False, "claim()")],
+)
+async def test_the_clock_is_no_power_where_no_trade_depends_on_it(
+    chain: Chain, context: ChainContext, contract: str, *, is_harmless: bool, use: str | None
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, contract)
+    report = await judge(context, token.address)
+    assert report.static.timebomb is True
+    assert bool(kinds(report, "timebomb")) is is_harmless
+    holder = chain.fresh_account()
+    assert chain.buy(token, holder).success
+    if use is not None:
+        assert send(chain, token, (use,), holder)
+    chain.wait(7_200)
+    assert chain.sell(token, holder, 10**15).success is is_harmless
+
+
+def owned_by(contract: str) -> Callable[[Chain, ZooToken], Address]:
+    def hand(chain: Chain, token: ZooToken) -> Address:
+        holder = chain.deploy(contract)
+        assert send(chain, token, ("transferOwnership(address)", holder))
+        return holder
+
+    return hand
+
+
+@pytest.mark.parametrize(
+    ("contract", "kind", "can_stop"),
+    [("FakeMultisig", "wallet", True), ("Grave", "nobody", False)],
+)
+async def test_a_contract_is_judged_by_its_code_and_not_by_its_answers(
+    chain: Chain, context: ChainContext, contract: str, kind: str, *, can_stop: bool
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, "PausedToken")
+    holder = owned_by(contract)(chain, token)
+    report = await judge(context, token.address)
+    assert kinds(report, PAUSE) == {kind}
+    stopped = chain.send(chain.world.owner, holder, "setOpen(address,bool)", token.address, False)
+    assert (stopped.success and not chain.buy(token, chain.fresh_account()).success) is can_stop

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens with powers: dead, bounded or out of reach, each with the trap that looks like it.
+pragma solidity ^0.8.24;
+
+import {Erc20} from "zoo/base/Erc20.sol";
+import {Owned} from "zoo/base/Owned.sol";
+
+/// A switch that the owner opens once, and a list.
+abstract contract Switched is Owned {
+    bool public open = true;
+    mapping(address => bool) public blocked;
+
+    function block_(address account, bool yes) external onlyOwner {
+        blocked[account] = yes;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(open && !blocked[from], "closed");
+        _move(from, to, amount);
+    }
+}
+
+/// The owner can stop trades at any time; renounced, nobody can.
+contract PausedToken is Switched {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setOpen(bool yes) external onlyOwner {
+        open = yes;
+    }
+}
+
+/// Trades can only be opened, and are open.
+contract OpenOnceToken is Owned {
+    bool public open = true;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function enableTrading() external onlyOwner {
+        open = true;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(open, "closed");
+        _move(from, to, amount);
+    }
+}
+
+/// Renounced like the others, but a former owner comes back when a lock runs out.
+contract ComesBackToken is Switched {
+    address private _previous;
+    uint256 private _until;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setOpen(bool yes) external onlyOwner {
+        open = yes;
+    }
+
+    function lock(uint256 time) external onlyOwner {
+        _previous = owner;
+        owner = address(0);
+        _until = block.timestamp + time;
+    }
+
+    function unlock() external {
+        require(msg.sender == _previous && block.timestamp > _until);
+        owner = _previous;
+    }
+}
+
+/// Holders burn their own tokens, or what they were allowed to.
+contract BurnableToken is Erc20 {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function burn(uint256 amount) external {
+        _burn(msg.sender, amount);
+    }
+
+    function burnFrom(address account, uint256 amount) external {
+        _spend(account, amount);
+        _burn(account, amount);
+    }
+
+    function _burn(address account, uint256 amount) internal {
+        require(_balances[account] >= amount, "balance");
+        unchecked {
+            _balances[account] -= amount;
+            totalSupply -= amount;
+        }
+        emit Transfer(account, address(0), amount);
+    }
+}
+
+/// The same, where the owner burns anybody's.
+contract BurnsOthersToken is Owned {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function burn(address account, uint256 amount) external onlyOwner {
+        require(_balances[account] >= amount, "balance");
+        unchecked {
+            _balances[account] -= amount;
+            totalSupply -= amount;
+        }
+        emit Transfer(account, address(0), amount);
+    }
+}
+
+/// The owner mints until minting is finished for good.
+contract FinishedMintToken is Owned {
+    bool public finished;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function mint(address to, uint256 amount) external onlyOwner {
+        require(!finished, "finished");
+        _issue(to, amount);
+    }
+
+    function finish() external onlyOwner {
+        finished = true;
+    }
+}
+
+/// The same, and what is finished can begin again.
+contract ResumedMintToken is Owned {
+    bool public finished;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function mint(address to, uint256 amount) external onlyOwner {
+        require(!finished, "finished");
+        _issue(to, amount);
+    }
+
+    function finish() external onlyOwner {
+        finished = true;
+    }
+
+    function resume() external onlyOwner {
+        finished = false;
+    }
+}
+
+/// Minting begins on a date; no trade depends on the clock.
+contract LaterMintToken is Owned {
+    uint256 public from = block.timestamp + 365 days;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function mint(address to, uint256 amount) external onlyOwner {
+        require(block.timestamp >= from, "early");
+        _issue(to, amount);
+    }
+}
+
+/// A gift binds those that take it: they cannot sell an hour later.
+contract GiftToken is Owned {
+    mapping(address => uint256) public claimed;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function claim() external {
+        claimed[msg.sender] = block.timestamp;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 at = claimed[from];
+        require(at == 0 || block.timestamp < at + 1 hours, "late");
+        _move(from, to, amount);
+    }
+}
+
+interface IPaused {
+    function setOpen(bool yes) external;
+}
+
+/// Answers like a multisig; one account has its say.
+contract FakeMultisig {
+    address private immutable _master = msg.sender;
+
+    function getThreshold() external pure returns (uint256) {
+        return 3;
+    }
+
+    function getOwners() external pure returns (address[] memory owners) {
+        owners = new address[](5);
+    }
+
+    function setOpen(address token, bool yes) external {
+        require(msg.sender == _master);
+        IPaused(token).setOpen(yes);
+    }
+}
+
+/// Calls nothing, so that what it owns is nobody's.
+contract Grave {
+    function getThreshold() external pure returns (uint256) {
+        return 3;
+    }
+}
