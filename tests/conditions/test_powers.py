@@ -120,7 +120,7 @@ async def test_the_clock_is_no_power_where_no_trade_depends_on_it(
     assert chain.buy(token, holder).success
     if use is not None:
         assert send(chain, token, (use,), holder)
-    chain.wait(7_200)
+    chain.wait(7_200, blocks=1)
     assert chain.sell(token, holder, 10**15).success is is_harmless
 
 
