@@ -5,7 +5,7 @@ other contract the code is analysed: it acts only through functions that call ot
 the accounts that these require hold the power. Bounds: `_MOST_HOLDERS` accounts, `_DEEPEST` steps.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -16,6 +16,7 @@ from analysis.reads.storage_words import SlotReads
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.token.admission import is_delegated_account
+from analysis.token.deployed_code import AnalyseBytes
 from analysis.token.powers import LiveSetters, slots_of
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32, address_of, to_hash32
@@ -55,8 +56,6 @@ _RANKS: Final[tuple[HolderKind, ...]] = (
     *("nobody", "multisig", "timelock", "contract", "list", "wallet", "unknown", "anybody"),
 )
 """Kinds of those that act through a contract, the most harmful last."""
-
-AnalyseBytes = Callable[[bytes], Awaitable[CodeAnalysis]]
 
 
 class PowerHolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,10 +154,10 @@ async def _contract(
     slots = SlotReads(batch, address, slots_of(powers))
     await reader.send(batch)
     live = LiveSetters(powers, slots.read())
-    doors = [each for each in (*powers.calls, *powers.wild) if live.is_live(each)]
-    if any(each.authority != "named" for each in doors):
+    setters = [each for each in (*powers.calls, *powers.wild) if live.is_live(each)]
+    if any(each.authority != "named" for each in setters):
         return PowerHolder(kind="contract")
-    callers = {caller for door in doors for caller in live.callers(door)}
+    callers = {caller for setter in setters for caller in live.callers(setter)}
     if None in callers or (callers and depth == 0):
         return PowerHolder(kind="contract")
     behind = await _read(reader, [each for each in callers if each is not None], analyse, depth - 1)
