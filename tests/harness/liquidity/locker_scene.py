@@ -102,7 +102,12 @@ async def verdict(context: ChainContext, token: Address) -> Summary:
     report = await judge(context, token)
     native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
     return render_summary(
-        report, native, chain="ethereum", address=token, liquid_above_usd=LIQUID_USD
+        report,
+        native,
+        chain="ethereum",
+        address=token,
+        liquid_above_usd=LIQUID_USD,
+        has_liquidity_check=context.settings.finds_liquidity_holders,
     )
 
 
