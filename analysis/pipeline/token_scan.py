@@ -54,17 +54,11 @@ from analysis.token.cap_evaluation import (
 )
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
+from analysis.token.live_setters import LiveSetters, slots_of
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
 from analysis.token.power_holders import with_holder_kinds
-from analysis.token.powers import (
-    LiveSetters,
-    clock_powers,
-    find_powers,
-    replacement_powers,
-    slots_of,
-    tight_caps,
-)
+from analysis.token.powers import clock_powers, find_powers, replacement_powers, tight_caps
 from analysis.token.source_verification import SourceFindings, find_openness
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
@@ -233,6 +227,7 @@ class TokenScan:
         """Read the addresses in storage that the code gives powers to, and what decides them."""
         reader = self.context.reader(self.first_round.pin.hash)
         hints, powers = self.code.hints, self.code.powers
+        metadata = self.first_round.admitted.metadata
         named = [each.slot for each in hints.stored]
         batch = reader.batch()
         slots = SlotReads(batch, self.token, tuple(dict.fromkeys((*named, *slots_of(powers)))))
@@ -241,7 +236,7 @@ class TokenScan:
         self.stored = stored_addresses(hints.stored, [words.get(slot) for slot in named])
         self.live_setters = LiveSetters(powers, words)
         self.powers = (
-            *find_powers(powers, self.live_setters),
+            *find_powers(powers, self.live_setters, metadata.supply_raw),
             *replacement_powers(self.code, self.live_setters),
         )
 

@@ -15,7 +15,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
     OwnedCondition,
     TradeConditions,
 )
-from analysis.token.powers import LiveSetters
+from analysis.token.live_setters import LiveSetters
 from core.evm.primitives import Selector
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow

@@ -17,7 +17,7 @@ from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.token.admission import is_delegated_account
 from analysis.token.deployed_code import AnalyseBytes
-from analysis.token.powers import LiveSetters, slots_of
+from analysis.token.live_setters import LiveSetters, slots_of
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32, address_of, to_hash32
 from core.report.powers import HolderKind, Power

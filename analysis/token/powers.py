@@ -1,179 +1,36 @@
-"""Powers over a token at one block: which setters can still run, and the accounts that run them.
+"""Powers over a token at one block: by check, with the accounts that hold them and their bounds.
 
-Inputs: the static powers of the code and the storage words that they name. A setter is dead if no
-account that can act may call it, or a condition on storage that every path meets does not hold and
-no live setter can change that. Least fixpoint over the setters: nothing is live without a cause.
+Inputs: the static powers of the code, the setters that can still run, and the storage that they
+name. Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from analysis.static.custody.custody_report import PrivilegedParty
-from analysis.static.powers.static_powers import Setter, StateTest, StaticPowers
-from analysis.static.token_model.caps.cap_rules import constant
+from analysis.static.powers.static_powers import Setter, StaticPower, StaticPowers
 from analysis.static.token_model.conditions.trade_conditions import TradeCondition, TradeConditions
 from analysis.token.cap_evaluation import CapLimits
 from analysis.token.contract_clock import ContractClock
 from analysis.token.deployed_code import DeployedCode
+from analysis.token.live_setters import LiveSetters
+from analysis.token.setter_bounds import Interval, most_tax_pct, value_bounds
 from analysis.token.timebomb_status import place
-from config.burn import BURN_ADDRESSES
-from core.evm.primitives import (
-    ADDRESS_MASK,
-    Address,
-    Hash32,
-    RawAmount,
-    Selector,
-    address_of,
-)
+from core.evm.primitives import Address, Hash32, RawAmount, Selector
 from core.report.powers import HolderKind, Power
 
-MOST_SLOTS: Final = 64
 _PROXY: Final = "is_proxy"
 _HIDDEN: Final = "hidden_owner_controls"
 _LEAST_CAP_SHARE: Final = 100
 """Share of the supply, as a divisor, below which a cap in force hurts ordinary holders."""
+_LOW_TAX_PCT: Final = 10.0
+"""Percent. A tax that cannot exceed it is no more than `elevated_tax` allows."""
+
+_LOW_SUPPLY_PCT: Final = 102
+"""Percent of today's supply that minting may reach in all."""
+
 _CLOCKS: Final = frozenset({"time", "block"})
-
-
-def slots_of(powers: StaticPowers) -> tuple[Hash32, ...]:
-    """Return the storage slots that decide which setters are live, at most `MOST_SLOTS`."""
-    every = [*(each for power in powers.powers for each in power.setters)]
-    every += [*powers.setters, *powers.wild, *(powers.calls or ())]
-    found = dict.fromkeys(slot for setter in every for slot in _slots(setter))
-    return tuple(found)[:MOST_SLOTS]
-
-
-def _slots(setter: Setter) -> Iterator[Hash32]:
-    for caller in setter.callers:
-        if caller.slot is not None:
-            yield caller.slot
-    for test in setter.tests:
-        yield from _tested(test)
-    for step in setter.steps:
-        if step.operation == "slot" and step.word is not None:
-            yield step.word
-    if setter.slot is not None and not setter.is_entry:
-        yield setter.slot
-
-
-def _tested(test: StateTest) -> Iterator[Hash32]:
-    return (step.word for step in test.steps if step.operation == "slot" and step.word is not None)
-
-
-class LiveSetters:
-    """The setters of one code that can still run.
-
-    A named caller that may store anywhere has a separate power (`replacement_powers`), and does
-    not make other setters live.
-    """
-
-    def __init__(self, powers: StaticPowers, words: Mapping[Hash32, int]) -> None:
-        """`words`: storage of the token by slot; a slot that was not read may hold anything."""
-        self._words = words
-        self._powers = powers.powers
-        self._pool = (*powers.setters, *powers.wild)
-        self._is_wild = not powers.is_complete
-        self._live: set[Setter] = set()
-        is_settled = False
-        while not is_settled:
-            fresh = {each for each in self._pool if each not in self._live and self.is_live(each)}
-            self._live |= fresh
-            self._is_wild |= any(
-                each in fresh and each.authority != "named" for each in powers.wild
-            )
-            is_settled = not fresh
-
-    def is_live(self, setter: Setter) -> bool:
-        """True if some account can still run the setter."""
-        if self._is_wild:
-            return True
-        if setter.authority == "named" and not any(map(self._can_act, setter.callers)):
-            return False
-        return all(map(self._may_hold, setter.tests)) and self.has_effect(setter)
-
-    def has_effect(self, setter: Setter) -> bool:
-        """False if it can only store the value that is stored already."""
-        word = None if setter.slot is None else self._words.get(setter.slot)
-        if setter.is_entry or setter.values is None or word is None:
-            return True
-        bits = int(setter.bits, 16)
-        return any((int(value, 16) ^ word) & bits for value in setter.values) or (
-            self._is_changed(setter.slot, bits)
-        )
-
-    def callers(self, setter: Setter) -> set[Address | None]:
-        """Return the accounts that can run it. None: one that storage and code do not name.
-
-        For a burn address in storage, they are the accounts that can replace it.
-        """
-        found: set[Address | None] = set()
-        seen: set[Setter] = set()
-        waiting = [setter]
-        while waiting:
-            each = waiting.pop()
-            if each in seen:
-                continue
-            seen.add(each)
-            if each.authority != "named":
-                found.add(None)
-            for caller in filter(self._can_act, each.callers):
-                address = self._address(caller)
-                if caller.slot is not None and address in BURN_ADDRESSES:
-                    waiting += self._changing(caller.slot, ADDRESS_MASK << caller.shift)
-                else:
-                    found.add(address)
-        return found
-
-    def _can_act(self, caller: PrivilegedParty) -> bool:
-        if caller.slot is None:
-            return caller.address not in BURN_ADDRESSES
-        if self._is_changed(caller.slot, ADDRESS_MASK << caller.shift):
-            return True
-        address = self._address(caller)
-        return address is None or address not in BURN_ADDRESSES
-
-    def _address(self, caller: PrivilegedParty) -> Address | None:
-        if caller.slot is None:
-            return caller.address
-        word = self._words.get(caller.slot)
-        return None if word is None else address_of(word >> caller.shift & ADDRESS_MASK)
-
-    def _may_hold(self, test: StateTest) -> bool:
-        value = constant(test.steps, len(test.steps) - 1, self._words)
-        if value is None or bool(value) is test.holds:
-            return True
-        return any(self._is_changed(slot, int(bits, 16)) for slot, bits in test.fields)
-
-    def _is_changed(self, slot: Hash32 | None, bits: int) -> bool:
-        """True if a live setter can change these bits of the slot."""
-        return any(True for _ in self._changing(slot, bits))
-
-    def _changing(self, slot: Hash32 | None, bits: int) -> Iterator[Setter]:
-        for setter in self._live:
-            if setter.slot == slot and not setter.is_entry and int(setter.bits, 16) & bits:
-                yield setter
-
-    def is_dead(self, slot: Hash32 | None, bits: Hash32, *, is_entry: bool) -> bool:
-        """True if the variable is that of a power, and no setter of it can still run."""
-        setters = [
-            setter
-            for power in self._powers
-            for setter in power.setters
-            if (setter.slot, setter.bits, setter.is_entry) == (slot, bits, is_entry)
-        ]
-        return slot is not None and bool(setters) and not any(map(self.is_live, setters))
-
-    def fields_of(self, slot: Hash32 | None, bits: Hash32, *, is_entry: bool) -> frozenset[str]:
-        """Return the report fields that powers over this variable explain."""
-        return frozenset(
-            power.field
-            for power in self._powers
-            for setter in power.setters
-            if slot is not None
-            and (setter.slot, setter.bits, setter.is_entry) == (slot, bits, is_entry)
-        )
 
 
 class _Use(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,19 +38,26 @@ class _Use(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     kind: HolderKind
     holder: Address | None
+    bound: str | None = None
 
 
-def find_powers(powers: StaticPowers, live: LiveSetters) -> tuple[Power, ...]:
+def find_powers(
+    powers: StaticPowers, live: LiveSetters, supply_raw: RawAmount
+) -> tuple[Power, ...]:
     """Return the powers with their holders; an account's kind is `unknown` until it is read."""
+    bounds = _Bounds(powers, live, supply_raw)
     uses: dict[_Use, list[Selector]] = {}
     for power in powers.powers:
         found = [each for each in power.setters if live.is_live(each)]
+        bound = bounds.of(power, found)
         if not found:
             use = _Use(check=power.field, what=power.what, kind="nobody", holder=None)
             uses.setdefault(use, []).extend(each.selector for each in power.setters)
         for setter in found:
             for kind, holder in _holders(live, setter):
-                use = _Use(check=power.field, what=power.what, kind=kind, holder=holder)
+                use = _Use(
+                    check=power.field, what=power.what, kind=kind, holder=holder, bound=bound
+                )
                 uses.setdefault(use, []).append(setter.selector)
     return tuple(
         Power(
@@ -202,9 +66,58 @@ def find_powers(powers: StaticPowers, live: LiveSetters) -> tuple[Power, ...]:
             holder_kind=use.kind,
             holder=use.holder,
             functions=tuple(dict.fromkeys(functions)),
+            bound="none" if use.bound is None else "low",
+            detail=use.bound,
         )
         for use, functions in _without_dead_twins(uses)
     )
+
+
+class _Bounds:
+    """Bounds of the powers of one code, as text."""
+
+    def __init__(self, powers: StaticPowers, live: LiveSetters, supply_raw: RawAmount) -> None:
+        self._live, self._supply_raw = live, supply_raw
+        self._of_fields: dict[tuple[Hash32, Hash32], Interval] = {}
+        for power in powers.powers:
+            setters = [each for each in power.setters if live.is_live(each)]
+            found = value_bounds(setters, live)
+            if found is not None and setters[0].slot is not None:
+                self._of_fields[setters[0].slot, setters[0].bits] = found
+        self._least_cap = self._find_least_cap(powers)
+        self._most_tax_pct = max(
+            (most_tax_pct(each, self._of_fields, live) for each in powers.taxed), default=None
+        )
+
+    def of(self, power: StaticPower, setters: Sequence[Setter]) -> str | None:
+        """Return the bound of a power that its live setters keep low. None: it is not low."""
+        if not setters:
+            return None
+        if power.what == "cap" and self._least_cap is not None:
+            if self._least_cap * _LEAST_CAP_SHARE >= self._supply_raw > 0:
+                percent = min(100.0, 100 * self._least_cap / self._supply_raw)
+                return f"at least {percent:.3g} % of the supply"
+        elif power.what == "tax" and self._most_tax_pct is not None:
+            if self._most_tax_pct <= _LOW_TAX_PCT:
+                return f"at most {self._most_tax_pct:.3g} %"
+        elif power.what == "mint":
+            found = value_bounds(setters, self._live)
+            if found is not None and found[1] * 100 <= self._supply_raw * _LOW_SUPPLY_PCT:
+                return f"at most {100 * found[1] / self._supply_raw:.4g} % of today's supply"
+        return None
+
+    def _find_least_cap(self, powers: StaticPowers) -> int | None:
+        """Return the least cap that setters can leave. None: one of the limits is not bounded."""
+        found = []
+        for power in powers.powers:
+            setters = [each for each in power.setters if self._live.is_live(each)]
+            if power.what != "cap" or power.is_switch or not setters:
+                continue
+            bounds = value_bounds(setters, self._live)
+            if bounds is None:
+                return None
+            found.append(bounds[0])
+        return min(found, default=None)
 
 
 def _holders(live: LiveSetters, setter: Setter) -> Iterator[tuple[HolderKind, Address | None]]:

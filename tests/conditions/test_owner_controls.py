@@ -7,8 +7,8 @@ import pytest
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.powers.static_powers import Setter, StaticPower, StaticPowers
 from analysis.static.token_model.conditions.trade_conditions import OwnedCondition, TradeConditions
+from analysis.token.live_setters import LiveSetters
 from analysis.token.owner_controls import find_controls
-from analysis.token.powers import LiveSetters
 from core.evm.primitives import Address, Hash32, Selector
 from tests.harness.api.sample_reports import make_static
 

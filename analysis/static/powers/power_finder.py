@@ -12,12 +12,19 @@ import msgspec
 from analysis.static.custody.custody_report import CustodyReport, PrivilegedParty
 from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.dataflow.dependencies import is_own_address
-from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.predicates import ERC20_PARAMETERS, Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.expressions import MASK
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.powers.setter_finder import SetterFinder
-from analysis.static.powers.static_powers import PowerKind, Setter, StaticPower, StaticPowers
+from analysis.static.powers.setter_finder import Computation, SetterFinder
+from analysis.static.powers.static_powers import (
+    PowerKind,
+    Setter,
+    StaticPower,
+    StaticPowers,
+    TaxedAmount,
+)
 from analysis.static.token_model.caps.amount_factors import scalings
 from analysis.static.token_model.clock.cooldowns import cooldowns
 from analysis.static.token_model.contract_model import ContractModel
@@ -29,7 +36,7 @@ from analysis.static.token_model.storage.balance_changes import (
     taxes,
 )
 from analysis.static.token_model.storage.write_index import StorageWrite
-from core.evm.primitives import ADDRESS_MASK
+from core.evm.primitives import ADDRESS_MASK, Selector, to_hash32
 
 _MOST_PLACES: Final = 48
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
@@ -52,8 +59,8 @@ def find_powers(
     powers = [
         *_of_variables(finder, "pause_status_can_be_modified", "stop", _pause_switches(code)),
         *_of_variables(finder, "has_blacklist_or_whitelist", "block", _listed(code)),
-        *_of_variables(finder, "trading_cap_can_be_modified", "cap", _limits(trading_caps(code))),
-        *_of_variables(finder, "position_cap_can_be_modified", "cap", _limits(position_caps(code))),
+        *_of_caps(finder, "trading_cap_can_be_modified", trading_caps(code)),
+        *_of_caps(finder, "position_cap_can_be_modified", position_caps(code)),
         *_of_variables(finder, "tax_can_be_modified", "tax", _rates(code)),
         *_of_variables(finder, "trading_cooldown", "stop", _waits(code)),
         *_of_variables(finder, "hidden_owner_controls", "condition", owned),
@@ -73,6 +80,7 @@ def find_powers(
     return StaticPowers(
         powers=tuple(dict.fromkeys(powers)),
         setters=tuple(_closure(finder, (*used, *wild, *(calls or ())), hashed)),
+        taxed=tuple(dict.fromkeys(_taxed(code))),
         wild=wild,
         calls=calls,
         is_complete=code.functions.is_followed() and not code.notes.cut,
@@ -108,9 +116,16 @@ def _listed(code: ContractModel) -> Iterator[Variable]:
         yield from _sorted(scaling.variables)
 
 
-def _limits(caps: Iterable[Cap]) -> Iterator[Variable]:
-    for cap in caps:
-        yield from _sorted(cap.limits | cap.switches)
+def _of_caps(finder: SetterFinder, field: str, caps: Iterable[Cap]) -> Iterator[StaticPower]:
+    limits = {variable for cap in caps for variable in cap.limits}
+    switches = {variable for cap in caps for variable in cap.switches}
+    for variable in _sorted(limits | switches):
+        yield StaticPower(
+            field=field,
+            what="cap",
+            setters=finder.setters(variable),
+            is_switch=variable not in limits,
+        )
 
 
 def _rates(code: ContractModel) -> Iterator[Variable]:
@@ -123,6 +138,21 @@ def _waits(code: ContractModel) -> Iterator[Variable]:
     for guard, stamps in cooldowns(code):
         found = {each for reading in guard.all() for each in reading.globals}
         yield from _sorted(found - stamps)
+
+
+def _taxed(code: ContractModel) -> Iterator[TaxedAmount]:
+    for tax in taxes(code):
+        offset = ERC20_PARAMETERS[tax.write.entry or 0].amount
+        amount = to_hash32(offset or 0)
+        if not tax.forms:
+            yield TaxedAmount(amount=amount)
+        for form in tax.forms:
+            computed = Computation(code)
+            terms = tuple((computed.write(word), times) for word, times in form)
+            if computed.is_full:
+                yield TaxedAmount(amount=amount)
+            else:
+                yield TaxedAmount(steps=tuple(computed.steps), sum=terms, amount=amount)
 
 
 def _sorted(variables: Iterable[Variable]) -> list[Variable]:
@@ -138,7 +168,7 @@ def _supply_powers(
         for write in lasting_changes(code, variable):
             by_entry.setdefault(write.entry, []).append(write)
     for entry, writes in by_entry.items():
-        setter = finder.setter_at(entry, {write.pc for write in writes})
+        setter = _whole(finder, writes) or finder.setter_at(entry, {each.pc for each in writes})
         what: PowerKind = "mint"
         if all(_is_lowered(code, write) for write in writes):
             is_taken = entry not in MOVERS and entry in custody.unproved
@@ -148,6 +178,16 @@ def _supply_powers(
             elif entry not in MOVERS:
                 setter = msgspec.structs.replace(setter, authority="holders", callers=())
         yield StaticPower(field="mint_or_burn_function", what=what, setters=(setter,))
+
+
+def _whole(finder: SetterFinder, writes: list[StorageWrite]) -> Setter | None:
+    """Return the setter of a plain variable with its values. None: the writes are to several."""
+    variables = {(write.place.root, MASK) for write in writes if write.place.is_plain}
+    if len(variables) != 1:
+        return None
+    setters = finder.setters(next(iter(variables)))
+    selector = Selector(f"0x{writes[0].entry or 0:08x}")
+    return next((each for each in setters if each.selector == selector), None)
 
 
 def _by(setter: Setter, parties: tuple[PrivilegedParty, ...] | None) -> Setter:

@@ -66,7 +66,7 @@ class SetterFinder:
         written = written_to(self._code, variable, writes)
         if written is not None and not written.is_free and not written.clocks:
             found = _with(found, values=written.constants)
-        computed = _Computation(self._code)
+        computed = Computation(self._code)
         values = {field_of(write.value, variable[1]) for write in writes}
         [value] = values if len(values) == 1 else [None]
         if value is None or found.values is not None:
@@ -109,7 +109,7 @@ class SetterFinder:
     def _tests(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[StateTest]:
         """Yield the required conditions that depend on plain storage alone."""
         for _, condition, holds in self._required_literals(entry, pcs):
-            computed = _Computation(self._code)
+            computed = Computation(self._code)
             computed.write(condition)
             if not computed.is_full and computed.is_of_state:
                 fields = dict.fromkeys(
@@ -120,7 +120,7 @@ class SetterFinder:
                 yield StateTest(steps=tuple(computed.steps), holds=holds, fields=tuple(fields))
 
     def _relations(
-        self, computed: "_Computation", entry: FunctionId, pcs: frozenset[int]
+        self, computed: "Computation", entry: FunctionId, pcs: frozenset[int]
     ) -> Iterator[Relation]:
         for _, condition, holds in self._required_literals(entry, pcs):
             for term, is_true in parts_of_condition(condition, holds=holds):
@@ -168,7 +168,7 @@ def _unnamed(_: Value) -> PrivilegedParty:
     return PrivilegedParty()
 
 
-class _Computation:
+class Computation:
     """Steps of expressions over plain storage, constants and calldata words."""
 
     def __init__(self, code: ContractModel) -> None:

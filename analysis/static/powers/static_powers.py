@@ -66,6 +66,17 @@ class Setter(msgspec.Struct, frozen=True, kw_only=True):
     relations: tuple[Relation, ...] = ()
 
 
+class TaxedAmount(msgspec.Struct, frozen=True, kw_only=True):
+    """One amount that a transfer credits to its recipient, with a tax taken off."""
+
+    steps: tuple[ComputationStep, ...] = ()
+    sum: tuple[tuple[int, int], ...] = ()
+    """Steps that are added, each with its multiplicity; negative if subtracted. Empty: the amount
+    could not be modelled."""
+    amount: Hash32
+    """Calldata offset of the amount that is sent."""
+
+
 class StaticPower(msgspec.Struct, frozen=True, kw_only=True):
     """A power that explains one field of the report."""
 
@@ -73,6 +84,8 @@ class StaticPower(msgspec.Struct, frozen=True, kw_only=True):
     what: PowerKind
     setters: tuple[Setter, ...]
     """Functions that use it. Empty: none does after deployment."""
+    is_switch: bool = False
+    """True for a variable that only turns a rule on and off."""
 
 
 class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +94,8 @@ class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     powers: tuple[StaticPower, ...] = ()
     setters: tuple[Setter, ...] = ()
     """Setters of the plain storage that callers and tests of other setters name."""
+    taxed: tuple[TaxedAmount, ...] = ()
+    """Amounts of transfers from which a tax is taken."""
     wild: tuple[Setter, ...] = ()
     """Functions that may store anywhere: to computed slots, or by code of another contract."""
     calls: tuple[Setter, ...] | None = None

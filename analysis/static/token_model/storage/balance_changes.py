@@ -50,6 +50,9 @@ class Tax(msgspec.Struct, frozen=True, kw_only=True):
     write: StorageWrite
     rates: frozenset[Variable]
     """Variables that decide how much is taken, and whether."""
+    forms: tuple[Sum, ...]
+    """Possible sums that the recipient is credited. Empty: the sender pays more instead, or a value
+    is merged from several paths."""
 
 
 def changes(code: ContractModel) -> Iterator[BalanceChange]:
@@ -115,17 +118,23 @@ def _summands(code: ContractModel, word: Value) -> Counter[Value]:
 def taxes(code: ContractModel) -> Iterator[Tax]:
     """Yield credits that are less than the sender's debit, and debits that exceed the credit."""
     found = list(changes(code))
+    shortfalls = list(_shortfalls(code, found))
+    credits = {write for write, _ in shortfalls}
     taken = [
-        (write, by, _expanded(code, by))
-        for write, by in (*_shortfalls(code, found), *_overcharges(code, found))
+        (write, by, _expanded(code, by)) for write, by in (*shortfalls, *_overcharges(code, found))
     ]
     stored: dict[FunctionId, dict[BalanceStore, set[Sum]]] = {}
     for write, _, forms in taken:
         store = (write.pc, write.slot, write.value)
         stored.setdefault(write.entry, {}).setdefault(store, set()).update(forms)
     switches = {entry: _switches(code, entry, stores) for entry, stores in stored.items()}
-    for write, by, _ in taken:
-        yield Tax(write=write, rates=_rates(code, by, write, switches[write.entry]))
+    for write, by, forms in taken:
+        is_known = write in credits and _ANY not in forms
+        yield Tax(
+            write=write,
+            rates=_rates(code, by, write, switches[write.entry]),
+            forms=tuple(forms) if is_known else (),
+        )
 
 
 def _expanded(code: ContractModel, by: Sum) -> list[Sum]:

@@ -1,0 +1,160 @@
+"""Setters that can still run at one block, from current storage.
+
+A setter is dead if no account that can act may call it, or a condition on storage that every path
+meets does not hold and no live setter can change that. Least fixpoint over the setters: nothing is
+live without a cause.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from analysis.static.custody.custody_report import PrivilegedParty
+from analysis.static.powers.static_powers import Setter, StateTest, StaticPowers
+from analysis.static.token_model.caps.cap_rules import constant
+from config.burn import BURN_ADDRESSES
+from core.evm.primitives import ADDRESS_MASK, Address, Hash32, address_of
+
+MOST_SLOTS: Final = 64
+
+
+def slots_of(powers: StaticPowers) -> tuple[Hash32, ...]:
+    """Return the storage slots that decide which setters are live, at most `MOST_SLOTS`."""
+    every = [*(each for power in powers.powers for each in power.setters)]
+    every += [*powers.setters, *powers.wild, *(powers.calls or ())]
+    found = dict.fromkeys(slot for setter in every for slot in _slots(setter))
+    return tuple(found)[:MOST_SLOTS]
+
+
+def _slots(setter: Setter) -> Iterator[Hash32]:
+    for caller in setter.callers:
+        if caller.slot is not None:
+            yield caller.slot
+    for test in setter.tests:
+        yield from _tested(test)
+    for step in setter.steps:
+        if step.operation == "slot" and step.word is not None:
+            yield step.word
+    if setter.slot is not None and not setter.is_entry:
+        yield setter.slot
+
+
+def _tested(test: StateTest) -> Iterator[Hash32]:
+    return (step.word for step in test.steps if step.operation == "slot" and step.word is not None)
+
+
+class LiveSetters:
+    """The setters of one code that can still run.
+
+    A named caller that may store anywhere has a separate power (`replacement_powers`), and does
+    not make other setters live.
+    """
+
+    def __init__(self, powers: StaticPowers, words: Mapping[Hash32, int]) -> None:
+        """`words`: storage of the token by slot; a slot that was not read may hold anything."""
+        self.words = words
+        self._powers = powers.powers
+        self._pool = (*powers.setters, *powers.wild)
+        self._is_wild = not powers.is_complete
+        self._live: set[Setter] = set()
+        is_settled = False
+        while not is_settled:
+            fresh = {each for each in self._pool if each not in self._live and self.is_live(each)}
+            self._live |= fresh
+            self._is_wild |= any(
+                each in fresh and each.authority != "named" for each in powers.wild
+            )
+            is_settled = not fresh
+
+    def is_live(self, setter: Setter) -> bool:
+        """True if some account can still run the setter."""
+        if self._is_wild:
+            return True
+        if setter.authority == "named" and not any(map(self._can_act, setter.callers)):
+            return False
+        return all(map(self._may_hold, setter.tests)) and self.has_effect(setter)
+
+    def has_effect(self, setter: Setter) -> bool:
+        """False if it can only store the value that is stored already."""
+        word = None if setter.slot is None else self.words.get(setter.slot)
+        if setter.is_entry or setter.values is None or word is None:
+            return True
+        bits = int(setter.bits, 16)
+        return any((int(value, 16) ^ word) & bits for value in setter.values) or (
+            self._is_changed(setter.slot, bits)
+        )
+
+    def callers(self, setter: Setter) -> set[Address | None]:
+        """Return the accounts that can run it. None: one that storage and code do not name.
+
+        For a burn address in storage, they are the accounts that can replace it.
+        """
+        found: set[Address | None] = set()
+        seen: set[Setter] = set()
+        waiting = [setter]
+        while waiting:
+            each = waiting.pop()
+            if each in seen:
+                continue
+            seen.add(each)
+            if each.authority != "named":
+                found.add(None)
+            for caller in filter(self._can_act, each.callers):
+                address = self._address(caller)
+                if caller.slot is not None and address in BURN_ADDRESSES:
+                    waiting += self._changing(caller.slot, ADDRESS_MASK << caller.shift)
+                else:
+                    found.add(address)
+        return found
+
+    def _can_act(self, caller: PrivilegedParty) -> bool:
+        if caller.slot is None:
+            return caller.address not in BURN_ADDRESSES
+        if self._is_changed(caller.slot, ADDRESS_MASK << caller.shift):
+            return True
+        address = self._address(caller)
+        return address is None or address not in BURN_ADDRESSES
+
+    def _address(self, caller: PrivilegedParty) -> Address | None:
+        if caller.slot is None:
+            return caller.address
+        word = self.words.get(caller.slot)
+        return None if word is None else address_of(word >> caller.shift & ADDRESS_MASK)
+
+    def _may_hold(self, test: StateTest) -> bool:
+        value = constant(test.steps, len(test.steps) - 1, self.words)
+        if value is None or bool(value) is test.holds:
+            return True
+        return any(self._is_changed(slot, int(bits, 16)) for slot, bits in test.fields)
+
+    def _is_changed(self, slot: Hash32 | None, bits: int) -> bool:
+        """True if a live setter can change these bits of the slot."""
+        return any(True for _ in self._changing(slot, bits))
+
+    def is_changed(self, slot: Hash32, bits: int) -> bool:
+        """True if a live setter can change these bits of a plain variable."""
+        return self._is_wild or self._is_changed(slot, bits)
+
+    def _changing(self, slot: Hash32 | None, bits: int) -> Iterator[Setter]:
+        for setter in self._live:
+            if setter.slot == slot and not setter.is_entry and int(setter.bits, 16) & bits:
+                yield setter
+
+    def is_dead(self, slot: Hash32 | None, bits: Hash32, *, is_entry: bool) -> bool:
+        """True if the variable is that of a power, and no setter of it can still run."""
+        setters = [
+            setter
+            for power in self._powers
+            for setter in power.setters
+            if (setter.slot, setter.bits, setter.is_entry) == (slot, bits, is_entry)
+        ]
+        return slot is not None and bool(setters) and not any(map(self.is_live, setters))
+
+    def fields_of(self, slot: Hash32 | None, bits: Hash32, *, is_entry: bool) -> frozenset[str]:
+        """Return the report fields that powers over this variable explain."""
+        return frozenset(
+            power.field
+            for power in self._powers
+            for setter in power.setters
+            if slot is not None
+            and (setter.slot, setter.bits, setter.is_entry) == (slot, bits, is_entry)
+        )
