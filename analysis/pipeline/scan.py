@@ -40,14 +40,14 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(name="clock", run=TokenScan.read_clock, needs=_PLANNED, reads_node=True),
     Stage(name="caps", run=TokenScan.read_caps, needs=_PLANNED, reads_node=True),
     Stage(name="parties", run=TokenScan.read_parties, needs=_PLANNED, reads_node=True),
+    Stage(name="issuer", run=TokenScan.read_issuer, needs=_PLANNED, reads_node=True),
+    Stage(name="first report", run=TokenScan.report_first, needs=_READ),
     Stage(
         name="power holders",
         run=TokenScan.read_power_holders,
-        needs=("parties",),
+        needs=("first report",),
         reads_node=True,
     ),
-    Stage(name="issuer", run=TokenScan.read_issuer, needs=_PLANNED, reads_node=True),
-    Stage(name="first report", run=TokenScan.report_first, needs=_READ),
     Stage(
         name="sales",
         run=TokenScan.simulate_sales,

@@ -58,7 +58,13 @@ from analysis.token.live_setters import LiveSetters, slots_of
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
 from analysis.token.power_holders import with_holder_kinds
-from analysis.token.powers import clock_powers, find_powers, replacement_powers, tight_caps
+from analysis.token.powers import (
+    clock_powers,
+    find_powers,
+    liquidity_powers,
+    replacement_powers,
+    tight_caps,
+)
 from analysis.token.source_verification import SourceFindings, find_openness
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
@@ -95,8 +101,6 @@ class TokenScan:
     powers: tuple[Power, ...]
     """Powers whose named holders are not read yet."""
     held_powers: tuple[Power, ...]
-    fee_powers: tuple[Power, ...]
-    tight_caps: tuple[Power, ...]
     issue: IssuerFindings
     facts: Facts
     sales: Sales
@@ -227,7 +231,6 @@ class TokenScan:
         """Read the addresses in storage that the code gives powers to, and what decides them."""
         reader = self.context.reader(self.first_round.pin.hash)
         hints, powers = self.code.hints, self.code.powers
-        metadata = self.first_round.admitted.metadata
         named = [each.slot for each in hints.stored]
         batch = reader.batch()
         slots = SlotReads(batch, self.token, tuple(dict.fromkeys((*named, *slots_of(powers)))))
@@ -235,10 +238,6 @@ class TokenScan:
         words = slots.read()
         self.stored = stored_addresses(hints.stored, [words.get(slot) for slot in named])
         self.live_setters = LiveSetters(powers, words)
-        self.powers = (
-            *find_powers(powers, self.live_setters, metadata.supply_raw),
-            *replacement_powers(self.code, self.live_setters),
-        )
 
     async def read_power_holders(self) -> None:
         """Read the code of the accounts that hold powers."""
@@ -263,10 +262,9 @@ class TokenScan:
             clock=self.clock.reading,
         )
         setters = fee_setters_of(self.traded, self.hook_conditions)
-        static, self.fee_powers = with_hook_fees(with_caps(self.code.findings, caps), setters)
+        static, fee_powers = with_hook_fees(with_caps(self.code.findings, caps), setters)
         self.code = msgspec.structs.replace(self.code, findings=static)
         limits = cap_limits(static, caps)
-        self.tight_caps = tuple(tight_caps(limits, caps.supply_raw))
         found = gather_facts(
             self.context,
             self.first_round,
@@ -283,16 +281,18 @@ class TokenScan:
             is_renounced=found.ownership.ownership_renounced,
             live=self.live_setters,
         )
+        self.powers = (
+            *find_powers(self.code.powers, self.live_setters, controls, caps.supply_raw),
+            *replacement_powers(self.code, self.live_setters),
+            *fee_powers,
+            *tight_caps(limits, caps.supply_raw),
+        )
         self.facts = msgspec.structs.replace(
             found,
             trades={pool.candidate.key: PENDING for pool in self.traded},
             transfer_checked_at_s=self.no_wallet_at_s,
             hidden_owner_controls=controls.is_hidden,
-            powers=(
-                *self.powers,
-                *self.fee_powers,
-                *self.tight_caps,
-            ),
+            powers=self.powers,
             are_powers_known=self.code.powers.is_complete,
             state=state_words(
                 self.token,
@@ -394,8 +394,11 @@ class TokenScan:
             self.facts,
             powers=(
                 *self.held_powers,
-                *self.fee_powers,
-                *self.tight_caps,
+                *liquidity_powers(
+                    (each.address, each.share_pct)
+                    for each in self.liquidity.holders
+                    if each.can_withdraw
+                ),
                 *clock_powers(
                     self.conditions.conditions,
                     self.facts.clock,

@@ -16,6 +16,14 @@ from core.evm.primitives import ADDRESS_MASK, Address, Hash32, address_of
 
 MOST_SLOTS: Final = 64
 
+VariableKey = tuple[Hash32 | None, Hash32, bool]
+"""Declared slot and mask of a variable, and True for the entries of a mapping."""
+
+
+def key_of(setter: Setter) -> VariableKey:
+    """Return the variable that a setter stores to."""
+    return setter.slot, setter.bits, setter.is_entry
+
 
 def slots_of(powers: StaticPowers) -> tuple[Hash32, ...]:
     """Return the storage slots that decide which setters are live, at most `MOST_SLOTS`."""
@@ -145,7 +153,7 @@ class LiveSetters:
             setter
             for power in self._powers
             for setter in power.setters
-            if (setter.slot, setter.bits, setter.is_entry) == (slot, bits, is_entry)
+            if key_of(setter) == (slot, bits, is_entry)
         ]
         return slot is not None and bool(setters) and not any(map(self.is_live, setters))
 
@@ -155,6 +163,5 @@ class LiveSetters:
             power.field
             for power in self._powers
             for setter in power.setters
-            if slot is not None
-            and (setter.slot, setter.bits, setter.is_entry) == (slot, bits, is_entry)
+            if slot is not None and key_of(setter) == (slot, bits, is_entry)
         )

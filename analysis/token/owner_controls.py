@@ -15,7 +15,7 @@ from analysis.static.token_model.conditions.trade_conditions import (
     OwnedCondition,
     TradeConditions,
 )
-from analysis.token.live_setters import LiveSetters
+from analysis.token.live_setters import LiveSetters, VariableKey
 from core.evm.primitives import Selector
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow
@@ -61,6 +61,10 @@ class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
     is_hidden: bool | None = None
     """None: not every condition is known."""
     evidence: tuple[EvidenceRow, ...] = ()
+    hidden: frozenset[VariableKey] = frozenset()
+    """Variables of the token whose setters no field covers."""
+    has_hidden_hook: bool = False
+    """True if a setter of a hook's variable decides on trades."""
 
 
 def find_controls(
@@ -78,17 +82,23 @@ def find_controls(
     variables that can still run.
     """
     hook_conditions = tuple(hooks)
-    found = [
-        _control(each)
+    hidden = [
+        each
         for each in token.owned
         if not _is_covered(each, static, live, is_renounced=is_renounced)
         and not live.is_dead(each.slot, each.bits, is_entry=each.is_listed)
     ]
-    found += [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
+    of_hooks = [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
+    found = [*map(_control, hidden), *of_hooks]
     is_complete = token.is_complete and all(hook.is_complete for hook in hook_conditions)
     if not found:
         return OwnerControls(is_hidden=False if is_complete else None)
-    return OwnerControls(is_hidden=True, evidence=tuple(_evidence(found)))
+    return OwnerControls(
+        is_hidden=True,
+        evidence=tuple(_evidence(found)),
+        hidden=frozenset((each.slot, each.bits, each.is_listed) for each in hidden),
+        has_hidden_hook=bool(of_hooks),
+    )
 
 
 def _is_covered(

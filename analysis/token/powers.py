@@ -14,7 +14,8 @@ from analysis.static.token_model.conditions.trade_conditions import TradeConditi
 from analysis.token.cap_evaluation import CapLimits
 from analysis.token.contract_clock import ContractClock
 from analysis.token.deployed_code import DeployedCode
-from analysis.token.live_setters import LiveSetters
+from analysis.token.live_setters import LiveSetters, key_of
+from analysis.token.owner_controls import OwnerControls
 from analysis.token.setter_bounds import Interval, most_tax_pct, value_bounds
 from analysis.token.timebomb_status import place
 from core.evm.primitives import Address, Hash32, RawAmount, Selector
@@ -30,6 +31,10 @@ _LOW_TAX_PCT: Final = 10.0
 _LOW_SUPPLY_PCT: Final = 102
 """Percent of today's supply that minting may reach in all."""
 
+_HALF_PCT: Final = 50.0
+LiquidityShare = tuple[Address | None, float]
+"""Account that can withdraw liquidity at once (None: anybody), and its percent of all pools."""
+
 _CLOCKS: Final = frozenset({"time", "block"})
 
 
@@ -42,12 +47,20 @@ class _Use(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_powers(
-    powers: StaticPowers, live: LiveSetters, supply_raw: RawAmount
+    powers: StaticPowers,
+    live: LiveSetters,
+    controls: OwnerControls,
+    supply_raw: RawAmount,
 ) -> tuple[Power, ...]:
     """Return the powers with their holders; an account's kind is `unknown` until it is read."""
     bounds = _Bounds(powers, live, supply_raw)
     uses: dict[_Use, list[Selector]] = {}
     for power in powers.powers:
+        is_shown = power.field != _HIDDEN or any(
+            key_of(each) in controls.hidden for each in power.setters
+        )
+        if not is_shown:
+            continue
         found = [each for each in power.setters if live.is_live(each)]
         bound = bounds.of(power, found)
         if not found:
@@ -59,6 +72,8 @@ def find_powers(
                     check=power.field, what=power.what, kind=kind, holder=holder, bound=bound
                 )
                 uses.setdefault(use, []).append(setter.selector)
+    if controls.has_hidden_hook:
+        uses[_Use(check=_HIDDEN, what="condition", kind="unknown", holder=None)] = []
     return tuple(
         Power(
             check=use.check,
@@ -165,6 +180,19 @@ def tight_caps(limits: CapLimits, supply_raw: RawAmount) -> Iterator[Power]:
     ):
         if limit_raw is not None and limit_raw * _LEAST_CAP_SHARE < supply_raw:
             yield Power(check=check, what="cap", holder_kind="nobody", bound="tight")
+
+
+def liquidity_powers(holders: Iterable[LiquidityShare]) -> Iterator[Power]:
+    """Yield the power to withdraw liquidity, of the accounts that can use it now."""
+    for address, share_pct in holders:
+        yield Power(
+            check="liquidity_can_leave",
+            what="withdraw",
+            holder_kind="anybody" if address is None else "wallet",
+            holder=address,
+            bound="none" if share_pct >= _HALF_PCT else "low",
+            detail=f"{share_pct:.3g} % of the liquidity",
+        )
 
 
 def clock_powers(

@@ -36,7 +36,7 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     check: str
     """Key of the field that it explains."""
     what: str
-    """stop, block, cap, tax, mint, burn, take, condition or replace."""
+    """stop, block, cap, tax, mint, burn, take, condition, replace or withdraw."""
     holder_kind: HolderKind
     holder: Address | None = None
     """The account, where it is one that storage or code names."""

@@ -25,6 +25,11 @@ def kinds(report: Report, check: str) -> set[str]:
     return {power.holder_kind for power in report.powers if power.check == check}
 
 
+def is_hurtful(report: Report) -> bool:
+    """True if a power hurts; these tokens' liquidity is their owner's, which is another matter."""
+    return any(power.what != "withdraw" for power in hurtful_powers(report))
+
+
 def send(chain: Chain, token: ZooToken, act: Act, sender: Address | None = None) -> bool:
     signature, *arguments = act
     return chain.send(sender or token.owner, token.address, signature, *arguments).success
@@ -79,7 +84,7 @@ async def test_a_power_is_dead_where_the_owner_cannot_use_it(
     report = await judge(context, token.address)
     assert kinds(report, check) == found
     assert send(chain, token, use) is (found != {"nobody"})
-    assert bool(hurtful_powers(report)) is (found != {"nobody"})
+    assert is_hurtful(report) is (found != {"nobody"})
 
 
 async def test_a_switch_that_only_opens_is_used_up(chain: Chain, context: ChainContext) -> None:
@@ -97,7 +102,7 @@ async def test_holders_burn_their_own(chain: Chain, context: ChainContext) -> No
     token = place(chain, "BurnableToken")
     report = await judge(context, token.address)
     assert kinds(report, MINT) == {"holders"}
-    assert not hurtful_powers(report)
+    assert not is_hurtful(report)
     holder, thief = chain.fresh_account(), chain.fresh_account()
     assert chain.buy(token, holder).success
     assert send(chain, token, ("burn(uint256)", 1), holder)
@@ -147,3 +152,36 @@ async def test_a_contract_is_judged_by_its_code_and_not_by_its_answers(
     assert kinds(report, PAUSE) == {kind}
     stopped = chain.send(chain.world.owner, holder, "setOpen(address,bool)", token.address, False)
     assert (stopped.success and not chain.buy(token, chain.fresh_account()).success) is can_stop
+
+
+TAX, CAP = "tax_can_be_modified", "trading_cap_can_be_modified"
+
+
+@pytest.mark.parametrize(
+    ("contract", "check", "is_low", "acts"),
+    [
+        ("BoundedFeeToken", TAX, True, [("setFees(uint256,uint256)", 90, 0)]),
+        ("WrappingFeeToken", TAX, False, [("setFees(uint256,uint256)", 90, 2**256 - 90)]),
+        ("LoweredFeeToken", TAX, True, [("lower(uint256)", 90)]),
+        ("RaisedFeeToken", TAX, False, [("reset()",)]),
+        ("MovedBoundToken", TAX, False, [("setMost(uint256)", 90), ("setFee(uint256)", 90)]),
+        ("BoundedCapToken", CAP, True, [("setCap(uint256)", 10**18)]),
+        ("LowCapToken", CAP, False, [("setCap(uint256)", 1)]),
+    ],
+)
+async def test_a_bound_is_one_that_the_owner_cannot_pass(
+    chain: Chain,
+    context: ChainContext,
+    contract: str,
+    check: str,
+    acts: list[Act],
+    *,
+    is_low: bool,
+) -> None:
+    chain = with_traps(chain)
+    token = place(chain, contract)
+    report = await judge(context, token.address)
+    bounds = {power.bound for power in report.powers if power.check == check}
+    assert bounds == {"low" if is_low else "none"}
+    assert is_hurtful(report) is not is_low
+    assert all(send(chain, token, act) for act in acts) is not is_low

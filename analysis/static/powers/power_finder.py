@@ -255,5 +255,8 @@ def _named_by(setters: Iterable[Setter]) -> Iterator[Variable]:
                 yield int(caller.slot, 16), ADDRESS_MASK << caller.shift
         for test in setter.tests:
             yield from ((int(slot, 16), int(bits, 16)) for slot, bits in test.fields)
+        for step in setter.steps:
+            if step.operation == "slot" and step.word is not None:
+                yield int(step.word, 16), MASK
         if not setter.is_entry and setter.slot is not None:
             yield int(setter.slot, 16), int(setter.bits, 16)

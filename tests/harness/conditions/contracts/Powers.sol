@@ -198,3 +198,113 @@ contract Grave {
         return 3;
     }
 }
+
+/// A fee on sales, in percent, that the owner sets.
+abstract contract Fees is Owned {
+    uint256 public fee = 1;
+    uint256 public extra = 1;
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        uint256 taken = amount * (fee + extra) / 100;
+        _move(from, owner, taken);
+        _move(from, to, amount - taken);
+    }
+}
+
+/// At most five percent in all.
+contract BoundedFeeToken is Fees {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setFees(uint256 a, uint256 b) external onlyOwner {
+        require(a + b <= 5, "fee");
+        fee = a;
+        extra = b;
+    }
+}
+
+/// The same sum, which wraps.
+contract WrappingFeeToken is Fees {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setFees(uint256 a, uint256 b) external onlyOwner {
+        unchecked {
+            require(a + b <= 5, "fee");
+        }
+        fee = a;
+        extra = b;
+    }
+}
+
+/// It can only be lowered.
+contract LoweredFeeToken is Fees {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function lower(uint256 a) external onlyOwner {
+        require(a <= fee, "fee");
+        fee = a;
+    }
+}
+
+/// It can only be lowered, from where another function raised it.
+contract RaisedFeeToken is Fees {
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function lower(uint256 a) external onlyOwner {
+        require(a <= fee, "fee");
+        fee = a;
+    }
+
+    function reset() external onlyOwner {
+        fee = 90;
+    }
+}
+
+/// The bound is a number that the owner sets too.
+contract MovedBoundToken is Fees {
+    uint256 public most = 5;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setMost(uint256 a) external onlyOwner {
+        most = a;
+    }
+
+    function setFee(uint256 a) external onlyOwner {
+        require(a <= most, "fee");
+        fee = a;
+    }
+}
+
+/// A cap on transfers that the owner sets, but not below one percent of the supply.
+contract BoundedCapToken is Owned {
+    uint256 public cap = SUPPLY / 50;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setCap(uint256 amount) external onlyOwner {
+        require(amount >= totalSupply / 100, "cap");
+        cap = amount;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(amount <= cap || from == owner || to == owner, "capped");
+        _move(from, to, amount);
+    }
+}
+
+/// The same in thousandths, with a bound that lets it fall to one of them.
+contract LowCapToken is Owned {
+    uint256 public cap = SUPPLY / 50;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setCap(uint256 share) external onlyOwner {
+        require(share >= 1, "cap");
+        cap = totalSupply * share / 1000;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        require(amount <= cap || from == owner || to == owner, "capped");
+        _move(from, to, amount);
+    }
+}
