@@ -6,7 +6,7 @@ A test has the marks of the fixtures it uses (`FIXTURES`) and those that its mod
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 
 import pytest
@@ -114,6 +114,16 @@ def needs_of(item: pytest.Function) -> set[str]:
     if path in LONG and SAMPLE not in item.name:
         found.add("long")
     return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector: little is freed, and it takes a quarter less time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
