@@ -17,7 +17,9 @@ from api.formats.summary.summary import (
 )
 from core.evm.primitives import Address
 from core.report.fields.scan_findings import ScanFindings
+from core.report.powers import Power
 from core.report.report import Report
+from core.report.track_record import IndexedRecord, RecordThresholds, make_record
 from tests.harness.api.sample_reports import (
     CLOCK,
     DEAD,
@@ -420,3 +422,77 @@ def test_a_refusal_knows_nothing() -> None:
     assert sent.unknown_flag_count == sent.total_flag_count
     assert sent.total_flag_count == len(CATALOGUE) - 1, "one depends on a setting"
     assert (sent.evaluated_flag_count, sent.has_enough_liquidity, sent.can_buy) == (0, None, None)
+
+
+RECORD = make_record(
+    IndexedRecord(created_block=1, spread_sellers=1_000),
+    created_s=0,
+    block_time_s=200 * 86_400,
+    liquidity_usd=200_000.0,
+    thresholds=RecordThresholds(
+        age_s=180 * 86_400, sellers=1_000, sellers_per_day=20, liquidity_usd=100_000.0
+    ),
+)
+
+
+def power(**changes: Any) -> Power:
+    plain: dict[str, Any] = {
+        "check": "mint_or_burn_function",
+        "what": "mint",
+        "holder_kind": "wallet",
+    }
+    return Power(**plain | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "alone", "with_record"),
+    [
+        ({"unproved_custody": True}, ("unproved_code",), ()),
+        ({"unproved_custody": None}, ("unanswered_danger_checks",), ()),
+        ({"funds_can_be_drained": None}, ("unanswered_danger_checks",), ()),
+        ({"sell_blocked_later": None}, *[("unanswered_danger_checks",)] * 2),
+        ({"funds_can_be_drained": True}, (), ()),
+        ({"powers": (power(),)}, ("live_powers",), ("live_powers",)),
+        ({"powers": (power(holder_kind="list"),)}, ("live_powers",), ()),
+        ({"powers": (power(holder_kind="contract"),)}, ("live_powers",), ()),
+        ({"powers": (power(holder_kind="unknown"),)}, ("live_powers",), ("live_powers",)),
+        ({"powers": (power(holder_kind="anybody"),)}, ("live_powers",), ("live_powers",)),
+        ({"powers": (power(holder_kind="multisig"),)}, (), ()),
+        ({"powers": (power(holder_kind="nobody"),)}, (), ()),
+        ({"powers": (power(holder_kind="nobody", bound="tight"),)}, *[("live_powers",)] * 2),
+        ({"powers": (power(bound="low"),)}, (), ()),
+    ],
+)
+def test_a_record_stands_in_for_proofs_and_for_nothing_seen(
+    changes: dict[str, Any], alone: tuple[str, ...], with_record: tuple[str, ...]
+) -> None:
+    flags = {"warning_flags", "danger_flags"}
+    changes = dict(changes)
+    powers = changes.pop("powers", ())
+    report = make_report(holders=KNOWN_HOLDER, **changes)
+    report = msgspec.structs.replace(report, powers=powers)
+    for record, reasons in ((None, alone), (RECORD, with_record)):
+        shown = summary(msgspec.structs.replace(report, track_record=record))
+        assert tuple(each for each in shown.verdict_reasons if each not in flags) == reasons
+    if changes.get("funds_can_be_drained"):
+        shown = summary(msgspec.structs.replace(report, track_record=RECORD))
+        assert shown.verdict == "danger"
+
+
+@pytest.mark.parametrize(
+    ("powers", "status"),
+    [
+        ((), "warning"),
+        ((power(),), "warning"),
+        ((power(holder_kind="multisig", detail="3 of 5"),), "info"),
+        ((power(holder_kind="holders"),), "info"),
+        ((power(holder_kind="holders"), power(holder_kind="wallet")), "warning"),
+        ((power(check="is_proxy"),), "warning"),
+    ],
+)
+def test_a_check_on_powers_is_as_severe_as_its_worst_holder(
+    powers: tuple[Power, ...], status: str
+) -> None:
+    report = make_report(static=make_static(mint_or_burn_function=True))
+    report = msgspec.structs.replace(report, powers=powers)
+    assert flag(report, "mint_or_burn_function").status == status

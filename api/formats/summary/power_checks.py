@@ -54,7 +54,7 @@ def show_power(power: Power, report: Report) -> PowerShown:
         bound=power.bound,
         reach="none" if power.bound == "unreachable" else reach,
         used=None,
-        is_harmful=is_hurtful(power, is_established=_is_established(report)),
+        is_harmful=is_hurtful(power, has_record=is_established(report)),
         detail=power.detail,
         functions=power.functions,
         check=power.check,
@@ -76,6 +76,9 @@ POWER_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Check -> fields whose powers decide its severity."""
 
+OF_CODE: Final = frozenset({"unproved_code", "untested_conditions"})
+"""Checks on proofs about the code. A track record stands in for those, and for nothing seen."""
+
 _OWNERSHIP: Final = "ownership_not_renounced"
 
 _WITH_RECORD: Final[frozenset[HolderKind]] = frozenset({"contract", "list"})
@@ -92,19 +95,17 @@ _NOTES: Final[dict[HolderKind, str]] = {
 }
 
 
-def is_hurtful(power: Power, *, is_established: bool) -> bool:
+def is_hurtful(power: Power, *, has_record: bool) -> bool:
     """True if one account could hurt holders with the power, alone and at once."""
     if power.is_harmless or power.is_bound:
         return False
-    return not (is_established and power.holder_kind in _WITH_RECORD)
+    return not (has_record and power.holder_kind in _WITH_RECORD)
 
 
 def hurtful_powers(report: Report) -> tuple[Power, ...]:
     """Return the powers that are worth a warning."""
-    is_established = _is_established(report)
-    return tuple(
-        power for power in report.powers if is_hurtful(power, is_established=is_established)
-    )
+    has_record = is_established(report)
+    return tuple(power for power in report.powers if is_hurtful(power, has_record=has_record))
 
 
 def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Severity, str]:
@@ -113,6 +114,8 @@ def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Sev
     The declared severity stands for a check that is not about a power, or whose powers are not
     known.
     """
+    if key in OF_CODE and is_established(report):
+        return "info", "but many have sold it for long"
     if key == _OWNERSHIP:
         is_idle = report.are_powers_known is True and not hurtful_powers(report)
         return ("info", "without a power over trades or holdings") if is_idle else (severity, "")
@@ -120,8 +123,8 @@ def severity_by_power(key: str, severity: Severity, report: Report) -> tuple[Sev
     powers = [power for power in report.powers if power.check in fields]
     if not powers:
         return severity, ""
-    is_established = _is_established(report)
-    if any(is_hurtful(power, is_established=is_established) for power in powers):
+    has_record = is_established(report)
+    if any(is_hurtful(power, has_record=has_record) for power in powers):
         return severity, ""
     return "info", _note(powers)
 
@@ -134,5 +137,6 @@ def _note(powers: Iterable[Power]) -> str:
     return "; ".join((*dict.fromkeys(details), *notes[:1]))
 
 
-def _is_established(report: Report) -> bool:
+def is_established(report: Report) -> bool:
+    """True if the token has a track record that stands in for a proof."""
     return report.track_record is not None and report.track_record.is_established

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from api.formats.native.native import has_more_than
 from api.formats.native.shapes import NativeFeatures, Pool, figure, settled
@@ -21,7 +21,13 @@ from api.formats.summary.flags import (
     resolve,
     transfer_restrictions,
 )
-from api.formats.summary.power_checks import PowerShown, hurtful_powers, show_power
+from api.formats.summary.power_checks import (
+    OF_CODE,
+    PowerShown,
+    hurtful_powers,
+    is_established,
+    show_power,
+)
 from core.evm.primitives import Address
 from core.report.fields.field import Pending
 from core.report.report import Report
@@ -47,6 +53,10 @@ VERDICTS: dict[str, Verdict] = {
     "no_trade_simulated": "not_tested",
 }
 """Reason -> verdict, most severe reason first. The first reason that holds decides."""
+
+
+_OF_RECORD: Final = frozenset({"allowance_bypass", "funds_can_be_drained", LIQUIDITY_CAN_LEAVE.key})
+"""Checks without an answer where a proof is missing, for which a track record stands in."""
 
 
 class DominantPool(Shape, frozen=True, kw_only=True):
@@ -166,7 +176,11 @@ def render_summary(
         can_sell=can_sell,
         has_enough_liquidity=inputs.has_enough_liquidity,
         unanswered=_unanswered_dangers(
-            checks, flags, report, is_traded=can_buy is not None or can_sell is not None
+            checks,
+            flags,
+            report,
+            is_traded=can_buy is not None or can_sell is not None,
+            has_record=can_sell is True and is_established(report),
         ),
     )
     return Summary(
@@ -279,12 +293,15 @@ def _unanswered_dangers(
     report: Report,
     *,
     is_traded: bool,
+    has_record: bool,
 ) -> bool:
     """True if a check that could have been a danger has no answer; a reason that is a warning
     counts as one, as what it did not settle might be. Where no trade was simulated, checks that
     need one are left out, as that is already a reason; so is liquidity that was not examined."""
     reasons = {check.key for check in checks if check.is_reason}
     dangers = {check.key for check in checks if check.severity == "danger"} | reasons
+    if has_record:
+        dangers -= {*OF_CODE, *_OF_RECORD}
     if not is_traded:
         dangers -= {HIGH_TAX.key, *reasons}
     if report.scan.liquidity_risk is None:
