@@ -69,7 +69,7 @@ test-fleet: setup ## Run the tests of servers, those of the serving state again 
 	done
 
 test-package: setup ## Test wheel and image of the checkout in separate environments; needs the registries
-	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py tests/deploy/test_image.py $(ARGS)
+	ASSAY_TEST_PACKAGE=1 $(PYTEST) -q -s tests/deploy/test_package.py $(ARGS)
 
 wheel: setup ## Build the wheel into dist/
 	$(BIN)/pip wheel $(QUIET) --no-index --no-deps --no-build-isolation -w dist .

@@ -1,13 +1,14 @@
-"""Protects the windows: never more than the limit within any span, alone and shared."""
+"""Protects the windows of limits, alone and shared, and the limits of callers without a key."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from limits.storage import MemoryStorage
@@ -15,6 +16,7 @@ from limits.strategies import MovingWindowRateLimiter
 from prometheus_client import REGISTRY
 
 from api.auth import rate_windows as module
+from api.auth.networks import ForwardedHeader, client_network, forwarded_hops, parse_networks
 from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
 from config.settings import PublicSettings
@@ -23,12 +25,14 @@ from tests.harness.api.redis_server import RedisServer
 from tests.harness.api.sample_reports import TOKEN
 from tests.harness.api.world import World
 
-pytestmark = pytest.mark.process
-
 BURST = Window(kind="burst", limit=3, span_s=10)
+
 MINUTE = Window(kind="minute", limit=7, span_s=60)
+
 BOTH = (BURST, MINUTE)
+
 KEYS = ("a", "b")
+
 FAILURES = "assay_api_window_failures_total"
 
 # Where a float and its sum with a span are exact, so that "at the very end" means it.
@@ -104,9 +108,11 @@ class LocalMachine(RuleBasedStateMachine):
 
 
 TestLocalWindows = LocalMachine.TestCase
+
 TestLocalWindows.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 
 
+@pytest.mark.process
 def test_keys_that_no_longer_call_are_forgotten() -> None:
     now_s = [0.0]
     windows = LocalWindows(lambda: now_s[0])
@@ -118,8 +124,6 @@ def test_keys_that_no_longer_call_are_forgotten() -> None:
 
 
 # --- shared --------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     made = RedisServer(tmp_path_factory.mktemp("redis"))
@@ -146,6 +150,7 @@ async def call(windows: SharedWindows | LocalWindows, key: str) -> str | None:
     return full.window.kind if full else None
 
 
+@pytest.mark.process
 async def test_two_processes_share_a_window(pair: tuple[SharedWindows, SharedWindows]) -> None:
     first, second = pair
     refused = [await call(windows, "shared") for windows in (first, second) * 3]
@@ -156,6 +161,7 @@ async def test_two_processes_share_a_window(pair: tuple[SharedWindows, SharedWin
     assert await call(first, "of another key") is None
 
 
+@pytest.mark.process
 async def test_two_processes_share_the_analyses_of_people_without_a_key(
     pair: tuple[SharedWindows, SharedWindows],
 ) -> None:
@@ -165,6 +171,7 @@ async def test_two_processes_share_the_analyses_of_people_without_a_key(
     assert all(wait_s is not None and 3_590 <= wait_s <= 3_601 for wait_s in waits[2:])
 
 
+@pytest.mark.process
 async def test_a_key_that_calls_for_ever_takes_no_more_memory(
     pair: tuple[SharedWindows, SharedWindows],
 ) -> None:
@@ -174,6 +181,7 @@ async def test_a_key_that_calls_for_ever_takes_no_more_memory(
     assert [len(times) for _, times in held_windows] == [BURST.limit, MINUTE.limit]
 
 
+@pytest.mark.process
 async def test_many_at_once_in_two_processes_get_no_more_than_the_limit(
     pair: tuple[SharedWindows, SharedWindows],
 ) -> None:
@@ -181,6 +189,7 @@ async def test_many_at_once_in_two_processes_get_no_more_than_the_limit(
     assert refused.count(None) == 3
 
 
+@pytest.mark.process
 async def test_shared_windows_follow_the_rule_of_those_in_memory(
     pair: tuple[SharedWindows, SharedWindows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +201,7 @@ async def test_shared_windows_follow_the_rule_of_those_in_memory(
         assert await call(pair[0], "rule") == await call(local, "rule"), past_s
 
 
+@pytest.mark.process
 async def test_without_the_server_each_process_goes_on_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +230,7 @@ async def test_without_the_server_each_process_goes_on_alone(
         await windows.aclose()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("plan", "let_through"), [("trial", 5), ("developer", 20)])
 async def test_two_nodes_of_the_service_share_the_limits_of_a_key(
     world: World,
@@ -239,6 +250,7 @@ async def test_two_nodes_of_the_service_share_the_limits_of_a_key(
     assert (statuses.count(200), set(statuses)) == (let_through, {200, 429})
 
 
+@pytest.mark.process
 async def test_a_server_that_was_never_there_costs_one_wait(world: World) -> None:
     client = world.client(redis_url=Secret("redis://127.0.0.1:1/0"))
     key = world.new_key("developer")
@@ -247,3 +259,94 @@ async def test_a_server_that_was_never_there_costs_one_wait(world: World) -> Non
         for _ in range(22)
     ]
     assert statuses == [200] * 20 + [429] * 2
+
+
+# --- public limits ------------------------------------------------------------------------------
+
+CALLS = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.5, 20.0, 59.5, 60.5, 900.0, 3599.5, 3600.5]),
+        st.sampled_from(["203.0.113.7", "203.0.113.8", "2001:db8::/64"]),
+        st.sampled_from(["ethereum", "base"]),
+    ),
+    max_size=60,
+)
+
+
+@given(calls=CALLS, of_network=st.integers(0, 5), of_chain=st.integers(0, 45))
+def test_analyses_follow_the_rule(
+    calls: list[tuple[float, str, str]], of_network: int, of_chain: int
+) -> None:
+    now_s = 0.0
+    settings = PublicSettings(analyses_per_hour=of_network, analyses_per_hour_and_chain=of_chain)
+    limits = PublicLimits(LocalWindows(lambda: now_s), settings)
+    taken: list[tuple[float, str, str]] = []
+    for pause_s, network, chain in calls:
+        now_s += pause_s
+        hour = [call for call in taken if call[0] >= now_s - 3600]
+        minute = [call for call in hour if call[0] >= now_s - 60]
+        is_free = (
+            sum(call[1] == network for call in hour) < of_network
+            and sum(call[2] == chain for call in hour) < of_chain
+            and sum(call[2] == chain for call in minute) < math.ceil(of_chain / 20)
+        )
+        wait_s = asyncio.run(limits.take_analysis(network, chain))
+        assert (wait_s is None) == is_free
+        if wait_s is None:
+            taken.append((now_s, network, chain))
+        else:
+            assert 1 <= wait_s <= 3601
+
+
+TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "network"),
+    [
+        ("203.0.113.7", [], "203.0.113.7"),
+        ("::ffff:203.0.113.7", [], "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", [], "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", [], "2001:db8:1:2::/64"),
+        # A header of an outside address has no effect.
+        ("203.0.113.7", ["198.51.100.1"], "203.0.113.7"),
+        ("10.1.2.3", ["198.51.100.1"], "198.51.100.1"),
+        ("::ffff:10.1.2.3", [" 198.51.100.1 "], "198.51.100.1"),
+        # The client wrote the first entry, the trusted proxy the last.
+        ("10.1.2.3", ["1.1.1.1", "198.51.100.1"], "198.51.100.1"),
+        ("10.1.2.3", ["198.51.100.1", "192.0.2.1"], "198.51.100.1"),
+        ("10.1.2.3", ["198.51.100.1", "nonsense"], "10.1.2.3"),
+        ("10.1.2.3", [], "10.1.2.3"),
+        ("10.1.2.3", ["198.51.100.1:4711"], "198.51.100.1"),
+        ("10.1.2.3", ["[2001:db8:1:2::9]:4711"], "2001:db8:1:2::/64"),
+        ("10.1.2.3", ["[2001:db8:1:2::9]"], "2001:db8:1:2::/64"),
+        ("10.1.2.3", ["198.51.100.1", "unknown"], "10.1.2.3"),
+        ("2001:db8:ffff::1", ["2001:db8:1:2::9"], "2001:db8:1:2::/64"),
+        (None, ["198.51.100.1"], "local"),
+        ("", [], "local"),
+    ],
+)
+def test_the_network_of_a_client(peer: str | None, forwarded: list[str], network: str) -> None:
+    assert client_network(peer, forwarded, trusted=TRUSTED) == network
+
+
+@pytest.mark.parametrize(
+    ("header", "lines", "hops"),
+    [
+        ("x-forwarded-for", [], []),
+        ("x-forwarded-for", ["1.1.1.1, 2.2.2.2", "3.3.3.3"], ["1.1.1.1", "2.2.2.2", "3.3.3.3"]),
+        ("forwarded", [], []),
+        ("forwarded", ["for=1.1.1.1"], ["1.1.1.1"]),
+        ("forwarded", ["For=1.1.1.1;proto=http;by=10.0.0.1, for=2.2.2.2"], ["1.1.1.1", "2.2.2.2"]),
+        (
+            "forwarded",
+            ['for="[2001:db8::1]:4711"', "for=2.2.2.2"],
+            ["[2001:db8::1]:4711", "2.2.2.2"],
+        ),
+        ("forwarded", ['for="_hid,den";by=1.1.1.1, proto=https'], ["_hid,den", "unknown"]),
+        ("forwarded", ['by="for=9.9.9.9";for=1.1.1.1'], ["1.1.1.1"]),
+        ("forwarded", ["for=unknown, for="], ["unknown", ""]),
+    ],
+)
+def test_the_hops_of_a_header(header: ForwardedHeader, lines: list[str], hops: list[str]) -> None:
+    assert [hop.strip() for hop in forwarded_hops(lines, header)] == hops

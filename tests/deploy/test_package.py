@@ -1,14 +1,15 @@
-"""Protects the wheel: small without extras, whole outside a checkout (`make test-package`)."""
+"""Protects the wheel and the image, each outside a checkout (`make test-package`)."""
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -20,18 +21,19 @@ from assay.demo.embedded_chain import write_overlay
 from assay.demo.layout import World
 from assay.demo.world import build_world
 from core.evm.primitives import checksum
+from tests.harness.fleet.deployed_process import compose, composed_processes, running_members
+from tests.harness.fleet.dockerfile import image_environment, inside, stage_of, take_steps
+from tests.harness.parts.postgres_server import PostgresServer, running_postgres
 from tests.house.sources import ROOT
 
-pytestmark = [
-    pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package"),
-    pytest.mark.node,
-    pytest.mark.process,
-]
-
 MOST_MIB = 310
+
 """Limit with the newest releases of the dependencies, which grow."""
+
 PATIENCE_S = 120.0
+
 NO_REGISTRY = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_fetch_retries": "0"}
+
 """A port where nothing listens."""
 
 
@@ -128,6 +130,9 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
 def test_it_is_small_without_extras(plain: Path) -> None:
     files = [path for path in plain.parents[1].rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files if not path.is_symlink())
@@ -135,6 +140,9 @@ def test_it_is_small_without_extras(plain: Path) -> None:
     assert size < MOST_MIB * 2**20
 
 
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
 def test_help_and_a_missing_extra(plain: Path) -> None:
     assert "Commands:" in run(plain, "--help", env={}).stdout
     ended = run(plain, "demo", env={})
@@ -142,6 +150,9 @@ def test_help_and_a_missing_extra(plain: Path) -> None:
     assert "pipx install --force 'assay[demo]'" in ended.stderr
 
 
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
 def test_static_analysis(plain: Path) -> None:
     line = '{"id": 1, "runtime": "0x6000ff"}\n'
     ended = run(plain, "static", env={}, stdin=line)
@@ -149,6 +160,9 @@ def test_static_analysis(plain: Path) -> None:
     assert msgspec.json.decode(ended.stdout)["id"] == 1
 
 
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
 def test_a_token_is_judged(plain: Path, chain: Chain) -> None:
     address = checksum(chain.world.token("buy_tax").address)
     ended = run(plain, "scan", "--output", "json", "ethereum", address, env=chain.env)
@@ -157,6 +171,9 @@ def test_a_token_is_judged(plain: Path, chain: Chain) -> None:
     assert pool["buy_tax"] == 7.0
 
 
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
 def test_a_store_is_served_and_asked(plain: Path, chain: Chain, tmp_path: Path) -> None:
     port = free_port()
     with (
@@ -181,6 +198,9 @@ def test_a_store_is_served_and_asked(plain: Path, chain: Chain, tmp_path: Path) 
     assert list((tmp_path / "out").rglob("*.parquet"))
 
 
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
 def test_the_demo_fetches_its_packages_once(
     wheel: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -202,3 +222,96 @@ def test_the_demo_fetches_its_packages_once(
             assert curl_line is not None, text
             name, key, url = curl_line.groups()
             assert httpx.get(url, headers={name: key}, timeout=60).json()["features"]["dex"]
+
+
+# --- image --------------------------------------------------------------------------------------
+
+DEBIAN_PYTHON = Path("/usr/bin/python3.11")
+
+PACKAGES = "/opt/assay/lib/python3.11/site-packages"
+
+NOBODY = f"/token/ethereum/0x{7:040x}"
+
+"""Analysed on the node, which has no code there."""
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that stands for `/` once the steps are taken."""
+    root = tmp_path_factory.mktemp("image")
+    take_steps(stage_of("build"), root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with running_postgres() as found:
+        yield found
+
+
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
+@pytest.mark.fleet
+def test_it_has_what_the_service_needs_and_nothing_to_build_it(image: Path) -> None:
+    packages = Path(inside(PACKAGES, image))
+    names = {path.name for path in packages.iterdir()}
+    assert {"psycopg", "psycopg_binary", "duckdb_extension_httpfs", "PIL"} <= names
+    assert not {"pip", "setuptools", "uv", "swagger_ui", "wheel"} & names
+    assert (packages / "api/pages/assets/swagger_ui/swagger-ui-bundle.js").stat().st_size > 100_000
+    assert list((packages / "api").glob("__pycache__/*.pyc"))
+
+
+@pytest.mark.skipif("ASSAY_TEST_PACKAGE" not in os.environ, reason="slow: make test-package")
+@pytest.mark.node
+@pytest.mark.process
+@pytest.mark.fleet
+def test_its_processes_are_a_fleet_and_are_backed_up(
+    image: Path, server: PostgresServer, tmp_path: Path
+) -> None:
+    service = stage_of("service")
+    passwords = dict.fromkeys(("POSTGRES_PASSWORD", "VALKEY_PASSWORD", "GRAFANA_PASSWORD"), "x")
+    planned = [one for one in composed_processes(compose(passwords)) if one.name.endswith("-1")]
+    (word,) = service.words("ENTRYPOINT")
+    settings = image_environment(service, image)
+    program = shutil.which(word, path=settings["PATH"])
+    assert program is not None
+    assert program.startswith(str(image))
+    (tmp_path / "config").mkdir()
+    with ExitStack() as stack:
+        node = stack.enter_context(AnvilNode())
+        env = settings | {
+            "ASSAY_RPC_1": node.url,
+            "ASSAY_STORE": server.url(),
+            "ASSAY_LAKE": str(tmp_path / "lake"),
+            "ASSAY_REDIS": "",
+            "ASSAY_CONFIG": str(tmp_path / "config"),
+        }
+        members = stack.enter_context(running_members(planned, env, tmp_path, program=(program,)))
+        api = members["api-1"]
+        key = api.run("keys", "create", "--plan", "admin", "--label", "me").strip()
+        answer = httpx.get(api.url + NOBODY, headers={"X-API-Key": key}, timeout=30)
+        assert answer.json()["error_code"] == "not_a_contract"
+        back_up(image, server, env, tmp_path / "backup")
+
+
+def back_up(image: Path, server: PostgresServer, env: dict[str, str], folder: Path) -> None:
+    """As the image `backup` does: Debian's Python, and PostgreSQL's programs."""
+    if not DEBIAN_PYTHON.exists():
+        pytest.skip("Debian's Python 3.11 is not on this machine")
+    stage = stage_of("backup")
+    (copied,) = [text for text in stage.texts("COPY") if PACKAGES in text]
+    assert copied.split()[-1] == stage.environment()["PYTHONPATH"]
+    python, *words = stage.words("ENTRYPOINT")
+    assert python == "python3"
+    done = subprocess.run(
+        [DEBIAN_PYTHON, *words, "backup", folder],
+        cwd=folder.parent,
+        env=env
+        | {"PYTHONPATH": inside(PACKAGES, image), "PATH": f"{server.programs}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (folder / "manifest.json").exists()

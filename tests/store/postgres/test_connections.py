@@ -1,15 +1,18 @@
-"""Protects connections to PostgreSQL: unanswered statements end, pipelines are read, texts fit."""
+"""Protects connections to PostgreSQL: statements end, and readers go on from the newest number."""
 
 import re
 import threading
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.service.record_report import record_report
 from core.errors import StoreError
+from core.report.notifications import ALL_KINDS
 from sql.accounts.ledger import LEDGER_QUERIES
 from sql.chain.blocks import list_blocks
 from sql.engine.postgres.connection_limits import ConnectionLimits
@@ -18,10 +21,15 @@ from sql.engine.postgres.postgres_database import PostgresDatabase
 from sql.engine.postgres.statement_text import load_numbered, number_parameters
 from sql.engine.statements import QUERIES, Queries, list_postgres_statements, list_statements
 from sql.engine.store import Store
+from sql.tokens.tokens import find_newest_token_id, pack_places, track_tokens
+from sql.watches.watch_messages import list_new
+from sql.watches.watches import NewWatch, add_tokens, create_watch
+from tests.harness.bare_reports import bare_report
 from tests.harness.parts.empty_databases import EmptyDatabases
 from tests.harness.parts.postgres_server import PostgresServer
 from tests.harness.parts.tcp_proxy import proxied
-from tests.harness.store.sample_rows import block
+from tests.harness.store.sample_rows import LATER, address, bare_verdict, block
+from tests.harness.store.store_contents import read_rows
 
 HASTY = ConnectionLimits(connect_s=2.0, statement_s=0.6, silence_s=0.3, lock_s=0.3)
 
@@ -56,8 +64,6 @@ def test_a_statement_on_a_silent_wire_ends(
 
 
 # --- pipelines ----------------------------------------------------------------------------------
-
-
 def numbers(store: Store) -> list[int]:
     return [row.number for row in list_blocks(store, chain_id=1)]
 
@@ -96,7 +102,6 @@ def test_a_write_that_fails_in_a_pipeline_takes_the_others_with_it(
 
 
 # --- statement text -----------------------------------------------------------------------------
-
 CASES = [
     ("select 1", "select 1", ()),
     ("-- of $this: ?\nselect ?, ?", "select $1, $2", ()),
@@ -142,3 +147,86 @@ def test_a_statement_is_understood_on_the_empty_schema(
 def test_a_text_of_postgresqls_own_stands_beside_sqlites() -> None:
     assert list_postgres_statements()
     assert set(list_postgres_statements()) <= set(list_statements())
+
+
+# --- reading on ---------------------------------------------------------------------------------
+
+
+def test_whoever_reads_on_from_the_newest_token_misses_none(postgres_store: Store) -> None:
+    """While other chains' ids are mixed in, and committed in any order."""
+    chains, each = (1, 56, 8453), 60
+    is_done = threading.Event()
+    seen: dict[int, list[bytes]] = {chain_id: [] for chain_id in chains}
+
+    def write(chain_id: int) -> None:
+        for at in range(each):
+            with postgres_store.transaction(chain_id=chain_id) as tx:
+                track_tokens(tx, chain_id=chain_id, seen={address(at): 1}, because="pool")
+
+    def read(chain_id: int) -> None:
+        above, is_last = 0, False
+        while not is_last:
+            is_last = is_done.is_set()
+            with postgres_store.snapshot() as reader:
+                newest = find_newest_token_id(reader, chain_id=chain_id)
+                page = pack_places(reader, chain_id=chain_id, above=above)
+            at = range(0, len(page.addresses), 20)
+            seen[chain_id] += [page.addresses[one : one + 20] for one in at]
+            above = newest
+
+    writers = [threading.Thread(target=write, args=(chain_id,)) for chain_id in chains]
+    readers = [threading.Thread(target=read, args=(chain_id,)) for chain_id in chains]
+    for thread in (*readers, *writers):
+        thread.start()
+    for writer in writers:
+        writer.join()
+    is_done.set()
+    for reader in readers:
+        reader.join()
+    wanted = [bytes.fromhex(address(at)[2:]) for at in range(each)]
+    assert seen == dict.fromkeys(chains, wanted)
+
+
+def tell_of(chain_id: int, store: Store, number: int) -> None:
+    """Write a report of the chain's token, with a change for its watchers."""
+    report = bare_report(address(chain_id), chain_id=chain_id, scanned_at_s=number)
+    head = msgspec.structs.replace(report.token, block_number=number)
+    report_verdict = bare_verdict(verdict="danger" if number % 2 else "safe")
+    record_report(store, msgspec.structs.replace(report, token=head), LATER, report_verdict)
+
+
+def test_whoever_reads_on_from_the_newest_message_misses_none(postgres_store: Store) -> None:
+    """Messages of several chains, which write at the same time."""
+    chains, each = (1, 56, 8453), 40
+    with postgres_store.transaction() as tx:
+        new = NewWatch(key_id=1, name="w", kinds=ALL_KINDS, url=None, secret=None)
+        watch_id = create_watch(tx, new, now_s=0)
+        for chain_id in chains:
+            addresses = [address(chain_id)]
+            add_tokens(tx, watch_id, chain_id=chain_id, addresses=addresses, now_s=0)
+    is_done = threading.Event()
+    seen: list[int] = []
+
+    def write(chain_id: int) -> None:
+        for number in range(each):
+            tell_of(chain_id, postgres_store, number + 1)
+
+    def read() -> None:
+        after, is_last = 0, False
+        while not is_last:
+            is_last = is_done.is_set()
+            for row in list_new(postgres_store, after=after, at_most=1_000):
+                after = row.id
+                seen.append(row.id)
+
+    writers = [threading.Thread(target=write, args=(chain_id,)) for chain_id in chains]
+    reader = threading.Thread(target=read)
+    for thread in (reader, *writers):
+        thread.start()
+    for writer in writers:
+        writer.join()
+    is_done.set()
+    reader.join()
+    stored = read_rows(postgres_store, "select id from watch_message order by id")
+    assert [(number,) for number in seen] == stored
+    assert len(stored) == len(chains) * (each - 1)  # of the first report there is no change
