@@ -38,6 +38,8 @@ def theft_inquiry(
         venues=_venues(state),
         consenting=context.chain.consenting,
     )
+    buyer = find_buyer(buys.bought, first_round.disguise)
+    is_slot_sure = buyer is None or not hints.has_several_balances
     live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
     return TheftInquiry(
         attack=AttackSetup(
@@ -46,7 +48,7 @@ def theft_inquiry(
             token=token,
             block=what_if_blocks(context, first_round)[0],
             supply_raw=first_round.admitted.metadata.supply_raw,
-            slot_index=first_round.token_slot_index,
+            slot_index=first_round.token_slot_index if is_slot_sure else None,
             holders=tuple(
                 wallet
                 for wallet in state.wallets
@@ -61,7 +63,7 @@ def theft_inquiry(
         parties=stored,
         trusted=frozenset(_venues(state)) | {context.chain.wrapped_native.address},
         consenting=context.chain.consenting,
-        buyer=find_buyer(buys.bought, first_round.disguise),
+        buyer=buyer,
     )
 
 

@@ -402,6 +402,7 @@ class TokenScan:
                 *clock_powers(
                     self.conditions.conditions,
                     self.facts.clock,
+                    is_found=self.code.findings.timebomb,
                     is_settled=self.sales.untested_conditions is False and is_harmed is False,
                 ),
             ),

@@ -170,7 +170,7 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
         conditions=conditions,
         powers=find_powers(
             code,
-            prover.gates,
+            prover,
             owned=owned,
             custody=custody,
         ),

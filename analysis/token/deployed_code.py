@@ -284,4 +284,5 @@ def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
         openings=tuple(dict.fromkeys((*one.openings, *other.openings))),
         creates_balances=creates,
         is_proved=one.is_proved and other.is_proved,
+        has_several_balances=one.has_several_balances or other.has_several_balances,
     )

@@ -19,6 +19,7 @@ from analysis.token.owner_controls import OwnerControls
 from analysis.token.setter_bounds import Interval, most_tax_pct, value_bounds
 from analysis.token.timebomb_status import place
 from core.evm.primitives import Address, Hash32, RawAmount, Selector
+from core.report.fields.field import Pending
 from core.report.powers import HolderKind, Power
 
 _PROXY: Final = "is_proxy"
@@ -196,11 +197,16 @@ def liquidity_powers(holders: Iterable[LiquidityShare]) -> Iterator[Power]:
 
 
 def clock_powers(
-    conditions: TradeConditions, clock: ContractClock | None, *, is_settled: bool
+    conditions: TradeConditions,
+    clock: ContractClock | None,
+    *,
+    is_found: bool | Pending | None,
+    is_settled: bool,
 ) -> Iterator[Power]:
     """Yield the power of the clock over trades, where it is known to be none.
 
-    `is_settled`: every condition of a trade was simulated both ways within 30 days, and no sale
+    `is_found`: the code compares the clock with something. `is_settled`: every condition of a
+    trade was simulated both ways within 30 days, and no sale
     came to harm. Conditions that follow acts of a party on its own account are not simulated.
     """
     on_clock = [
@@ -209,7 +215,11 @@ def clock_powers(
         if not _CLOCKS.isdisjoint(each.sources) and each.effect != "marks"
     ]
     is_far = clock is not None and all(_is_far(each, clock) for each in conditions.by_own_acts)
-    if not conditions.is_complete or (conditions.by_own_acts and not is_far):
+    if (
+        is_found is not True
+        or not conditions.is_complete
+        or (conditions.by_own_acts and not is_far)
+    ):
         return
     if not on_clock:
         yield Power(
@@ -219,7 +229,7 @@ def clock_powers(
             bound="unreachable",
             detail="no trade depends on it",
         )
-    elif is_settled:
+    elif is_settled and not any("own" in each.sources for each in on_clock):
         yield Power(check="timebomb", what="condition", holder_kind="trades")
 
 

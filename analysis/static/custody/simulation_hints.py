@@ -94,6 +94,8 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     None: not known."""
     is_proved: bool = True
     """True if the proof of custody could be attempted."""
+    has_several_balances: bool = False
+    """True if `balanceOf` reads several mappings, so that one word does not give a balance."""
 
 
 UNKNOWN_LEADS: Final = SimulationHints(is_proved=False, creates_balances=None)
@@ -128,6 +130,7 @@ def find_simulation_hints(
         openings=solve_arguments(code, custody.opens, arguments),
         creates_balances=creates_balances(code, prover, shown=shown),
         is_proved=bool(code.storage.roles.balances) or not code.answers_holders,
+        has_several_balances=len(code.storage.roles.balances) > 1,
     )
 
 

@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_report import CustodyReport, PrivilegedParty
-from analysis.static.custody.privileged_callers import PrivilegedCallers
+from analysis.static.custody.storage_reach import StorageReach
 from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN
@@ -46,7 +47,7 @@ _HASHED: Final = 2**64
 
 def find_powers(
     code: ContractModel,
-    gates: PrivilegedCallers,
+    prover: CustodyProver,
     *,
     owned: Iterable[Variable],
     custody: CustodyReport,
@@ -55,7 +56,7 @@ def find_powers(
 
     `owned`: variables of trade conditions that privileged callers set.
     """
-    finder = SetterFinder(code, gates)
+    finder = SetterFinder(code, prover.gates)
     powers = [
         *_of_variables(finder, "pause_status_can_be_modified", "stop", _pause_switches(code)),
         *_of_variables(finder, "has_blacklist_or_whitelist", "block", _listed(code)),
@@ -68,7 +69,7 @@ def find_powers(
         *_supply_powers(code, finder, custody),
     ]
     used = [setter for power in powers for setter in power.setters]
-    wild = tuple(_wild(code, finder))
+    wild = tuple(_wild(code, finder, prover.reach))
     calls = None if code.answers_holders else tuple(_calls(code, finder))
     hashed = {
         (write.place.root, ADDRESS_MASK)
@@ -205,11 +206,11 @@ def _is_lowered(code: ContractModel, write: StorageWrite) -> bool:
     return True
 
 
-def _wild(code: ContractModel, finder: SetterFinder) -> Iterator[Setter]:
-    """Yield the functions that store to unknown locations or run foreign code on this storage."""
+def _wild(code: ContractModel, finder: SetterFinder, reach: StorageReach) -> Iterator[Setter]:
+    """Yield the functions that may store anywhere, or run foreign code on this storage."""
     pcs: dict[FunctionId, set[int]] = {}
     for write in code.writes.all:
-        if write.place.root == UNKNOWN:
+        if write.place.root == UNKNOWN and not reach.is_bounded(write.entry, write.pc, write.slot):
             pcs.setdefault(write.entry, set()).add(write.pc)
     for entry, effect in code.calls():
         if effect.kind not in _HANDING_ON or effect.pc in code.delegation.pcs:
