@@ -252,7 +252,7 @@ def witness_count(dice: random.Random) -> Condition:
     return Condition(
         key="foreign_count",
         axis="foreign",
-        lhs="_witness.requests()",
+        lhs="_witness.asked()",
         op=">",
         rhs=str(dice.randrange(3, 7)),
         state=_WITNESS,
