@@ -137,6 +137,9 @@ class _Bounds:
 
 
 def _holders(live: LiveSetters, setter: Setter) -> Iterator[tuple[HolderKind, Address | None]]:
+    if setter.authority == "self":
+        yield "anybody", None
+        return
     if setter.authority != "named":
         yield setter.authority, None
         return

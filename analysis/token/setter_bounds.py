@@ -5,12 +5,12 @@ the store requires. Numbers that may wrap, and storage that a live setter can ch
 A value bounded by what the variable holds already is bounded by induction over its setters.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from analysis.static.evm.expressions import MASK
-from analysis.static.powers.static_powers import Setter, TaxedAmount
+from analysis.static.powers.static_powers import OutwardCall, Setter, TaxedAmount
 from analysis.static.token_model.caps.cap_rules import ComputationStep
 from analysis.token.live_setters import LiveSetters
 from core.evm.primitives import Hash32
@@ -52,6 +52,21 @@ def value_bounds(setters: Sequence[Setter], live: LiveSetters) -> Interval | Non
     return _ANY
 
 
+def least_delay_s(calls: Iterable[OutwardCall], live: LiveSetters) -> int:
+    """Return the least seconds between the announcement of a call and the call. 0: there is a live
+    call without one."""
+    found = []
+    for call in calls:
+        if not live.is_live(call.setter):
+            continue
+        if not call.delays:
+            return 0
+        found += [
+            _computed(each, live, {})[each.value][0] if each.steps else 0 for each in call.delays
+        ]
+    return min(found, default=0)
+
+
 def _stored(
     setter: Setter,
     own_slot: Hash32,
@@ -66,17 +81,21 @@ def _stored(
     if not setter.steps:
         return _ANY
     is_whole = int(setter.bits, 16) == MASK
+    return _computed(setter, live, {own_slot: own if is_whole else _ANY})[setter.value]
+
+
+def _computed(
+    setter: Setter, live: LiveSetters, given: Mapping[Hash32, Interval]
+) -> list[Interval]:
+    """Return the bounds of each step of a setter's computation. `given`: of slots."""
 
     def slot_range(slot: Hash32) -> Interval:
-        if slot == own_slot:
-            return own if is_whole else _ANY
-        return _fixed(slot, live)
+        return given[slot] if slot in given else _fixed(slot, live)
 
     known: dict[int, Interval] = {}
     for _ in range(_ROUNDS):
-        ranges = evaluate(setter.steps, slot_range, known)
-        known = _refined(setter, ranges, known)
-    return evaluate(setter.steps, slot_range, known)[setter.value]
+        known = _refined(setter, evaluate(setter.steps, slot_range, known), known)
+    return evaluate(setter.steps, slot_range, known)
 
 
 def _fixed(slot: Hash32, live: LiveSetters) -> Interval:

@@ -18,8 +18,10 @@ from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK
 from analysis.static.evm.path_state import MOVERS
+from analysis.static.powers.delayed_calls import find_delays
 from analysis.static.powers.setter_finder import Computation, SetterFinder
 from analysis.static.powers.static_powers import (
+    OutwardCall,
     PowerKind,
     Setter,
     StaticPower,
@@ -80,7 +82,7 @@ def find_powers(
     }
     return StaticPowers(
         powers=tuple(dict.fromkeys(powers)),
-        setters=tuple(_closure(finder, (*used, *wild, *(calls or ())), hashed)),
+        setters=tuple(_closure(finder, (*used, *wild, *_setters_of(calls)), hashed)),
         taxed=tuple(dict.fromkeys(_taxed(code))),
         wild=wild,
         calls=calls,
@@ -221,14 +223,22 @@ def _wild(code: ContractModel, finder: SetterFinder, reach: StorageReach) -> Ite
         yield finder.setter_at(entry, found)
 
 
-def _calls(code: ContractModel, finder: SetterFinder) -> Iterator[Setter]:
+def _setters_of(calls: Iterable[OutwardCall] | None) -> Iterator[Setter]:
+    for call in calls or ():
+        yield call.setter
+        yield from call.delays
+
+
+def _calls(code: ContractModel, finder: SetterFinder) -> Iterator[OutwardCall]:
     """Yield the functions that call other contracts, and may so use powers over a token."""
     pcs: dict[FunctionId, set[int]] = {}
     for entry, effect in code.calls():
         if effect.kind == "CALL":
             pcs.setdefault(entry, set()).add(effect.pc)
     for entry, found in pcs.items():
-        yield finder.setter_at(entry, found)
+        yield OutwardCall(
+            setter=finder.setter_at(entry, found), delays=find_delays(code, finder, entry, found)
+        )
 
 
 def _closure(

@@ -12,10 +12,11 @@ import msgspec
 from analysis.static.custody.custody_facts import parts_of_condition
 from analysis.static.custody.custody_report import PrivilegedParty, party_of
 from analysis.static.custody.privileged_callers import PrivilegedCallers
+from analysis.static.custody.unbacked_credits import refuted_edges
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, field_of
 from analysis.static.evm.cfg import CfgNode, FunctionId
-from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value
+from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.static_powers import Authority, Relation, Setter, StateTest
 from analysis.static.token_model.caps.cap_rules import ComputationStep
@@ -29,6 +30,9 @@ _MOST_TESTS: Final = 24
 """Conditions of one function that are tried as required ones."""
 
 _MOST_STEPS: Final = 60
+_OF_CALLS: Final = frozenset({"CALLDATASIZE", "CALLVALUE"})
+"""Sources of the compiler's tests of calldata and of coins that are not expected."""
+
 _ORDERS: Final = frozenset({"LT", "GT"})
 
 _Literal = tuple[int, Expr, bool]
@@ -58,6 +62,16 @@ class SetterFinder:
     def setter_at(self, entry: FunctionId, pcs: Collection[int]) -> Setter:
         """Return the setter of one function for effects whose values do not matter."""
         return self._authorised((UNKNOWN, MASK), entry, frozenset(pcs))
+
+    def setter_of_value(self, entry: FunctionId, pc: int, value: Value) -> Setter:
+        """Return the setter of one store, with the computation of a part of what it stores."""
+        found = self.setter_at(entry, {pc})
+        computed = Computation(self._code)
+        at = computed.write(value)
+        relations = tuple(self._relations(computed, entry, frozenset((pc,))))
+        if computed.is_full:
+            return found
+        return _with(found, steps=tuple(computed.steps), value=at, relations=relations)
 
     def _setter(self, variable: Variable, entry: FunctionId, writes: list[StorageWrite]) -> Setter:
         found = self._authorised(variable, entry, frozenset(write.pc for write in writes))
@@ -99,10 +113,21 @@ class SetterFinder:
         is_here = any(effect.pc in pcs for _, effect in flow.effects())
         required = self._gates.callers_required_before(entry, set(pcs)) if is_here else None
         if required is None:
-            return ("trades" if entry in MOVERS else "anybody"), ()
+            authority: Authority = "trades" if entry in MOVERS else "anybody"
+            return ("self" if self._is_of_self(entry, pcs) else authority), ()
         parties, lists = required
         named = (*(party_of(self._code, each) for each in parties), *map(_unnamed, lists))
         return "named", tuple(dict.fromkeys(named)) or (PrivilegedParty(),)
+
+    def _is_of_self(self, entry: FunctionId, pcs: frozenset[int]) -> bool:
+        """True if every path to the stores requires that the contract calls itself."""
+        return any(
+            term.operation in ("EQ", "SUB", "XOR")
+            and (term.operation == "EQ") is is_true
+            and {_operation(part) for part in term.arguments} == {"CALLER", "ADDRESS"}
+            for _, condition, holds in self._required_literals(entry, pcs)
+            for term, is_true in parts_of_condition(condition, holds=holds)
+        )
 
     # --- conditions that every path meets -------------------------------------------------------
 
@@ -140,11 +165,17 @@ class SetterFinder:
     def _find_required(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[_Literal]:
         flow = self._code.functions.cfg(entry)
         targets = [node for node, effect in flow.effects() if effect.pc in pcs]
-        reaching = flow.leading_to(targets)
+        roots = self._code.functions.roots(entry)
+        refuted = refuted_edges(flow, roots)
+        reaching = flow.leading_to(targets, refuted)
         edges: dict[_Literal, set[tuple[CfgNode, CfgNode]]] = {}
         for node, branch in flow.branching():
             sides = ((True, branch.if_true), (False, branch.if_false))
-            ahead = [(holds, after) for holds, after in sides if after in reaching]
+            ahead = [
+                (holds, after)
+                for holds, after in sides
+                if after in reaching and (node, after) not in refuted
+            ]
             # a node in a target's own function may lead on either side
             if node in reaching and isinstance(branch.condition, Expr):
                 for holds, after in ahead:
@@ -153,15 +184,20 @@ class SetterFinder:
             literal: barred
             for literal, barred in edges.items()
             if (literal[0], literal[1], not literal[2]) not in edges
+            and not self._code.dependencies.has(literal[1], _OF_CALLS)
         }
-        roots = self._code.functions.roots(entry)
         for literal, barred in list(once.items())[:_MOST_TESTS]:
-            if not any(root in flow.leading_to(targets, barred) for root in roots):
+            if not any(root in flow.leading_to(targets, barred | refuted) for root in roots):
                 yield literal
 
 
 def _with(setter: Setter, **changes: object) -> Setter:
     return msgspec.structs.replace(setter, **changes)
+
+
+def _operation(word: Value) -> str:
+    bare = address_in(word)
+    return bare.operation if isinstance(bare, Expr) else ""
 
 
 def _unnamed(_: Value) -> PrivilegedParty:

@@ -16,9 +16,9 @@ PowerKind = Literal["stop", "block", "cap", "tax", "mint", "burn", "take", "cond
 """`stop`: refuse everybody's trades; `block`: refuse an address's; `cap`: limit amounts or
 holdings; `condition`: change another condition of trades; `replace`: replace the code."""
 
-Authority = Literal["named", "holders", "trades", "anybody"]
+Authority = Literal["named", "holders", "trades", "self", "anybody"]
 """`named`: the callers listed; `holders`: each for the own account; `trades`: transfers change it
-as a part of every trade."""
+as a part of every trade; `self`: the contract itself, by a call that it makes."""
 
 
 class StateTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +88,16 @@ class StaticPower(msgspec.Struct, frozen=True, kw_only=True):
     """True for a variable that only turns a rule on and off."""
 
 
+class OutwardCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls of one function to other contracts."""
+
+    setter: Setter
+    """Callers and tests that the calls require."""
+    delays: tuple[Setter, ...] = ()
+    """Numbers of seconds, each as the value of a setter, of which at least the least passes between
+    an announcement and the call. Empty: it needs no announcement."""
+
+
 class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     """Powers of one code."""
 
@@ -98,7 +108,7 @@ class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     """Amounts of transfers from which a tax is taken."""
     wild: tuple[Setter, ...] = ()
     """Functions that may store anywhere: to computed slots, or by code of another contract."""
-    calls: tuple[Setter, ...] | None = None
+    calls: tuple[OutwardCall, ...] | None = None
     """Functions that call other contracts, of a code that is no token. None: a token's code."""
     is_complete: bool = False
     """False: functions were not followed to their end, so that setters may be missing."""

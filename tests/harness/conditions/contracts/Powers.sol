@@ -308,3 +308,73 @@ contract LowCapToken is Owned {
         _move(from, to, amount);
     }
 }
+
+/// Every call waits for two days after its announcement.
+contract Waits {
+    address private immutable _boss = msg.sender;
+    mapping(bytes32 => uint256) public due;
+
+    function announce(address to, bytes calldata data) external {
+        require(msg.sender == _boss, "boss");
+        due[keccak256(abi.encode(to, data))] = block.timestamp + 2 days;
+    }
+
+    function run(address to, bytes calldata data) external virtual {
+        bytes32 id = keccak256(abi.encode(to, data));
+        require(due[id] != 0 && block.timestamp >= due[id], "wait");
+        delete due[id];
+        (bool ok,) = to.call(data);
+        require(ok);
+    }
+}
+
+/// A call that was never announced is due since the beginning.
+contract WaitsNever {
+    address private immutable _boss = msg.sender;
+    mapping(bytes32 => uint256) public due;
+
+    function announce(address to, bytes calldata data) external {
+        require(msg.sender == _boss, "boss");
+        due[keccak256(abi.encode(to, data))] = block.timestamp + 2 days;
+    }
+
+    function run(address to, bytes calldata data) external {
+        require(msg.sender == _boss, "boss");
+        require(block.timestamp >= due[keccak256(abi.encode(to, data))], "wait");
+        (bool ok,) = to.call(data);
+        require(ok);
+    }
+}
+
+/// The delay is the announcer's choice.
+contract WaitsAsAsked {
+    address private immutable _boss = msg.sender;
+    mapping(bytes32 => uint256) public due;
+
+    function announce(address to, bytes calldata data, uint256 delay) external {
+        require(msg.sender == _boss, "boss");
+        due[keccak256(abi.encode(to, data))] = block.timestamp + delay;
+    }
+
+    function run(address to, bytes calldata data) external {
+        bytes32 id = keccak256(abi.encode(to, data));
+        require(due[id] != 0 && block.timestamp >= due[id], "wait");
+        delete due[id];
+        (bool ok,) = to.call(data);
+        require(ok);
+    }
+}
+
+/// Two days, and a shorter way for one function.
+contract WaitsMostly is Waits {
+    function pause(address token) external {
+        require(tx.origin == address(uint160(uint256(keccak256("nobody")))) || msg.sender == _chief(), "no");
+        IPaused(token).setOpen(false);
+    }
+
+    address private immutable _first = msg.sender;
+
+    function _chief() private view returns (address) {
+        return _first;
+    }
+}
