@@ -23,7 +23,8 @@ _NAV: Final[Mapping[str, tuple[str, ...]]] = {
         *("operate/capacity", "operate/jobs"),
     ),
     "Understand": (
-        *("understand/blind-spots", "understand/static-analysis", "understand/venues"),
+        *("understand/verdict", "understand/blind-spots", "understand/static-analysis"),
+        "understand/venues",
         *("understand/accuracy-ledger", "understand/track-record", "understand/noticing"),
         *("understand/architecture",),
         *("understand/serving-state", "understand/lake", "understand/glossary"),

@@ -9,11 +9,13 @@ from typing import Final
 
 from analysis.static.custody.custody_facts import CallerListed, EqualityFact, Fact, FactReader
 from analysis.static.dataflow.dependencies import CALLERS
-from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import CfgNode, FunctionId
-from analysis.static.evm.expressions import Expr, Value, subterms
+from analysis.static.evm.expressions import MASK, Expr, Value, subterms
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
+from core.evm.primitives import ADDRESS_MASK
 
 _LOWEST: Final = 2**64
 """Smaller numbers compared with a caller are neither addresses nor hashes of one."""
@@ -25,7 +27,7 @@ class PrivilegedCallers:
     def __init__(self, code: ContractModel, reader: FactReader) -> None:
         self._code = code
         self._reader = reader
-        self._closed: dict[VariableId, bool] = {}
+        self._closed: dict[Variable, bool] = {}
 
     def privilege(self, facts: Iterable[Fact]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         """Return addresses that the caller must equal, and slots keyed by it that must be set."""
@@ -84,22 +86,22 @@ class PrivilegedCallers:
             for key in place.keys
             for atom in self._code.dependencies.sources(key)
         )
-        return not given and self.is_closed(place.root)
+        bits = ADDRESS_MASK if place.is_plain else MASK
+        return not given and self.is_closed((place.root, bits))
 
     def _is_closed_list(self, slot: Value) -> bool:
-        return all(self.is_closed(place.root) for place in self._code.layout.of(slot))
+        return all(self.is_closed((place.root, MASK)) for place in self._code.layout.of(slot))
 
-    def is_closed(self, root: VariableId) -> bool:
+    def is_closed(self, variable: Variable) -> bool:
         """True if every writer of the variable checks its caller or succeeds only once."""
-        known = self._closed.get(root)
+        known = self._closed.get(variable)
         if known is None:
             # assumed while it is computed: roles are granted by those who hold them
-            self._closed[root] = True
+            self._closed[variable] = True
             writers: dict[FunctionId, set[int]] = {}
-            for write in self._code.writes.all:
-                if write.place.root == root:
-                    writers.setdefault(write.entry, set()).add(write.pc)
-            known = self._closed[root] = all(
+            for write in self._code.writes.to(variable):
+                writers.setdefault(write.entry, set()).add(write.pc)
+            known = self._closed[variable] = all(
                 self.is_gated(entry, pcs) or is_one_shot(self._code, entry)
                 for entry, pcs in writers.items()
             )

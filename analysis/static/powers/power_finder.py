@@ -33,11 +33,14 @@ from analysis.static.token_model.clock.cooldowns import cooldowns
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.pauses_and_lists import lists, pauses
 from analysis.static.token_model.guards.transfer_guards import Cap, position_caps, trading_caps
+from analysis.static.token_model.initializers import is_initializer
 from analysis.static.token_model.storage.balance_changes import (
     difference,
     lasting_changes,
     taxes,
 )
+from analysis.static.token_model.storage.guarded_stores import is_guarded
+from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.write_index import StorageWrite
 from core.evm.primitives import ADDRESS_MASK, Selector, to_hash32
 
@@ -66,7 +69,7 @@ def find_powers(
         *_of_caps(finder, "position_cap_can_be_modified", position_caps(code)),
         *_of_variables(finder, "tax_can_be_modified", "tax", _rates(code)),
         *_of_variables(finder, "trading_cooldown", "stop", _waits(code)),
-        *_of_variables(finder, "hidden_owner_controls", "condition", owned),
+        *_controls(code, finder, owned),
         *_fixed_rules(code),
         *_supply_powers(code, finder, custody),
     ]
@@ -95,6 +98,21 @@ def _of_variables(
 ) -> Iterator[StaticPower]:
     for variable in dict.fromkeys(variables):
         yield StaticPower(field=field, what=what, setters=finder.setters(variable))
+
+
+def _controls(
+    code: ContractModel, finder: SetterFinder, owned: Iterable[Variable]
+) -> Iterator[StaticPower]:
+    """Yield the powers over conditions of trades, without setters that are open to anybody: what
+    those can do is simulated."""
+    for variable in dict.fromkeys(owned):
+        guarded = {
+            Selector(f"0x{write.entry or 0:08x}")
+            for write in writes_of(code, variable)
+            if is_guarded(code, write)
+        }
+        setters = tuple(each for each in finder.setters(variable) if each.selector in guarded)
+        yield StaticPower(field="hidden_owner_controls", what="condition", setters=setters)
 
 
 def _fixed_rules(code: ContractModel) -> Iterator[StaticPower]:
@@ -171,6 +189,8 @@ def _supply_powers(
         for write in lasting_changes(code, variable):
             by_entry.setdefault(write.entry, []).append(write)
     for entry, writes in by_entry.items():
+        if is_initializer(code, entry):
+            continue
         setter = _whole(finder, writes) or finder.setter_at(entry, {each.pc for each in writes})
         what: PowerKind = "mint"
         if all(_is_lowered(code, write) for write in writes):
