@@ -1,10 +1,13 @@
 """Track record of the token on the analysed block, and the one read that it may need."""
 
+import msgspec
+
 from analysis.pipeline.chain_context import ChainContext
 from config.settings import AnalysisSettings
 from core.errors import UpstreamError
 from core.evm.primitives import BlockRef
-from core.report.track_record import IndexedRecord, RecordThresholds, has_traders
+from core.report.report import EvidenceRow
+from core.report.track_record import IndexedRecord, RecordThresholds, TrackRecord, has_traders
 from core.rpc.headers import decode_header, header_request
 
 
@@ -41,3 +44,10 @@ async def find_creation_time(
     if header is None or header.number != number or header.ref.time_s > block.time_s:
         return None
     return header.ref.time_s
+
+
+def record_evidence(record: TrackRecord | None) -> tuple[EvidenceRow, ...]:
+    """Return the row `track_record`, with the thresholds that were applied. Empty: no record."""
+    if record is None:
+        return ()
+    return (EvidenceRow(key="track_record", body=msgspec.json.encode(record).decode()),)

@@ -25,7 +25,12 @@ from analysis.pipeline.issuer_round import IssuerFindings, read_issue
 from analysis.pipeline.liquidity_round import WeighedLiquidity, find_liquidity
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.pool_simulations import can_simulate
-from analysis.pipeline.record_round import find_creation_time, may_be_established, thresholds_of
+from analysis.pipeline.record_round import (
+    find_creation_time,
+    may_be_established,
+    record_evidence,
+    thresholds_of,
+)
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
@@ -57,6 +62,7 @@ from analysis.token.deployed_code import DeployedCode, analyse_deployed_code
 from analysis.token.live_setters import LiveSetters, slots_of
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
+from analysis.token.power_evidence import power_evidence
 from analysis.token.power_holders import with_holder_kinds
 from analysis.token.powers import (
     clock_powers,
@@ -389,23 +395,25 @@ class TokenScan:
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
             *self.liquidity.evidence,
         )
+        record = self._track_record()
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
+        powers = (
+            *self.held_powers,
+            *liquidity_powers(
+                (each.address, each.share_pct)
+                for each in self.liquidity.holders
+                if each.can_withdraw
+            ),
+            *clock_powers(
+                self.conditions.conditions,
+                self.facts.clock,
+                is_found=self.code.findings.timebomb,
+                is_settled=self.sales.untested_conditions is False and is_harmed is False,
+            ),
+        )
         facts = msgspec.structs.replace(
             self.facts,
-            powers=(
-                *self.held_powers,
-                *liquidity_powers(
-                    (each.address, each.share_pct)
-                    for each in self.liquidity.holders
-                    if each.can_withdraw
-                ),
-                *clock_powers(
-                    self.conditions.conditions,
-                    self.facts.clock,
-                    is_found=self.code.findings.timebomb,
-                    is_settled=self.sales.untested_conditions is False and is_harmed is False,
-                ),
-            ),
+            powers=powers,
             trades=self.sales.trades,
             transfer=self.sales.transfer,
             transfer_checked_at_s=transfer.checked_at_s(
@@ -416,9 +424,11 @@ class TokenScan:
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
             liquidity_holders=self.liquidity.holders,
-            track_record=self._track_record(),
+            track_record=record,
             openness=self.openness,
-            evidence=_last_of_each_key(evidence),
+            evidence=_last_of_each_key(
+                (*evidence, power_evidence(powers, self.code), *record_evidence(record))
+            ),
         )
         self.settled_report = await self._report(facts, pools, is_settled=True)
 

@@ -20,7 +20,7 @@ from analysis.token.setter_bounds import Interval, most_tax_pct, value_bounds
 from analysis.token.timebomb_status import place
 from core.evm.primitives import Address, Hash32, RawAmount, Selector
 from core.report.fields.field import Pending
-from core.report.powers import HolderKind, Power
+from core.report.powers import HolderKind, Power, PowerKind
 
 _PROXY: Final = "is_proxy"
 _HIDDEN: Final = "hidden_owner_controls"
@@ -41,7 +41,7 @@ _CLOCKS: Final = frozenset({"time", "block"})
 
 class _Use(msgspec.Struct, frozen=True, kw_only=True):
     check: str
-    what: str
+    what: PowerKind
     kind: HolderKind
     holder: Address | None
     bound: str | None = None

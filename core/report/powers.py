@@ -9,6 +9,22 @@ import msgspec
 
 from core.evm.primitives import Address, Selector
 
+PowerKind = Literal[
+    "stop",
+    "block",
+    "cap",
+    "tax",
+    "mint",
+    "burn",
+    "take",
+    "condition",
+    "replace",
+    "withdraw",
+]
+"""`stop`: refuse everybody's trades; `block`: refuse an address's; `cap`: limit amounts or
+holdings; `condition`: change another condition of trades; `replace`: replace the code;
+`withdraw`: take liquidity out of pools."""
+
 HolderKind = Literal[
     "nobody",
     "holders",
@@ -35,8 +51,7 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
 
     check: str
     """Key of the field that it explains."""
-    what: str
-    """stop, block, cap, tax, mint, burn, take, condition, replace or withdraw."""
+    what: PowerKind
     holder_kind: HolderKind
     holder: Address | None = None
     """The account, where it is one that storage or code names."""

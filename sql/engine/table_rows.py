@@ -5,7 +5,8 @@ Addresses and hashes are 0x text in structs and blobs in the tables.
 
 from typing import Literal
 
-from core.evm.primitives import Address, BlockRef, Hash32, HexBytes, RawAmount
+from core.evm.primitives import Address, BlockRef, Hash32, HexBytes, RawAmount, Selector
+from core.report.powers import Bound, HolderKind, PowerKind
 from core.report.rows import Row
 
 # --- chain data -------------------------------------------------------------------------------
@@ -192,6 +193,23 @@ class CodeAnswerRow(Row, frozen=True, kw_only=True):
 
 
 # --- reports ---------------------------------------------------------------------------------
+
+
+class PowerRow(Row, frozen=True, kw_only=True):
+    """One power over a token, by its newest report."""
+
+    ordinal: int
+    check_key: str
+    """Key of the field that it explains."""
+    what: PowerKind
+    holder_kind: HolderKind
+    holder: Address | None
+    """None: no single account is named."""
+    bound: Bound
+    detail: str | None
+    functions: tuple[Selector, ...]
+    is_harmless: bool
+    is_bound: bool
 
 
 class FindingRow(Row, frozen=True, kw_only=True):

@@ -11,19 +11,20 @@ import msgspec
 
 from core.evm.primitives import Address, RawAmount
 from core.report.fields.field import list_keys
+from core.report.powers import Power
 from core.report.report import PoolResultRow, Report
 from core.report.rows import RefusalRow
 from sql.engine.columns import blob
 from sql.engine.database import Transaction
 from sql.engine.store import Readable
-from sql.engine.table_rows import FindingRow
+from sql.engine.table_rows import FindingRow, PowerRow
 from sql.reports.report_bodies import decode_body, encode_body
 from sql.reports.report_history import forget_state
 from sql.tokens.code_shapes import delete_shape
 from sql.tokens.search_entries import delete_search_entry
 from sql.tokens.tokens import read_token
 
-_PARTS = ("report", "finding", "pool", "holder", "body", "judgement", "refusal")
+_PARTS = ("report", "finding", "pool", "holder", "power", "body", "judgement", "refusal")
 
 MOST_POOLS_IN_TABLE = 1_000
 """The deepest pools of a report; the body has all. Tens of thousands of rows for every report are
@@ -46,6 +47,7 @@ def write_report(tx: Transaction, token_id: int, report: Report) -> None:
     tx.insert("report_finding", to_rows(report.static, report.scan), token_id=token_id)
     tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
     tx.insert("report_holder", report.holders, token_id=token_id)
+    tx.insert("report_power", _power_rows(report.powers), token_id=token_id)
     _insert_body(tx, token_id, report)
 
 
@@ -125,6 +127,24 @@ def _deepest(pools: Sequence[PoolResultRow]) -> Sequence[PoolResultRow]:
     if len(pools) <= MOST_POOLS_IN_TABLE:
         return pools
     return sorted(pools, key=lambda row: row.ordinal)[:MOST_POOLS_IN_TABLE]
+
+
+def _power_rows(powers: Sequence[Power]) -> list[PowerRow]:
+    return [
+        PowerRow(
+            ordinal=ordinal,
+            check_key=power.check,
+            what=power.what,
+            holder_kind=power.holder_kind,
+            holder=power.holder,
+            bound=power.bound,
+            detail=power.detail,
+            functions=power.functions,
+            is_harmless=power.is_harmless,
+            is_bound=power.is_bound,
+        )
+        for ordinal, power in enumerate(powers)
+    ]
 
 
 def _insert_body(tx: Transaction, token_id: int, report: Report) -> None:

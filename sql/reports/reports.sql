@@ -18,6 +18,10 @@ delete from judgement where token_id = $token_id
 -- Deletes the pools of the report on $token_id.
 delete from report_pool where token_id = $token_id
 
+-- name: delete_power
+-- Deletes the powers of the report on $token_id.
+delete from report_power where token_id = $token_id
+
 -- name: delete_refusal
 -- Deletes the last admission refusal of $token_id.
 delete from refusal where token_id = $token_id

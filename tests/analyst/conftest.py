@@ -39,6 +39,10 @@ insert into report_pool (
     token_id, ordinal, pool, kind, dex, quote, liquidity_usd, quote_side_usd, buy, is_launchpad
 ) values (1, 0, x'0a0b', 'AmmV2', 'a dex', x'0c', 1.5, 0.5, 'passed', 1);
 insert into report_holder values (1, 'top', 0, x'0d', '250');
+insert into report_power values
+    (1, 0, 'pause_status_can_be_modified', 'stop', 'multisig', x'0e', 'none', '3 of 5',
+     '0x8456cb59 0x3f4ba83a', 0, 1),
+    (1, 1, 'mint_or_burn_function', 'mint', 'nobody', null, 'none', null, '', 1, 0);
 insert into quote_token values (1, x'0202020202020202020202020202020202020202', 'USD', 3, 1);
 insert into check_catalogue values
     (1, 'a policy', 'is_proxy high_tax', 'warning danger', 'A' || char(10) || 'B');

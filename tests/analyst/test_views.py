@@ -40,6 +40,8 @@ COLUMNS = {
     "v_histories": "chain token symbol transfers_from_block is_whole past_logs past_requests",
     "v_holders": "chain token symbol role ordinal owner amount held_pct",
     "v_launches": "chain token symbol launchpad emitter creator tx_hash block_number log_index",
+    "v_powers": "chain token symbol ordinal what holder_kind holder bound detail functions finding"
+    " is_harmless is_bound scanned_at",
     "v_pool_results": "chain token symbol ordinal dex kind pool pool_id quote liquidity_usd"
     " quote_side_usd buy buy_tax_pct sell sell_tax_pct error_code error_message is_launchpad",
     "v_pools": "chain dex kind variant pool pool_id factory token0 token1 fee_pct tick_spacing"
@@ -93,6 +95,18 @@ def test_a_track_record_spreads_its_sellers(reader: duckdb.DuckDBPyConnection) -
         "select token, sales, sellers, spread_sellers, seller_days from v_track_record"
     ).fetchall()
     assert rows == [(ZERO_ONE, 40, 31, 21, 2)]
+
+
+def test_powers_read_as_they_were_written(reader: duckdb.DuckDBPyConnection) -> None:
+    rows = reader.execute(
+        "select token, symbol, what, holder_kind, holder, detail, functions, is_harmless, is_bound"
+        " from v_powers order by ordinal"
+    ).fetchall()
+    both = "0x8456cb59 0x3f4ba83a"
+    assert rows == [
+        (ZERO_ONE, "TKN", "stop", "multisig", "0x0e", "3 of 5", both, False, True),
+        (ZERO_ONE, "TKN", "mint", "nobody", None, None, "", True, False),
+    ]
 
 
 def test_every_transfer_is_there_once(reader: duckdb.DuckDBPyConnection) -> None:

@@ -12,6 +12,7 @@ from api.formats.native.native import render_native
 from api.formats.native.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
 from api.formats.summary.flags import Flag
 from api.formats.summary.power_checks import PowerShown
+from api.formats.summary.record_shown import RecordedTrades, TrackRecordShown
 from api.formats.summary.summary import DominantPool, Summary, render_summary
 from api.routes.agent_keys import TrialKey
 from core.report.report import Report
@@ -30,6 +31,8 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "flag": Flag,
     "dominant_pool": DominantPool,
     "power": PowerShown,
+    "track_record": TrackRecordShown,
+    "recorded_trades": RecordedTrades,
     "trial_key": TrialKey,
 }
 
@@ -58,6 +61,9 @@ def sent_by(report: Report) -> Iterator[tuple[dict[str, Any], str]]:
     if summary["dominant_pool"]:
         yield summary["dominant_pool"], "dominant_pool"
     yield from ((power, "power") for power in summary["powers"])
+    if record := summary["track_record"]:
+        yield record, "track_record"
+        yield from ((record[key], "recorded_trades") for key in ("total", "last_day"))
 
 
 @pytest.mark.parametrize("table", TABLES)

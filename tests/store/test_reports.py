@@ -11,11 +11,12 @@ from core.evm.primitives import Address, RawAmount
 from core.process import zstd
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
+from core.report.powers import Power
 from core.report.report import HolderRow, PoolResultRow, Report, ReportRow
 from core.report.rows import RefusalRow
 from sql.engine.columns import decode
 from sql.engine.store import FileStore, Store
-from sql.engine.table_rows import CreatorRow, FindingRow
+from sql.engine.table_rows import CreatorRow, FindingRow, PowerRow
 from sql.reports.report_tables import MOST_POOLS_IN_TABLE, from_rows, read_refusal, read_report
 from sql.tokens.creator_tables import write_creator
 from sql.tokens.task_queue import NEW_WORTH
@@ -72,6 +73,22 @@ def test_the_tables_say_what_the_body_says(store: Store, report: Report) -> None
         expected_report.pools or ()
     )
     assert in_table(store, "report_holder", HolderRow, number) == list(expected_report.holders)
+    powers = in_table(store, "report_power", PowerRow, number)
+    assert [
+        Power(
+            check=row.check_key,
+            what=row.what,
+            holder_kind=row.holder_kind,
+            holder=row.holder,
+            functions=row.functions,
+            bound=row.bound,
+            detail=row.detail,
+        )
+        for row in powers
+    ] == list(expected_report.powers)
+    assert [(row.is_harmless, row.is_bound) for row in powers] == [
+        (power.is_harmless, power.is_bound) for power in expected_report.powers
+    ]
     rows = in_table(store, "report_finding", FindingRow, number)
     assert from_rows(rows, StaticFindings) == expected_report.static
     assert from_rows(rows, ScanFindings) == expected_report.scan

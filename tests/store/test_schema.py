@@ -41,6 +41,7 @@ TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
     "report_finding": (table_rows.FindingRow, ("token_id",)),
     "report_pool": (report.PoolResultRow, ("token_id",)),
     "report_holder": (report.HolderRow, ("token_id",)),
+    "report_power": (table_rows.PowerRow, ("token_id",)),
 }
 
 """Tables of structs, with their columns in addition to the struct's fields."""

@@ -22,7 +22,6 @@ from analysis.static.powers.delayed_calls import find_delays
 from analysis.static.powers.setter_finder import Computation, SetterFinder
 from analysis.static.powers.static_powers import (
     OutwardCall,
-    PowerKind,
     Setter,
     StaticPower,
     StaticPowers,
@@ -43,6 +42,7 @@ from analysis.static.token_model.storage.guarded_stores import is_guarded
 from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.write_index import StorageWrite
 from core.evm.primitives import ADDRESS_MASK, Selector, to_hash32
+from core.report.powers import PowerKind
 
 _MOST_PLACES: Final = 48
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})

@@ -11,10 +11,7 @@ import msgspec
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.token_model.caps.cap_rules import ComputationStep
 from core.evm.primitives import Hash32, Selector
-
-PowerKind = Literal["stop", "block", "cap", "tax", "mint", "burn", "take", "condition", "replace"]
-"""`stop`: refuse everybody's trades; `block`: refuse an address's; `cap`: limit amounts or
-holdings; `condition`: change another condition of trades; `replace`: replace the code."""
+from core.report.powers import PowerKind
 
 Authority = Literal["named", "holders", "trades", "self", "anybody"]
 """`named`: the callers listed; `holders`: each for the own account; `trades`: transfers change it

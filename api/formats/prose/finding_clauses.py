@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from api.formats.prose.check_words import CHECK_WORDS
+from api.formats.prose.power_clauses import idle_clause, power_clause, power_holder
 from api.formats.prose.prose import listed, percent, short, usd
 from api.formats.prose.rendered_report import RenderedReport
 from api.formats.prose.time_clauses import (
@@ -57,7 +58,10 @@ def _names(rendered: RenderedReport, addresses: Collection[Address]) -> str:
 
 
 def _who(rendered: RenderedReport, key: str) -> str:
-    """Return the roles that can call the functions of a finding."""
+    """Return the accounts that hold a power, or the roles that can call its functions."""
+    named = power_holder(rendered, key)
+    if named is not None:
+        return named
     proof, owned = rendered.proofs.of_code(key), rendered.proofs.of_code("ownership_renounced")
     special = rendered.proofs.of_code("has_owner_functionality")
     callers = set(proof.selectors) - {_FALLBACK} if proof else set()
@@ -82,6 +86,9 @@ def pause_clause(rendered: RenderedReport) -> str:
 
 
 def supply_clause(rendered: RenderedReport) -> str | None:
+    named = power_clause(rendered, "mint_or_burn_function")
+    if named is not None:
+        return named
     proof = rendered.proofs.of_code("mint_or_burn_function")
     if proof is None:
         return None
@@ -120,13 +127,25 @@ def _size(rendered: RenderedReport, raw: int | None) -> str:
     return f"{percent(100 * raw / supply_raw)} of the supply"
 
 
-def proxy_clause(rendered: RenderedReport) -> str | None:
+def clone_clause(rendered: RenderedReport) -> str | None:
+    """Build the clause on a proxy whose target is a part of its code. None: it is no such."""
     proof, target = rendered.proofs.of_code("is_proxy"), rendered.report.token.implementation
-    if target is None or proof is None:
+    if target is None or proof is None or proof.slots:
         return None
-    if not proof.slots:
-        return f"it is a clone that runs the code at {short(target)}"
+    return f"it is a clone that runs the code at {short(target)}"
+
+
+def proxy_clause(rendered: RenderedReport) -> str | None:
+    if rendered.report.token.implementation is None or rendered.proofs.of_code("is_proxy") is None:
+        return None
+    holders = {power.holder_kind for power in rendered.report.powers if power.check == "is_proxy"}
+    if holders & _SHARED:
+        return power_clause(rendered, "is_proxy")
     return "its code can be replaced at any time, as it is a proxy"
+
+
+_SHARED: Final = frozenset({"multisig", "timelock", "contract"})
+"""Kinds of holders that are worth a word beside a proxy's."""
 
 
 def owner_clause(rendered: RenderedReport) -> str | None:
@@ -136,8 +155,11 @@ def owner_clause(rendered: RenderedReport) -> str | None:
 
 def wrong_clause(key: str, rendered: RenderedReport) -> str:
     """Return the bad answer of one check in words, with its particulars where they are known."""
-    clause = _PARTICULARS[key](rendered) if key in _PARTICULARS else None
-    return clause or CHECK_WORDS[key].wrong
+    in_force = _IN_FORCE[key](rendered) if key in _IN_FORCE else None
+    clause = in_force or idle_clause(rendered, key)
+    if clause is None and key in _PARTICULARS:
+        clause = _PARTICULARS[key](rendered)
+    return clause or power_clause(rendered, key) or CHECK_WORDS[key].wrong
 
 
 def liquidity_clause(rendered: RenderedReport) -> str | None:
@@ -210,6 +232,12 @@ def withdrawal_clause(rendered: RenderedReport) -> str | None:
     return f"{who} can withdraw {percent(first.share_pct)} of its liquidity"
 
 
+_IN_FORCE: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
+    "transfer_restrictions": cap_clause,
+    "is_proxy": clone_clause,
+}
+"""Builders of what stands whoever holds the power of a check."""
+
 _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "dominant_pool_unsellable": trade_refusal,
     "allowance_bypass": theft_clause,
@@ -224,7 +252,6 @@ _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "timebomb": deadline_clause,
     "pause_status_can_be_modified": pause_clause,
     "mint_or_burn_function": supply_clause,
-    "transfer_restrictions": cap_clause,
     "is_proxy": proxy_clause,
     "liquidity_can_leave": withdrawal_clause,
     "ownership_not_renounced": owner_clause,

@@ -6,39 +6,47 @@ where a multisig, a timelock or an issuer with a track record holds it.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
 from api.formats.shape_building import Shape
 from core.evm.primitives import checksum
 from core.report.fields.field import Severity
-from core.report.powers import HolderKind, Power
+from core.report.powers import Bound, HolderKind, Power, PowerKind
 from core.report.report import Report
+
+Reach = Literal["trades", "holdings", "none"]
 
 
 class PowerShown(Shape, frozen=True, kw_only=True):
     """One power over the token, and the account that holds it."""
 
-    what: str
-    """stop, block, cap, tax, mint, burn, take, condition, replace: what the holder can do to trades
-    and holdings."""
+    what: PowerKind
+    """What its holder can do. stop: refuse everybody's trades; block: refuse an address's; cap:
+    limit amounts or holdings; condition: change another condition of trades; mint and burn: change
+    the supply; take: move tokens of others; replace: exchange the code; withdraw: take liquidity
+    out of pools."""
     holder: str | None
-    """The account, checksummed. None: nobody in particular."""
-    holder_kind: str
-    """nobody, holders, trades, multisig, timelock, contract, wallet, list, anybody or unknown."""
-    bound: str
-    """none, low, unreachable, or tight: a rule in force that hurts as it stands."""
-    reach: str
-    """trades, holdings, or none: what it touches."""
+    """The account, with the checksum of EIP-55. None: no single one is named."""
+    holder_kind: HolderKind
+    """nobody: renounced, burnt or used up. holders: each over the own tokens. trades: only as
+    simulated. list: accounts that storage lists. contract: one that binds nobody, as far as known.
+    unknown: not read."""
+    bound: Bound
+    """low: the code keeps it small. unreachable: it touches neither trades nor holdings. tight: a
+    rule in force hurts as it stands. none: no bound is proved."""
+    reach: Reach
+    """What it touches."""
     used: int | None
     """Times that it was used. None: not known."""
     is_harmful: bool
     """One account could hurt holders with it, alone and at once."""
     detail: str | None
-    """Members of a multisig, or the bound, as text."""
+    """Members and threshold of a multisig, delay of a timelock, or the bound, as text. None: there
+    is none."""
     functions: tuple[str, ...]
-    """Selectors of the functions that use it."""
+    """Selectors of the functions that use it. Empty: no function does, or they are not known."""
     check: str
-    """Key of the field that it explains."""
+    """Key of the native field that it explains."""
 
 
 _OF_HOLDINGS: Final = frozenset({"mint", "burn", "take"})
@@ -46,7 +54,7 @@ _OF_HOLDINGS: Final = frozenset({"mint", "burn", "take"})
 
 def show_power(power: Power, report: Report) -> PowerShown:
     """Return a power in the form that the API sends."""
-    reach = "holdings" if power.what in _OF_HOLDINGS else "trades"
+    reach: Reach = "holdings" if power.what in _OF_HOLDINGS else "trades"
     return PowerShown(
         what=power.what,
         holder=None if power.holder is None else checksum(power.holder),

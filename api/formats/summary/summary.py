@@ -28,6 +28,7 @@ from api.formats.summary.power_checks import (
     is_established,
     show_power,
 )
+from api.formats.summary.record_shown import TrackRecordShown, show_record
 from core.evm.primitives import Address
 from core.report.fields.field import Pending
 from core.report.report import Report
@@ -139,7 +140,10 @@ class Summary(Shape, frozen=True, kw_only=True):
     dominant_pool: DominantPool | None
     """The pool with the most liquidity. None: no pool was found."""
     powers: tuple[PowerShown, ...]
-    """Powers over the token, and the accounts that hold them."""
+    """Powers over the token, and the accounts that hold them. Empty: none was found, or the report
+    is of an earlier release."""
+    track_record: TrackRecordShown | None
+    """Real trades of the token. None: this deployment's index does not have it."""
 
 
 def render_summary(
@@ -203,6 +207,7 @@ def render_summary(
         detected_pool_count=len(native.dex),
         dominant_pool=_dominant(native.dex[0]) if native.dex else None,
         powers=tuple(show_power(power, report) for power in report.powers),
+        track_record=show_record(report.track_record),
     )
 
 
@@ -242,6 +247,7 @@ def refuse_summary(
         detected_pool_count=0,
         dominant_pool=None,
         powers=(),
+        track_record=None,
     )
 
 

@@ -1,6 +1,6 @@
 """Made-up rows and strategies for them."""
 
-from typing import TypeVar, get_type_hints
+from typing import TypeVar, get_args, get_type_hints
 
 from hypothesis import strategies as st
 from msgspec import structs
@@ -9,6 +9,7 @@ from assay.service.record_report import NextRefresh
 from core.evm.primitives import Address, Hash32, HexBytes, RawAmount, Selector
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
+from core.report.powers import Bound, Power
 from core.report.report import (
     ClockLimitRow,
     EvidenceRow,
@@ -199,6 +200,14 @@ clock_limits = st.builds(
     value=st.none() | st.integers(-(2**256), 2**256),
     compared_with=st.sampled_from([None, "block", "timestamp"]),
 )
+powers = st.builds(
+    Power,
+    check=texts,
+    bound=st.sampled_from(get_args(Bound)),
+    holder=st.none() | addresses,
+    functions=st.lists(selectors, max_size=3).map(tuple),
+    detail=st.none() | texts,
+)
 evidence = st.builds(EvidenceRow, key=texts, body=texts)
 
 
@@ -221,6 +230,8 @@ def reports(draw: st.DrawFn) -> Report:
         holders=_numbered(draw(st.lists(holders, max_size=3))),
         clock_limits=tuple(draw(st.lists(clock_limits, max_size=3))),
         evidence=tuple(draw(st.lists(evidence, max_size=3))),
+        powers=tuple(draw(st.lists(powers, max_size=3))),
+        are_powers_known=draw(truths),
     )
 
 

@@ -1,0 +1,140 @@
+"""Clauses on powers that name their holder: "a 3 of 5 multisig can create new tokens". Pure.
+
+None wherever the report does not name who holds a power; the words of the check then stand.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from api.formats.prose.prose import listed, short
+from api.formats.prose.rendered_report import RenderedReport
+from api.formats.summary.power_checks import POWER_FIELDS, hurtful_powers
+from core.evm.primitives import Address
+from core.report.powers import HolderKind, Power, PowerKind
+
+_ACTS: Final[dict[PowerKind, str]] = {
+    "replace": "replace its code",
+    "take": "take tokens of others",
+    "mint": "create new tokens",
+    "stop": "stop transfers for everybody",
+    "block": "block single addresses from trading",
+    "cap": "limit the size of transfers or holdings",
+    "tax": "change the tax",
+    "condition": "change the conditions of trades",
+    "burn": "destroy tokens of others",
+    "withdraw": "withdraw liquidity",
+}
+"""What a holder can do, the worst first."""
+
+_WORST_FIRST: Final = tuple(_ACTS)
+
+_STANDING: Final = frozenset({"trading_cooldown", "timebomb"})
+"""Checks on rules of the code, which stand also where nobody can change them any more."""
+
+_UNREACHED: Final = "it reaches neither trades nor holdings"
+
+
+def power_holder(rendered: RenderedReport, check: str) -> str | None:
+    """Return the account or accounts that can use the worst live power of a check, in words."""
+    found = _worst(rendered, check)
+    if not found:
+        powers = _powers(rendered, check)
+        is_dead = bool(powers) and all(power.holder_kind == "nobody" for power in powers)
+        return "nobody" if is_dead else None
+    owner = rendered.report.token.owner_address
+    return _holder(found[0], owner) if len(found) == 1 else _several(found)
+
+
+def power_clause(rendered: RenderedReport, check: str) -> str | None:
+    """Build the clause on the worst live power of a check.
+
+    None: its holder is the token's owner or not known, so that the words of the check say as much.
+    """
+    found = _worst(rendered, check)
+    holder = power_holder(rendered, check)
+    if not found or holder is None or found[0].holder == rendered.report.token.owner_address:
+        return None
+    return f"{holder} can {_ACTS[found[0].what]}{_limit(found)}"
+
+
+def idle_clause(rendered: RenderedReport, check: str) -> str | None:
+    """Build the clause on the powers of a check that can hurt nobody. None: one can, or there is
+    none."""
+    powers = _powers(rendered, check)
+    if check in _STANDING or not powers or not all(power.is_harmless for power in powers):
+        return None
+    owner = rendered.report.token.owner_address
+    ranked = sorted(powers, key=lambda power: _WORST_FIRST.index(power.what))
+    clauses = dict.fromkeys(_idle(power, owner) for power in ranked)
+    known = [clause for clause in clauses if clause is not None]
+    return listed(known) if len(known) == len(clauses) else None
+
+
+def _idle(power: Power, owner: Address | None) -> str | None:
+    """Return a harmless power in words. None: the words of its check cover it."""
+    act = _ACTS[power.what]
+    holder = _holder(power, owner) or "somebody"
+    if power.holder_kind == "nobody":
+        return f"nobody can {act} any more"
+    if power.bound == "unreachable":
+        return f"{holder} can {act}, but {power.detail or _UNREACHED}"
+    if power.bound == "low":
+        return f"{holder} can {act} ({power.detail or 'the code keeps it small'})"
+    is_own = (power.holder_kind, power.what) == ("holders", "burn")
+    return "holders can burn their own" if is_own else None
+
+
+def _powers(rendered: RenderedReport, check: str) -> list[Power]:
+    """Return the powers that decide a check; rules in force are not among them."""
+    fields = POWER_FIELDS.get(check, ())
+    return [
+        power
+        for power in rendered.report.powers
+        if power.check in fields and power.bound != "tight"
+    ]
+
+
+def _worst(rendered: RenderedReport, check: str) -> list[Power]:
+    """Return the live powers of the worst kind: those that hurt, else those that bind a holder."""
+    live = [power for power in _powers(rendered, check) if not power.is_harmless]
+    hurtful = set(hurtful_powers(rendered.report))
+    found = [power for power in live if power in hurtful] or live
+    worst = min((_WORST_FIRST.index(power.what) for power in found), default=None)
+    return [power for power in found if _WORST_FIRST.index(power.what) == worst]
+
+
+def _limit(powers: Iterable[Power]) -> str:
+    """Return the delay of a timelock."""
+    details = [power.detail for power in powers if power.holder_kind == "timelock" and power.detail]
+    return f" after {details[0]}" if details else ""
+
+
+def _holder(power: Power, owner: Address | None) -> str | None:
+    """Return one holder in words; with a comma behind an address that stands beside them."""
+    if power.holder_kind == "multisig":
+        return f"a {power.detail} multisig" if power.detail else "a multisig"
+    if power.holder is None or power.holder_kind in _NAMELESS:
+        return _NAMELESS.get(power.holder_kind)
+    if power.holder == owner:
+        return "the owner"
+    is_signed = power.holder_kind == "wallet" and power.bound == "none" and power.detail
+    words = power.detail if is_signed else _NAMED.get(power.holder_kind)
+    return f"{words}, {short(power.holder)}," if words else short(power.holder)
+
+
+_NAMELESS: Final[dict[HolderKind, str]] = {
+    "timelock": "a timelock",
+    "list": "every account on a list",
+    "anybody": "anybody",
+}
+_NAMED: Final[dict[HolderKind, str]] = {"wallet": "one wallet", "contract": "a contract"}
+
+
+def _several(powers: Sequence[Power]) -> str:
+    kinds = {power.holder_kind for power in powers}
+    if "anybody" in kinds:
+        return "anybody"
+    words = {"wallet": "wallets", "multisig": "multisigs", "contract": "contracts"}
+    noun = words.get(next(iter(kinds)), "accounts") if len(kinds) == 1 else "accounts"
+    count = len({power.holder for power in powers})
+    return f"{count} {noun}"
