@@ -198,7 +198,8 @@ class McpServer:
     def _all_tools(self) -> dict[str, McpTool]:
         return {
             "check_token": McpTool(
-                description="Verdict on one token and the checks behind it. Only `safe` is a pass, "
+                description="Verdict on one token, the checks behind it, the powers over it with "
+                "their holders, and its record of real trades. Only `safe` is a pass, "
                 "and only for what was tested: a flag with status `unknown`, a verdict "
                 f"`not_tested` and any null are no answer and never safe. {COUNTS}",
                 takes=OneToken,

@@ -15,7 +15,16 @@ from core.errors import TokenRefusedError
 from core.report.report import EvidenceRow
 from tests.harness.api.mcp_client import MODES, ONE, agent, call
 from tests.harness.api.open_port import on_network
-from tests.harness.api.sample_reports import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
+from tests.harness.api.sample_reports import (
+    MINED_AT_S,
+    OWNER_SHOWN,
+    TOKEN,
+    TOKEN_SHOWN,
+    make_pool,
+    make_power,
+    make_record,
+    make_report,
+)
 from tests.harness.api.specified_fields import check
 from tests.harness.api.world import PLANS, World
 
@@ -60,6 +69,21 @@ async def test_each_tool_says_what_its_route_says(world: World, mode: str, form:
                 ("ethereum", 1, ["eth"], True),
                 ("chain_56", 56, ["bsc", "bnb"], False),
             ]
+
+
+async def test_a_verdict_has_the_powers_and_the_track_record(world: World) -> None:
+    world.analysis.outcome = make_report(powers=(make_power(),), track_record=make_record())
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key()}) as client,
+    ):
+        _, summary = await call(client, "check_token", **ONE)
+        described = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert [(power["what"], power["holder"]) for power in summary["powers"]] == [
+        ("stop", OWNER_SHOWN)
+    ]
+    assert summary["track_record"]["is_established"] is True
+    assert "powers" in str(described["check_token"].description)
 
 
 async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:

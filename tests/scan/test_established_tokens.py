@@ -9,7 +9,7 @@ from analysis.pipeline.chain_context import ChainContext
 from assay.demo.layout import BURN
 from assay.service.store_adapter import TradeHistory
 from core.evm.primitives import Address
-from core.report.track_record import DAY_S
+from core.report.track_record import DAY_S, TrackRecord
 from sql.engine.store import Store
 from sql.engine.table_rows import CreatorRow
 from sql.tokens.creator_tables import write_creator
@@ -50,9 +50,12 @@ async def test_burnt_liquidity_and_a_history_make_an_established_token(
     address = burn_liquidity(chain)
     store = new_store(tmp_path / "store")
     write_history(store, chain_id=context.chain.id, token=address, until_s=chain.node.head_time())
-    found = (await judge(knowing(context, store), address)).track_record
+    report = await judge(knowing(context, store), address)
     store.close()
+    found = report.track_record
     assert found is not None
+    (row,) = (row for row in report.evidence if row.key == "track_record")
+    assert msgspec.json.decode(row.body, type=TrackRecord) == found
     assert found.liquidity_usd is not None
     assert found.liquidity_usd > LEAST_USD
     assert (found.spread_sellers, found.whole.sales) == (1_000, 1_000)
@@ -137,7 +140,9 @@ async def test_without_history_there_is_no_record(
     chain: Chain, context: ChainContext, tmp_path: Path
 ) -> None:
     address = chain.world.token("honest").address
-    assert (await judge(context, address)).track_record is None
+    report = await judge(context, address)
+    assert report.track_record is None
+    assert "track_record" not in {row.key for row in report.evidence}
     store = new_store(tmp_path / "store")
     assert (await judge(knowing(context, store), address)).track_record is None
     store.close()

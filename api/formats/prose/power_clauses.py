@@ -48,11 +48,13 @@ def power_holder(rendered: RenderedReport, check: str) -> str | None:
 def power_clause(rendered: RenderedReport, check: str) -> str | None:
     """Build the clause on the worst live power of a check.
 
-    None: its holder is the token's owner or not known, so that the words of the check say as much.
+    None: the token's owner is among its holders, or none is known, so that the words of the check
+    say as much.
     """
     found = _worst(rendered, check)
     holder = power_holder(rendered, check)
-    if not found or holder is None or found[0].holder == rendered.report.token.owner_address:
+    owner = rendered.report.token.owner_address
+    if not found or holder is None or (owner and any(power.holder == owner for power in found)):
         return None
     return f"{holder} can {_ACTS[found[0].what]}{_limit(found)}"
 
@@ -117,7 +119,7 @@ def _holder(power: Power, owner: Address | None) -> str | None:
         return _NAMELESS.get(power.holder_kind)
     if power.holder == owner:
         return "the owner"
-    is_signed = power.holder_kind == "wallet" and power.bound == "none" and power.detail
+    is_signed = power.holder_kind == "wallet" and power.what != "withdraw" and power.detail
     words = power.detail if is_signed else _NAMED.get(power.holder_kind)
     return f"{words}, {short(power.holder)}," if words else short(power.holder)
 

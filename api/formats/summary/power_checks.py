@@ -14,7 +14,7 @@ from core.report.fields.field import Severity
 from core.report.powers import Bound, HolderKind, Power, PowerKind
 from core.report.report import Report
 
-Reach = Literal["trades", "holdings", "none"]
+PowerReach = Literal["trades", "holdings", "none"]
 
 
 class PowerShown(Shape, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class PowerShown(Shape, frozen=True, kw_only=True):
     bound: Bound
     """low: the code keeps it small. unreachable: it touches neither trades nor holdings. tight: a
     rule in force hurts as it stands. none: no bound is proved."""
-    reach: Reach
+    reach: PowerReach
     """What it touches."""
     used: int | None
     """Times that it was used. None: not known."""
@@ -54,7 +54,7 @@ _OF_HOLDINGS: Final = frozenset({"mint", "burn", "take"})
 
 def show_power(power: Power, report: Report) -> PowerShown:
     """Return a power in the form that the API sends."""
-    reach: Reach = "holdings" if power.what in _OF_HOLDINGS else "trades"
+    reach: PowerReach = "holdings" if power.what in _OF_HOLDINGS else "trades"
     return PowerShown(
         what=power.what,
         holder=None if power.holder is None else checksum(power.holder),

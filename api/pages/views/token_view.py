@@ -17,6 +17,7 @@ from api.formats.times import duration_words, iso_utc
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.views.finding_view import FindingGroups, view_findings
 from api.pages.views.pool_view import Chart, PoolLine, view_charts, view_pools
+from api.pages.views.power_view import PowerTable, view_powers
 from config.burn import BURN_ADDRESSES
 from config.facts.chain import Chain
 from core.evm.primitives import Address, checksum
@@ -210,6 +211,8 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence without a full stop."""
     counts: tuple[CheckCount, ...]
     findings: FindingGroups
+    powers: PowerTable | None
+    """None: not known."""
     facts: tuple[TokenFact, ...]
     pools: tuple[PoolLine, ...]
     pools_beside: int
@@ -243,6 +246,7 @@ def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
         headline=headline_of(rendered),
         counts=tuple(_counts(findings)),
         findings=findings,
+        powers=view_powers(rendered),
         facts=tuple(_facts(rendered, snapshot)),
         pools=pools,
         pools_beside=len(rendered.native.dex) - len(pools),

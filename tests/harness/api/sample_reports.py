@@ -1,15 +1,17 @@
 """Hand-made reports and generated ones."""
 
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from hypothesis import strategies as st
 
 from analysis.token.contract_clock import ContractClock
+from api.formats.summary.power_checks import POWER_FIELDS
 from config.facts.pool_family import KINDS
 from core.evm.primitives import Address, Hash32, RawAmount
 from core.report.fields.field import fields_of, list_keys
 from core.report.fields.scan_findings import ScanFindings
 from core.report.fields.static_findings import StaticFindings
+from core.report.powers import Bound, HolderKind, Power, PowerKind
 from core.report.report import (
     ClockLimitRow,
     HolderRow,
@@ -18,6 +20,7 @@ from core.report.report import (
     ReportRow,
     TradeOutcome,
 )
+from core.report.track_record import DAY_S, RecordThresholds, TrackRecord, TradeCounts
 
 TOKEN = Address("0x6b175474e89094c44da98b954eedeac495271d0f")
 TOKEN_SHOWN = "0x6B175474E89094C44Da98b954EedeAC495271d0F"
@@ -129,15 +132,56 @@ def make_limit(value: int | None, **changes: Any) -> ClockLimitRow:
     return ClockLimitRow(**{**plain, **changes}, value=value)
 
 
+def make_power(**changes: Any) -> Power:
+    """Make the power of the owner, one wallet, to stop trades, with the named changes."""
+    plain: dict[str, Any] = {
+        "check": "pause_status_can_be_modified",
+        "what": "stop",
+        "holder_kind": "wallet",
+        "holder": OWNER,
+        "functions": ("0x8456cb59",),
+    }
+    return Power(**{**plain, **changes})
+
+
+def make_record(**changes: Any) -> TrackRecord:
+    """Make the record of an established token, with the named changes."""
+    plain: dict[str, Any] = {
+        "first_seen_block": 18_000_000,
+        "first_seen_s": MINED_AT_S - 400 * DAY_S,
+        "age_s": 400 * DAY_S,
+        "history_from_block": 18_000_100,
+        "spread_sellers": 2_000,
+        "whole": TradeCounts(
+            sellers=2_500, buyers=2_500, sales=9_000, sales_failed=0, sales_taxed_otherwise=1
+        ),
+        "last_day": TradeCounts(
+            sellers=40, buyers=30, sales=50, sales_failed=0, sales_taxed_otherwise=0
+        ),
+        "powers_used": None,
+        "liquidity_usd": 250_000.0,
+        "thresholds": RecordThresholds(
+            age_s=180 * DAY_S, sellers=1_000, sellers_per_day=20, liquidity_usd=100_000.0
+        ),
+        "is_established": True,
+    }
+    return TrackRecord(**{**plain, **changes})
+
+
 def make_report(
     *,
     static: StaticFindings | None = None,
     pools: tuple[PoolResultRow, ...] | None = (make_pool(),),
     holders: tuple[HolderRow, ...] = (),
     clock_limits: tuple[ClockLimitRow, ...] = (),
+    powers: tuple[Power, ...] | None = None,
+    track_record: TrackRecord | None = None,
     **changes: Any,
 ) -> Report:
-    """Make a report of an honest, renounced token with one deep pool, with the named changes."""
+    """Make a report of an honest, renounced token with one deep pool, with the named changes.
+
+    `powers` None: not known, as in reports of earlier releases.
+    """
     found = {name: changes.pop(name) for name in ScanFindings.__struct_fields__ if name in changes}
     return Report(
         token=make_token(**changes),
@@ -147,6 +191,9 @@ def make_report(
         holders=holders,
         clock_limits=clock_limits,
         evidence=(),
+        powers=powers or (),
+        are_powers_known=None if powers is None else True,
+        track_record=track_record,
     )
 
 
@@ -182,6 +229,32 @@ def pool_rows(draw: st.DrawFn) -> PoolResultRow:
     )
 
 
+counts = st.none() | st.integers(0, 10**6)
+trades = st.builds(TradeCounts, **dict.fromkeys(TradeCounts.__struct_fields__, counts))
+records = st.builds(
+    make_record,
+    first_seen_block=counts,
+    first_seen_s=counts,
+    age_s=counts,
+    history_from_block=counts,
+    spread_sellers=counts,
+    whole=trades,
+    last_day=trades,
+    powers_used=counts,
+    liquidity_usd=st.none() | usd,
+    is_established=st.booleans(),
+)
+powers = st.builds(
+    Power,
+    check=st.sampled_from(sorted({field for each in POWER_FIELDS.values() for field in each})),
+    what=st.sampled_from(get_args(PowerKind)),
+    holder_kind=st.sampled_from(get_args(HolderKind)),
+    holder=st.none() | addresses,
+    bound=st.sampled_from(get_args(Bound)),
+    detail=st.none() | st.just("3 of 5"),
+)
+
+
 @st.composite
 def reports(draw: st.DrawFn) -> Report:
     """Any report that the rows allow."""
@@ -201,6 +274,8 @@ def reports(draw: st.DrawFn) -> Report:
         pools=draw(st.none() | st.lists(pool_rows(), max_size=4).map(tuple)),
         holders=tuple(holders),
         clock_limits=tuple(draw(st.lists(clock_limits(), max_size=3))),
+        powers=draw(st.none() | st.lists(powers, max_size=4).map(tuple)),
+        track_record=draw(st.none() | records),
         decimals=draw(st.integers(0, 255)),
         supply_raw=draw(amounts),
         burned_raw=draw(amounts),

@@ -1,0 +1,151 @@
+"""Protects sentences on powers: they name the holder, and never call a live power dead."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from api.formats.prose.finding_clauses import wrong_clause
+from api.formats.prose.power_clauses import idle_clause, power_clause
+from api.formats.prose.rendered_report import RenderedReport, render_for_people
+from api.formats.summary.power_checks import POWER_FIELDS, hurtful_powers
+from api.formats.token_snapshot import take_snapshot
+from core.evm.primitives import Address
+from core.report.powers import Power
+from core.report.report import Report
+from tests.harness.api.sample_reports import (
+    LIQUID_USD,
+    MINED_AT_S,
+    OWNER,
+    make_power,
+    make_record,
+    make_report,
+    make_static,
+    reports,
+)
+from tests.harness.api.world import make_chain
+
+PAUSE, SUPPLY, TAX = (
+    "pause_status_can_be_modified",
+    "mint_or_burn_function",
+    "tax_can_be_modified",
+)
+OTHER = Address("0x" + "12" * 20)
+SHOWN = "0x1212…1212"
+
+
+def rendered(report: Report) -> RenderedReport:
+    snapshot = take_snapshot(
+        report, make_chain(1, "ethereum"), now_s=MINED_AT_S, liquid_above_usd=LIQUID_USD
+    )
+    return render_for_people(snapshot)
+
+
+def sentence(check: str, *powers: Power, **changes: Any) -> str:
+    report = make_report(
+        static=make_static(**{check: True}), owner_address=OWNER, powers=powers, **changes
+    )
+    return wrong_clause(check, rendered(report))
+
+
+def power(check: str, what: str, kind: str, **changes: Any) -> Power:
+    return make_power(check=check, what=what, **{"holder_kind": kind, "holder": None, **changes})
+
+
+@pytest.mark.parametrize(
+    ("check", "given", "words"),
+    [
+        (
+            SUPPLY,
+            power(SUPPLY, "mint", "multisig", holder=OTHER, detail="3 of 5"),
+            "a 3 of 5 multisig can create new tokens",
+        ),
+        (
+            PAUSE,
+            power(PAUSE, "stop", "wallet", holder=OTHER),
+            f"one wallet, {SHOWN}, can stop transfers for everybody",
+        ),
+        (
+            PAUSE,
+            power(PAUSE, "stop", "wallet", holder=OWNER),
+            "the owner can stop transfers for everybody",
+        ),
+        (
+            PAUSE,
+            power(PAUSE, "stop", "wallet", holder=OTHER, detail="a Safe that 1 of 2 owners sign"),
+            f"a Safe that 1 of 2 owners sign, {SHOWN}, can stop transfers for everybody",
+        ),
+        (PAUSE, power(PAUSE, "stop", "anybody"), "anybody can stop transfers for everybody"),
+        (
+            PAUSE,
+            power(PAUSE, "stop", "nobody"),
+            "nobody can stop transfers for everybody any more",
+        ),
+        (SUPPLY, power(SUPPLY, "burn", "holders"), "holders can burn their own"),
+        (SUPPLY, power(SUPPLY, "mint", "holders"), "the supply can be changed"),
+        (
+            SUPPLY,
+            power(SUPPLY, "burn", "contract", holder=OTHER),
+            f"a contract, {SHOWN}, can destroy tokens of others",
+        ),
+        (
+            TAX,
+            power(TAX, "tax", "unknown", holder=OTHER, bound="low", detail="at most 5 %"),
+            f"{SHOWN} can change the tax (at most 5 %)",
+        ),
+        (TAX, power(TAX, "tax", "unknown"), "somebody can change the tax"),
+        (
+            "has_owner_functionality",
+            power(PAUSE, "stop", "nobody"),
+            "some addresses have access that others lack",
+        ),
+    ],
+)
+def test_a_power_is_told_with_its_holder(check: str, given: Power, words: str) -> None:
+    assert sentence(check, given) == words
+
+
+def test_the_worst_live_power_is_told() -> None:
+    dead = power(SUPPLY, "mint", "nobody")
+    own = power(SUPPLY, "burn", "holders")
+    live = power(SUPPLY, "mint", "wallet", holder=OTHER)
+    others = power(SUPPLY, "burn", "wallet", holder=OTHER)
+    assert sentence(SUPPLY, dead, own) == (
+        "nobody can create new tokens any more and holders can burn their own"
+    )
+    assert sentence(SUPPLY, own, live) == f"one wallet, {SHOWN}, can create new tokens"
+    assert sentence(SUPPLY, dead, others) == f"one wallet, {SHOWN}, can destroy tokens of others"
+    bound = power(SUPPLY, "mint", "multisig", holder=OWNER, detail="3 of 5")
+    assert sentence(SUPPLY, bound, others) == (f"one wallet, {SHOWN}, can destroy tokens of others")
+    second = power(SUPPLY, "mint", "wallet", holder=Address("0x" + "34" * 20))
+    assert sentence(SUPPLY, live, second) == "2 wallets can create new tokens"
+
+
+def test_a_rule_that_stands_is_not_called_dead() -> None:
+    """Nobody can change the wait, and every address still has to wait."""
+    check = "trading_cooldown"
+    words = "an address must wait between its transfers"
+    assert sentence(check, power(check, "stop", "nobody")) == words
+
+
+def test_a_report_without_powers_reads_as_before() -> None:
+    report = make_report(static=make_static(**{PAUSE: True}), owner_address=OWNER)
+    assert wrong_clause(PAUSE, rendered(report)) == "somebody can stop transfers for everybody"
+
+
+def test_an_issuers_contract_is_told_as_one() -> None:
+    given = power(PAUSE, "stop", "contract", holder=OTHER)
+    words = f"a contract, {SHOWN}, can stop transfers for everybody"
+    assert sentence(PAUSE, given, track_record=make_record()) == words
+
+
+@given(reports())
+def test_what_can_hurt_is_never_told_as_idle(report: Report) -> None:
+    shown = rendered(report)
+    hurtful = {each.check for each in hurtful_powers(report) if each.bound != "tight"}
+    for check, fields in POWER_FIELDS.items():
+        if hurtful & set(fields):
+            assert idle_clause(shown, check) is None
+            assert "any more" not in wrong_clause(check, shown)
+        clause = power_clause(shown, check)
+        assert clause is None or clause.isprintable()
