@@ -145,7 +145,7 @@ def proxy_clause(rendered: RenderedReport) -> str | None:
 
 
 _SHARED: Final = frozenset({"multisig", "timelock", "contract"})
-"""Kinds of holders that are worth a word beside a proxy's."""
+"""Kinds of holders that the clause on a proxy names."""
 
 
 def owner_clause(rendered: RenderedReport) -> str | None:
@@ -236,7 +236,7 @@ _IN_FORCE: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "transfer_restrictions": cap_clause,
     "is_proxy": clone_clause,
 }
-"""Builders of what stands whoever holds the power of a check."""
+"""Builders of clauses on rules of the code, which no holder of a power has to use."""
 
 _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "dominant_pool_unsellable": trade_refusal,

@@ -24,7 +24,7 @@ _ACTS: Final[dict[PowerKind, str]] = {
     "burn": "destroy tokens of others",
     "withdraw": "withdraw liquidity",
 }
-"""What a holder can do, the worst first."""
+"""Acts of a holder, the worst first."""
 
 _WORST_FIRST: Final = tuple(_ACTS)
 
@@ -48,8 +48,7 @@ def power_holder(rendered: RenderedReport, check: str) -> str | None:
 def power_clause(rendered: RenderedReport, check: str) -> str | None:
     """Build the clause on the worst live power of a check.
 
-    None: the token's owner is among its holders, or none is known, so that the words of the check
-    say as much.
+    None: the token's owner is among its holders, or none is known; the words of the check suffice.
     """
     found = _worst(rendered, check)
     holder = power_holder(rendered, check)
@@ -112,7 +111,7 @@ def _limit(powers: Iterable[Power]) -> str:
 
 
 def _holder(power: Power, owner: Address | None) -> str | None:
-    """Return one holder in words; with a comma behind an address that stands beside them."""
+    """Return one holder in words, with commas around an address that explains them."""
     if power.holder_kind == "multisig":
         return f"a {power.detail} multisig" if power.detail else "a multisig"
     if power.holder is None or power.holder_kind in _NAMELESS:

@@ -21,7 +21,7 @@ class PowerShown(Shape, frozen=True, kw_only=True):
     """One power over the token, and the account that holds it."""
 
     what: PowerKind
-    """What its holder can do. stop: refuse everybody's trades; block: refuse an address's; cap:
+    """Act of its holder. stop: refuse everybody's trades; block: refuse an address's; cap:
     limit amounts or holdings; condition: change another condition of trades; mint and burn: change
     the supply; take: move tokens of others; replace: exchange the code; withdraw: take liquidity
     out of pools."""
@@ -35,7 +35,7 @@ class PowerShown(Shape, frozen=True, kw_only=True):
     """low: the code keeps it small. unreachable: it touches neither trades nor holdings. tight: a
     rule in force hurts as it stands. none: no bound is proved."""
     reach: PowerReach
-    """What it touches."""
+    """Target of the act. none: it touches neither trades nor holdings."""
     used: int | None
     """Times that it was used. None: not known."""
     is_harmful: bool

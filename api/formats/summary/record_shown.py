@@ -26,8 +26,8 @@ class TrackRecordShown(Shape, frozen=True, kw_only=True):
     history."""
 
     is_established: bool
-    """Age, sellers and liquidity of others reach the thresholds, and no sale of the last day is
-    known to have failed."""
+    """Age, sellers and liquidity of others reach the thresholds. No sale of the last day is known
+    to have failed."""
     first_seen: int | None
     """Unix seconds of the oldest proof of the token: its creation, else its oldest counted trade.
     None: not known."""

@@ -169,22 +169,18 @@ def render_summary(
         report, has_owner_simulation=has_owner_simulation, has_liquidity_check=has_liquidity_check
     )
     flags = _in_order(resolve(check, inputs) for check in checks)
-    counts = Counter[Status](flag.status for flag in flags)
     can_buy = can_trade(pool.buy_success for pool in native.dex)
     can_sell = can_trade(pool.sell_success for pool in native.dex)
-    powers = hurtful_powers(report)
+    is_traded = can_buy is not None or can_sell is not None
+    has_record = can_sell is True and is_established(report)
     reasons = _reasons(
         flags,
-        has_live_powers=bool(powers),
+        has_live_powers=bool(hurtful_powers(report)),
         can_buy=can_buy,
         can_sell=can_sell,
         has_enough_liquidity=inputs.has_enough_liquidity,
         unanswered=_unanswered_dangers(
-            checks,
-            flags,
-            report,
-            is_traded=can_buy is not None or can_sell is not None,
-            has_record=can_sell is True and is_established(report),
+            checks, flags, report, is_traded=is_traded, has_record=has_record
         ),
     )
     return Summary(
@@ -194,7 +190,7 @@ def render_summary(
         error_code=None,
         verdict=VERDICTS[reasons[0]] if reasons else "safe",
         verdict_reasons=reasons,
-        **_counts(counts),
+        **_counts(Counter(flag.status for flag in flags)),
         flags=flags,
         highlights=tuple(resolve(check, inputs) for check in HIGHLIGHTS),
         access_restrictions=report.static.has_blacklist_or_whitelist,

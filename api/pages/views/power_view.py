@@ -1,4 +1,4 @@
-"""Powers over a token as rows of a table: what can be done, by whom, and within what bound."""
+"""Powers over a token as rows of a table: act, holder, bound and harm."""
 
 from typing import Final
 
