@@ -1,5 +1,6 @@
 """Protects verdict and flags in SQL: they equal the API's answer at the time of the report."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,10 +91,14 @@ async def test_sql_says_what_the_api_answered(
             None if deepest is None else deepest.sell_tax,
         )
     ]
-    expected = {(flag.key, flag.label, flag.status, flag.value) for flag in api_answer.flags}
-    found = read_apart(world_store, "select flag, label, status, value from v_flags")
+    expected = {flag.key: (flag.status, flag.value) for flag in api_answer.flags}
+    found = read_apart(world_store, "select flag, status, value, label from v_flags")
     assert len(found) == len(expected)
-    assert set(found) == expected
+    assert {str(key): (status, value) for key, status, value, _ in found} == expected
+    labels = {flag.key: flag.label for flag in api_answer.flags}
+    for key, *_, label in found:
+        note = labels[str(key)].removeprefix(str(label))
+        assert note == "" or re.fullmatch(r" \(.+\)", note), "a note on the holder of a power"
 
 
 def _placed(at: int, pool: PoolResultRow) -> PoolResultRow:

@@ -36,7 +36,7 @@ comment on column v_flags.token is 'Address of the token, 0x text in lower case.
 comment on column v_flags.symbol is
     'Symbol that the token''s report gives. NULL: there is no report.';
 comment on column v_flags.flag is 'Key of the check.';
-comment on column v_flags.label is 'What it found or asks, in words.';
+comment on column v_flags.label is 'What it found or asks, in words, without the summary''s note on the holder of a power.';
 comment on column v_flags.severity is
     'Status if it finds something: danger, warning, info or notice.';
 comment on column v_flags.status is 'danger, warning, info, notice, safe or unknown.';
