@@ -2,7 +2,7 @@
 
 The sets are not part of the repository: `ASSAY_SETS` names their folder, next to the checkout by
 default. A set that is not there is left out. Each has a runner that plays its tokens on anvil,
-measures what became of ordinary accounts, and asks `assay scan`.
+measures what became of ordinary accounts, and runs `assay scan`.
 """
 
 import os

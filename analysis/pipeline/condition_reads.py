@@ -85,7 +85,7 @@ def fee_setters_of(
     is_known = True
     for candidate in (pool.candidate for pool in pools):
         hook = candidate.hooks
-        if candidate.dex.kind != "AmmV4" or candidate.fee != DYNAMIC_FEE or hook is None:
+        if candidate.fee != DYNAMIC_FEE or hook is None:
             continue
         conditions = hooks[hook].conditions
         is_known &= conditions.is_complete

@@ -52,8 +52,10 @@ def _mappings(code: ContractModel, entry: FunctionId) -> Iterator[VariableId]:
 def _written(
     code: ContractModel, root: VariableId
 ) -> tuple[set[int], list[tuple[FunctionId, int, Value]]] | None:
-    """Return the constants that are stored in a mapping, and the sums with the clock without it,
-    each with function and program counter. None: anything else is stored too."""
+    """Return the constants stored in a mapping, and the numbers added to the clock there.
+
+    The numbers have function and program counter. None: anything else is stored too.
+    """
     constants: set[int] = set()
     sums: list[tuple[FunctionId, int, Value]] = []
     for write in code.writes.all:

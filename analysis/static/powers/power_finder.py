@@ -19,7 +19,7 @@ from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.delayed_calls import find_delays
-from analysis.static.powers.setter_finder import Computation, SetterFinder
+from analysis.static.powers.setter_finder import SetterComputation, SetterFinder
 from analysis.static.powers.static_powers import (
     OutwardCall,
     Setter,
@@ -168,7 +168,7 @@ def _taxed(code: ContractModel) -> Iterator[TaxedAmount]:
         if not tax.forms:
             yield TaxedAmount(amount=amount)
         for form in tax.forms:
-            computed = Computation(code)
+            computed = SetterComputation(code)
             terms = tuple((computed.write(word), times) for word, times in form)
             if computed.is_full:
                 yield TaxedAmount(amount=amount)

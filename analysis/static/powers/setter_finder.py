@@ -66,7 +66,7 @@ class SetterFinder:
     def setter_of_value(self, entry: FunctionId, pc: int, value: Value) -> Setter:
         """Return the setter of one store, with the computation of a part of what it stores."""
         found = self.setter_at(entry, {pc})
-        computed = Computation(self._code)
+        computed = SetterComputation(self._code)
         at = computed.write(value)
         relations = tuple(self._relations(computed, entry, frozenset((pc,))))
         if computed.is_full:
@@ -80,7 +80,7 @@ class SetterFinder:
         written = written_to(self._code, variable, writes)
         if written is not None and not written.is_free and not written.clocks:
             found = _with(found, values=written.constants)
-        computed = Computation(self._code)
+        computed = SetterComputation(self._code)
         values = {field_of(write.value, variable[1]) for write in writes}
         [value] = values if len(values) == 1 else [None]
         if value is None or found.values is not None:
@@ -134,7 +134,7 @@ class SetterFinder:
     def _tests(self, entry: FunctionId, pcs: frozenset[int]) -> Iterator[StateTest]:
         """Yield the required conditions that depend on plain storage alone."""
         for _, condition, holds in self._required_literals(entry, pcs):
-            computed = Computation(self._code)
+            computed = SetterComputation(self._code)
             computed.write(condition)
             if not computed.is_full and computed.is_of_state:
                 fields = dict.fromkeys(
@@ -145,7 +145,7 @@ class SetterFinder:
                 yield StateTest(steps=tuple(computed.steps), holds=holds, fields=tuple(fields))
 
     def _relations(
-        self, computed: "Computation", entry: FunctionId, pcs: frozenset[int]
+        self, computed: "SetterComputation", entry: FunctionId, pcs: frozenset[int]
     ) -> Iterator[Relation]:
         for _, condition, holds in self._required_literals(entry, pcs):
             for term, is_true in parts_of_condition(condition, holds=holds):
@@ -204,7 +204,7 @@ def _unnamed(_: Value) -> PrivilegedParty:
     return PrivilegedParty()
 
 
-class Computation:
+class SetterComputation:
     """Steps of expressions over plain storage, constants and calldata words."""
 
     def __init__(self, code: ContractModel) -> None:

@@ -91,8 +91,10 @@ class OutwardCall(msgspec.Struct, frozen=True, kw_only=True):
     setter: Setter
     """Callers and tests that the calls require."""
     delays: tuple[Setter, ...] = ()
-    """Numbers of seconds, each as the value of a setter, of which at least the least passes between
-    an announcement and the call. Empty: it needs no announcement."""
+    """Seconds between an announcement and the call, each as the value of a setter.
+
+    The least of them passes. Empty: the call needs no announcement.
+    """
 
 
 class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):

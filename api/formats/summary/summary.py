@@ -171,17 +171,13 @@ def render_summary(
     flags = _in_order(resolve(check, inputs) for check in checks)
     can_buy = can_trade(pool.buy_success for pool in native.dex)
     can_sell = can_trade(pool.sell_success for pool in native.dex)
-    is_traded = can_buy is not None or can_sell is not None
-    has_record = can_sell is True and is_established(report)
     reasons = _reasons(
         flags,
         has_live_powers=bool(hurtful_powers(report)),
         can_buy=can_buy,
         can_sell=can_sell,
         has_enough_liquidity=inputs.has_enough_liquidity,
-        unanswered=_unanswered_dangers(
-            checks, flags, report, is_traded=is_traded, has_record=has_record
-        ),
+        unanswered=_unanswered_dangers(checks, flags, report, can_buy=can_buy, can_sell=can_sell),
     )
     return Summary(
         chain=chain,
@@ -294,17 +290,17 @@ def _unanswered_dangers(
     flags: Iterable[Flag],
     report: Report,
     *,
-    is_traded: bool,
-    has_record: bool,
+    can_buy: bool | None,
+    can_sell: bool | None,
 ) -> bool:
     """True if a check that could have been a danger has no answer; a reason that is a warning
     counts as one, as what it did not settle might be. Where no trade was simulated, checks that
     need one are left out, as that is already a reason; so is liquidity that was not examined."""
     reasons = {check.key for check in checks if check.is_reason}
     dangers = {check.key for check in checks if check.severity == "danger"} | reasons
-    if has_record:
+    if can_sell is True and is_established(report):
         dangers -= {*OF_CODE, *_OF_RECORD}
-    if not is_traded:
+    if can_buy is None and can_sell is None:
         dangers -= {HIGH_TAX.key, *reasons}
     if report.scan.liquidity_risk is None:
         dangers.discard(LIQUIDITY_CAN_LEAVE.key)
