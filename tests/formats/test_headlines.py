@@ -28,16 +28,15 @@ UNKNOWN_V4 = (
     f"Nothing tested stands against it; {NO_LIQUIDITY_KNOWN}; 3 of 39 checks have no answer"
 )
 UNSELLABLE = "You can buy it, but you cannot sell it"
-TAXED_3 = "Buys, sales and transfers are taxed 3 %, and the owner can change the tax"
-NO_DRAIN_KNOWN = "it is not known whether others can take tokens out of a wallet"
+TAXED_3 = (
+    "Buys, sales and transfers are taxed 3 %, and the owner can change the tax (at most 10 %); "
+    "nothing else tested stands against it"
+)
 CLOSED = (
     "You can neither buy, sell nor transfer it: transfers revert with “trading is not open”; "
     "the owner can change that"
 )
-REPLACEABLE = (
-    "You can buy and sell it, but its code can be replaced at any time, as it is a proxy; "
-    f"{NO_DRAIN_KNOWN}"
-)
+REPLACEABLE = "You can buy and sell it, but its code can be replaced at any time, as it is a proxy"
 
 # What stands in the way of people, token by token; every other one of the zoo is CLEAN.
 HEADLINES = {
@@ -65,8 +64,6 @@ HEADLINES = {
     "pausable": "You can buy and sell it, but the owner can stop transfers for everybody",
     "proxy_1967": REPLACEABLE,
     "proxy_beacon": REPLACEABLE,
-    "clone_1167": "You can buy and sell it, but the code can move or approve tokens and is not "
-    f"proved to ask their holder; {NO_DRAIN_KNOWN}",
     "timebomb_constant": "Nothing tested stands against it before 1 January 2100, a date in its "
     "code; 2 of 39 checks have no answer",
     "timebomb_stored": "Sales that pass today are refused after 30 days, by a deadline on *; the "
@@ -99,7 +96,8 @@ HEADLINES = {
     "“frozen”",
     "v4_honest": UNKNOWN_V4,
     "v4_usdc": UNKNOWN_V4,
-    "v4_dynamic_fee": UNKNOWN_V4,
+    "v4_dynamic_fee": "You can buy and sell it, but somebody can change the tax; "
+    + NO_LIQUIDITY_KNOWN,
     "v4_router_hook": UNKNOWN_V4,
     "pancake_honest": NOT_LOCKED,
     "slipstream_honest": NOT_LOCKED,

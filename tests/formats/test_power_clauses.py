@@ -2,21 +2,24 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 
 from api.formats.prose.finding_clauses import wrong_clause
+from api.formats.prose.headline import headline_of
 from api.formats.prose.power_clauses import idle_clause, power_clause
 from api.formats.prose.rendered_report import RenderedReport, render_for_people
 from api.formats.summary.power_checks import POWER_FIELDS, hurtful_powers
 from api.formats.token_snapshot import take_snapshot
 from core.evm.primitives import Address
 from core.report.powers import Power
-from core.report.report import Report
+from core.report.report import EvidenceRow, Report
 from tests.harness.api.sample_reports import (
     LIQUID_USD,
     MINED_AT_S,
     OWNER,
+    make_pool,
     make_power,
     make_record,
     make_report,
@@ -126,6 +129,38 @@ def test_a_rule_that_stands_is_not_called_dead() -> None:
     check = "trading_cooldown"
     words = "an address must wait between its transfers"
     assert sentence(check, power(check, "stop", "nobody")) == words
+
+
+def proxied(*powers: Power) -> str:
+    report = make_report(
+        static=make_static(is_proxy=True), owner_address=OWNER, powers=powers, implementation=OTHER
+    )
+    row = EvidenceRow(key="is_proxy", body='{"slots": ["0x01"]}')
+    return wrong_clause("is_proxy", rendered(msgspec.structs.replace(report, evidence=(row,))))
+
+
+def test_a_proxy_names_the_holder_of_its_code() -> None:
+    delayed = power("is_proxy", "replace", "timelock", holder=OTHER, detail="48 hours")
+    assert proxied(delayed) == "a timelock can replace its code after 48 hours"
+    unknown = power("is_proxy", "replace", "unknown")
+    assert proxied(unknown) == "its code can be replaced at any time, as it is a proxy"
+    assert proxied(power("is_proxy", "replace", "nobody")) == (
+        "nobody can replace its code any more"
+    )
+
+
+def test_a_bounded_tax_is_told_with_its_bound_in_the_headline() -> None:
+    low = power(TAX, "tax", "unknown", holder=OWNER, bound="low", detail="at most 10 %")
+    report = make_report(
+        static=make_static(**{TAX: True}),
+        owner_address=OWNER,
+        powers=(low,),
+        pools=(make_pool(sell_tax=3.0),),
+    )
+    assert headline_of(rendered(report)) == (
+        "Sales are taxed 3 %, and the owner can change the tax (at most 10 %); "
+        "nothing else tested stands against it"
+    )
 
 
 def test_a_report_without_powers_reads_as_before() -> None:

@@ -138,14 +138,8 @@ def clone_clause(rendered: RenderedReport) -> str | None:
 def proxy_clause(rendered: RenderedReport) -> str | None:
     if rendered.report.token.implementation is None or rendered.proofs.of_code("is_proxy") is None:
         return None
-    holders = {power.holder_kind for power in rendered.report.powers if power.check == "is_proxy"}
-    if holders & _SHARED:
-        return power_clause(rendered, "is_proxy")
-    return "its code can be replaced at any time, as it is a proxy"
-
-
-_SHARED: Final = frozenset({"multisig", "timelock", "contract"})
-"""Kinds of holders that the clause on a proxy names."""
+    named = power_clause(rendered, "is_proxy")
+    return named or "its code can be replaced at any time, as it is a proxy"
 
 
 def owner_clause(rendered: RenderedReport) -> str | None:

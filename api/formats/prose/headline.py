@@ -52,6 +52,8 @@ _LIQUIDITY: Final = "liquidity_can_leave"
 _WAIT: Final = "trading_cooldown"
 """A check that is worth a clause even where it is no warning."""
 
+_SET_TAX: Final = "tax_can_be_modified"
+
 _PENDING: Final = "trades are still being simulated"
 _STANDING: Final = "nothing tested stands against it"
 
@@ -89,7 +91,7 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
         yield refusal
         implied.update(_IMPLIED["trade"])
         if rendered.summary.can_buy is not False:
-            implied.add("tax_can_be_modified")
+            implied.add(_SET_TAX)
     found = {flag.key for flag in rendered.summary.flags if flag.status in ("danger", "warning")}
     found |= {_WAIT} if _waits(rendered) else set()
     taxes = tax_clause(rendered)
@@ -102,12 +104,17 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
         if key not in found or key in implied:
             continue
         implied.update(_IMPLIED.get(key, ()))
-        if key == "elevated_tax" and taxes and "tax_can_be_modified" in found - implied:
-            implied.add("tax_can_be_modified")
-            yield f"{taxes}, and {wrong_clause('tax_can_be_modified', rendered)}"
+        if key == "elevated_tax" and taxes and _SET_TAX not in implied and _is_tax_set(rendered):
+            implied.add(_SET_TAX)
+            yield f"{taxes}, and {wrong_clause(_SET_TAX, rendered)}"
         elif key != "ownership_not_renounced" or not is_told:
             yield wrong_clause(key, rendered)
         is_told = True
+
+
+def _is_tax_set(rendered: RenderedReport) -> bool:
+    """True if a tax can be changed, or could be once; the bound or the end is worth a clause."""
+    return any(flag.key == _SET_TAX and flag.active for flag in rendered.summary.flags)
 
 
 def _waits(rendered: RenderedReport) -> bool:
