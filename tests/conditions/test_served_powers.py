@@ -88,3 +88,21 @@ async def test_powers_in_a_pack_follow_from_its_calls(chain: Chain, context: Cha
     powers = msgspec.to_builtins(replay.derived.powers)
     assert powers == msgspec.to_builtins(pack.report.powers)
     assert pause_of(powers)["holder"] == token.owner
+
+
+async def test_each_function_has_its_own_callers(chain: Chain, context: ChainContext) -> None:
+    """A purchase puts its buyer on the list of this token, and its owner may put anybody there."""
+    token = chain.world.token("blacklist")
+    report = await judge(context, token.address)
+    (row,) = (each for each in report.evidence if each.key == "powers")
+    callers = {
+        (function["selector"], len(function["callers"]))
+        for power in json.loads(row.body)["powers"]
+        for function in power["functions"]
+        if power["check"] == "has_blacklist_or_whitelist"
+    }
+    assert callers == {
+        (selector_of("transfer(address,uint256)"), 1),
+        (selector_of("transferFrom(address,address,uint256)"), 0),
+        (selector_of("setBot(address,bool)"), 1),
+    }

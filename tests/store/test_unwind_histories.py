@@ -184,6 +184,7 @@ class Bent:
                 "disagreement",
             ),
             *("report", "report_body", "report_finding", "report_pool", "report_holder"),
+            "report_power",
         ):
             lost = f"select token_id from {table} except select token_id from token"  # noqa: S608
             assert read_rows(self.store, lost) == [], table

@@ -62,7 +62,7 @@ def idle_clause(rendered: RenderedReport, check: str) -> str | None:
     """Build the clause on the powers of a check that can hurt nobody. None: one can, or there is
     none."""
     powers = _powers(rendered, check)
-    if check in _STANDING or not powers or not all(power.is_harmless for power in powers):
+    if check in _STANDING or not powers:
         return None
     owner = rendered.report.token.owner_address
     ranked = sorted(powers, key=lambda power: _WORST_FIRST.index(power.what))
