@@ -288,7 +288,13 @@ class TokenScan:
             live=self.live_setters,
         )
         self.powers = (
-            *find_powers(self.code.powers, self.live_setters, controls, caps.supply_raw),
+            *find_powers(
+                self.code.powers,
+                self.live_setters,
+                self.conditions.conditions,
+                controls,
+                caps.supply_raw,
+            ),
             *replacement_powers(self.code, self.live_setters),
             *fee_powers,
             *tight_caps(limits, caps.supply_raw),

@@ -55,6 +55,15 @@ class _Controls(msgspec.Struct, frozen=True, kw_only=True):
     conditions: tuple[_Control, ...]
 
 
+def rules_of(token: TradeConditions) -> dict[VariableKey, set[str]]:
+    """Return by which rules each owner-set variable decides on trades; compilers' checks aside."""
+    found: dict[VariableKey, set[str]] = {}
+    for each in token.owned:
+        if each.effect != "overruns":
+            found.setdefault((each.slot, each.bits, each.is_listed), set()).add(each.rule)
+    return found
+
+
 class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
     """The finding and its evidence."""
 
@@ -62,7 +71,7 @@ class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
     """None: not every condition is known."""
     evidence: tuple[EvidenceRow, ...] = ()
     hidden: frozenset[VariableKey] = frozenset()
-    """Variables of the token whose setters no field covers."""
+    """Live variables of conditions over which no power of another field is known."""
     has_hidden_hook: bool = False
     """True if a setter of a hook's variable decides on trades."""
 
@@ -82,21 +91,28 @@ def find_controls(
     variables that can still run.
     """
     hook_conditions = tuple(hooks)
-    hidden = [
+    alive = [
         each
         for each in token.owned
-        if not _is_covered(each, static, live, is_renounced=is_renounced)
-        and not live.is_dead(each.slot, each.bits, is_entry=each.is_listed)
+        if not live.is_dead(each.slot, each.bits, is_entry=each.is_listed)
     ]
+    hidden = [
+        each for each in alive if not _is_covered(each, static, live, is_renounced=is_renounced)
+    ]
+    unnamed = frozenset(
+        (each.slot, each.bits, each.is_listed)
+        for each in alive
+        if not live.fields_of(each.slot, each.bits, is_entry=each.is_listed) - {_KEY}
+    )
     of_hooks = [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
     found = [*map(_control, hidden), *of_hooks]
     is_complete = token.is_complete and all(hook.is_complete for hook in hook_conditions)
     if not found:
-        return OwnerControls(is_hidden=False if is_complete else None)
+        return OwnerControls(is_hidden=False if is_complete else None, hidden=unnamed)
     return OwnerControls(
         is_hidden=True,
         evidence=tuple(_evidence(found)),
-        hidden=frozenset((each.slot, each.bits, each.is_listed) for each in hidden),
+        hidden=unnamed,
         has_hidden_hook=bool(of_hooks),
     )
 

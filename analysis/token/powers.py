@@ -4,7 +4,7 @@ Inputs: the static powers of the code, the setters that can still run, and the s
 name. Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -14,8 +14,8 @@ from analysis.static.token_model.conditions.trade_conditions import TradeConditi
 from analysis.token.cap_evaluation import CapLimits
 from analysis.token.contract_clock import ContractClock
 from analysis.token.deployed_code import DeployedCode
-from analysis.token.live_setters import LiveSetters, key_of
-from analysis.token.owner_controls import OwnerControls
+from analysis.token.live_setters import LiveSetters, VariableKey, key_of
+from analysis.token.owner_controls import OwnerControls, rules_of
 from analysis.token.setter_bounds import Interval, most_tax_pct, value_bounds
 from analysis.token.timebomb_status import place
 from core.evm.primitives import Address, Hash32, RawAmount, Selector
@@ -50,11 +50,15 @@ class _Use(msgspec.Struct, frozen=True, kw_only=True):
 def find_powers(
     powers: StaticPowers,
     live: LiveSetters,
+    conditions: TradeConditions,
     controls: OwnerControls,
     supply_raw: RawAmount,
 ) -> tuple[Power, ...]:
-    """Return the powers with their holders; an account's kind is `unknown` until it is read."""
-    bounds = _Bounds(powers, live, supply_raw)
+    """Return the powers with their holders; an account's kind is `unknown` until it is read.
+
+    `conditions`: those of the token's trades, which a bounded value must not turn.
+    """
+    bounds = _Bounds(powers, live, rules_of(conditions), supply_raw)
     uses: dict[_Use, list[Selector]] = {}
     for power in powers.powers:
         is_shown = power.field != _HIDDEN or any(
@@ -92,8 +96,18 @@ def find_powers(
 class _Bounds:
     """Bounds of the powers of one code, as text."""
 
-    def __init__(self, powers: StaticPowers, live: LiveSetters, supply_raw: RawAmount) -> None:
-        self._live, self._supply_raw = live, supply_raw
+    def __init__(
+        self,
+        powers: StaticPowers,
+        live: LiveSetters,
+        rules: Mapping[VariableKey, Collection[str]],
+        supply_raw: RawAmount,
+    ) -> None:
+        """`rules`: by which each variable decides on trades, besides its value."""
+        self._live, self._rules, self._supply_raw = live, rules, supply_raw
+        self._rates = {
+            step.word for taxed in powers.taxed for step in taxed.steps if step.operation == "slot"
+        }
         self._of_fields: dict[tuple[Hash32, Hash32], Interval] = {}
         for power in powers.powers:
             setters = [each for each in power.setters if live.is_live(each)]
@@ -107,7 +121,7 @@ class _Bounds:
 
     def of(self, power: StaticPower, setters: Sequence[Setter]) -> str | None:
         """Return the bound of a power that its live setters keep low. None: it is not low."""
-        if not setters:
+        if not setters or not self._is_ruled(power, setters):
             return None
         if power.what == "cap" and self._least_cap is not None:
             if self._least_cap * _LEAST_CAP_SHARE >= self._supply_raw > 0:
@@ -121,6 +135,17 @@ class _Bounds:
             if found is not None and found[1] * 100 <= self._supply_raw * _LOW_SUPPLY_PCT:
                 return f"at most {100 * found[1] / self._supply_raw:.4g} % of today's supply"
         return None
+
+    def _is_ruled(self, power: StaticPower, setters: Sequence[Setter]) -> bool:
+        """True if the variable decides on trades only as a power of its kind does.
+
+        A tax is a rate in the amounts, tested for zero at most; a cap is compared with amounts.
+        """
+        usual = {"zero"} if power.what == "tax" else {"zero", "amount"}
+        is_rate = power.what != "tax" or all(each.slot in self._rates for each in setters)
+        return is_rate and all(
+            usual.issuperset(self._rules.get(key_of(each), ())) for each in setters
+        )
 
     def _find_least_cap(self, powers: StaticPowers) -> int | None:
         """Return the least cap that setters can leave. None: one of the limits is not bounded."""

@@ -56,6 +56,7 @@ def owned(**changes: Any) -> OwnedCondition:
         "is_listed": True,
         "slot": LIST,
         "bits": ALL_BITS,
+        "rule": "other",
     }
     return OwnedCondition(**base | changes)
 

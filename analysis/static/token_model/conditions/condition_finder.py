@@ -6,7 +6,7 @@ be feasible. At most 240 conditions per contract.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, Literal
 
 from analysis.static.dataflow.bounds_checks import is_memory_bounds_check
 from analysis.static.dataflow.predicates import (
@@ -19,7 +19,7 @@ from analysis.static.dataflow.predicates import (
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import Branch, CfgNode, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
-from analysis.static.evm.function_cfg import FunctionCfg
+from analysis.static.evm.function_cfg import BranchCondition, FunctionCfg
 from analysis.static.evm.path_state import APPROVE, MOVERS
 from analysis.static.token_model.clock.equal_waits import find_equal_wait
 from analysis.static.token_model.conditions.computations import (
@@ -314,8 +314,25 @@ class _Finder:
                 is_listed=isinstance(variable[0], tuple),
                 slot=None if slot is None else to_hash32(slot),
                 bits=to_hash32(variable[1]),
+                rule=self._rule(site),
             )
             self.owned[owned] = variable
+
+    def _rule(self, site: ConditionSite) -> Literal["zero", "amount", "other"]:
+        condition: Value = site.condition
+        while isinstance(condition, Expr) and condition.operation == "ISZERO":
+            condition = condition.arguments[0]
+        match condition:
+            case Expr(operation="GT" | "LT" | "EQ", arguments=(one, other)) if 0 in (one, other):
+                return "zero"
+            case Expr(operation="GT" | "LT") if isinstance(site.condition, Expr):
+                reading = self._code.storage.predicates.read(
+                    BranchCondition(pc=site.pc, condition=site.condition, holds=True), site.entry
+                )
+                return "amount" if reading.has_amount or reading.balances_of else "other"
+            case Expr(operation=operation) if operation not in _COMPARED:
+                return "zero"
+        return "other"
 
     def _sources(self, leaves: Computation, site: ConditionSite) -> set[Source]:
         found: set[Source] = set()

@@ -104,6 +104,8 @@ class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """Declared slot of the variable. None: not known."""
     bits: Hash32
     """Mask of the variable's bits."""
+    rule: Literal["zero", "amount", "other"]
+    """`zero`: a test against zero; `amount`: an order between an amount or balance and the rest."""
 
 
 class EqualWait(msgspec.Struct, frozen=True, kw_only=True):

@@ -378,3 +378,52 @@ contract WaitsMostly is Waits {
         return _first;
     }
 }
+
+/// A bounded fee, and a mode in which the owner gets all of a sale.
+contract ModeFeeToken is Owned {
+    uint256 public fee = 1;
+    bool public mode;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setFee(uint256 a) external onlyOwner {
+        require(a <= 5, "fee");
+        fee = a;
+    }
+
+    function setMode(bool a) external onlyOwner {
+        mode = a;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (mode && from != owner) {
+            _move(from, owner, amount);
+            return;
+        }
+        uint256 taken = amount * fee / 100;
+        _move(from, owner, taken);
+        _move(from, to, amount - taken);
+    }
+}
+
+/// The same, where the fee itself names the mode.
+contract MagicFeeToken is Owned {
+    uint256 public fee = 1;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function setFee(uint256 a) external onlyOwner {
+        require(a <= 5, "fee");
+        fee = a;
+    }
+
+    function _transfer(address from, address to, uint256 amount) internal override {
+        if (fee == 4 && from != owner) {
+            _move(from, owner, amount);
+            return;
+        }
+        uint256 taken = amount * fee / 100;
+        if (taken > 0) _move(from, owner, taken);
+        _move(from, to, amount - taken);
+    }
+}
