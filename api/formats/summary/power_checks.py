@@ -46,7 +46,7 @@ class PowerShown(Shape, frozen=True, kw_only=True):
     functions: tuple[str, ...]
     """Selectors of the functions that use it. Empty: no function does, or they are not known."""
     check: str
-    """Key of the native field that it explains."""
+    """Key of the field of the native format, or of the check, that it explains."""
 
 
 _OF_HOLDINGS: Final = frozenset({"mint", "burn", "take"})

@@ -35,7 +35,7 @@ comment on column v_powers.detail is
     'Members of a multisig, delay of a timelock, or the bound, in words. NULL: there is none.';
 comment on column v_powers.functions is
     'Selectors of the functions that use it, joined by spaces.';
-comment on column v_powers.finding is 'Finding that it explains, a key of v_findings.';
+comment on column v_powers.finding is 'Finding or check that it explains, a key of v_findings or v_flags.';
 comment on column v_powers.is_harmless is
     'It cannot hurt a holder: dead, over the own tokens, small, or out of reach.';
 comment on column v_powers.is_bound is
