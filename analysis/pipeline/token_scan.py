@@ -6,6 +6,7 @@ from functools import partial
 import msgspec
 
 from analysis.liquidity.liquidity_shares import TokenParties
+from analysis.liquidity.token_liquidity import TokenLiquidityHolder
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded
 from analysis.pipeline.assemble_report import Facts, combine, of_pools
@@ -75,7 +76,7 @@ from analysis.token.source_verification import SourceFindings, find_openness
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
-from core.report.powers import Power
+from core.report.powers import HolderKind, Power
 from core.report.report import EvidenceRow, Report
 from core.report.track_record import IndexedRecord, TrackRecord, make_record
 
@@ -466,6 +467,12 @@ class TokenScan:
             )
 
         return await in_thread_if_large(make, pools=len(self.state.pools))
+
+
+def _kind_of(holder: TokenLiquidityHolder) -> HolderKind:
+    if holder.address is None:
+        return "anybody"
+    return "contract" if holder.kind == "contract" else "wallet"
 
 
 async def _newest_block(context: ChainContext) -> BlockRef | None:

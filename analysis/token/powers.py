@@ -33,8 +33,8 @@ _LOW_SUPPLY_PCT: Final = 102
 """Percent of today's supply that minting may reach in all."""
 
 _HALF_PCT: Final = 50.0
-LiquidityShare = tuple[Address | None, float]
-"""Account that can withdraw liquidity at once (None: anybody), and its percent of all pools."""
+LiquidityShare = tuple[Address | None, HolderKind, float]
+"""Account that can withdraw liquidity at once, its kind, and its percent of all pools."""
 
 _CLOCKS: Final = frozenset({"time", "block"})
 
@@ -213,11 +213,11 @@ def tight_caps(limits: CapLimits, supply_raw: RawAmount) -> Iterator[Power]:
 
 def liquidity_powers(holders: Iterable[LiquidityShare]) -> Iterator[Power]:
     """Yield the power to withdraw liquidity, of the accounts that can use it now."""
-    for address, share_pct in holders:
+    for address, kind, share_pct in holders:
         yield Power(
             check="liquidity_can_leave",
             what="withdraw",
-            holder_kind="anybody" if address is None else "wallet",
+            holder_kind=kind,
             holder=address,
             bound="none" if share_pct >= _HALF_PCT else "low",
             detail=f"{share_pct:.3g} % of the liquidity",
