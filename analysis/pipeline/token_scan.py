@@ -294,7 +294,7 @@ class TokenScan:
                 self.live_setters,
                 self.conditions.conditions,
                 controls,
-                caps.supply_raw,
+                caps,
             ),
             *replacement_powers(self.code, self.live_setters),
             *fee_powers,
@@ -407,7 +407,7 @@ class TokenScan:
         powers = (
             *self.held_powers,
             *liquidity_powers(
-                (each.address, each.share_pct)
+                (each.address, _kind_of(each), each.share_pct)
                 for each in self.liquidity.holders
                 if each.can_withdraw
             ),

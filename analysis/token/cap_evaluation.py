@@ -4,7 +4,7 @@ A cap is in force if it can revert an ordinary transfer of at most the supply. C
 or recipient are left open (over-approximated), so a cap from which some are exempt counts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import product
 from typing import Final
 
@@ -109,6 +109,32 @@ def _limit(is_in_force: bool | None, rule: CapRule | None, caps: CapInput) -> in
         else:
             allowed = middle
     return allowed
+
+
+_MONOTONIC: Final = frozenset({"ADD", "SUB", "MUL", "DIV", "LT", "GT", "ISZERO", "phi"})
+
+
+def is_monotonic(rule: CapRule, slots: Container[Hash32]) -> bool:
+    """True if the rule computes with these slots by operations that grow or fall with them, so that
+    their extreme values decide."""
+    reads: list[bool] = []
+    for step in rule.steps:
+        given = any(reads[argument] for argument in step.arguments)
+        if given and step.operation not in _MONOTONIC:
+            return False
+        reads.append(given or (step.operation == "slot" and step.word in slots))
+    return True
+
+
+def least_allowed(rule: CapRule, caps: CapInput, words: Mapping[Hash32, int]) -> int:
+    """Return the largest amount up to the supply that a rule allows with other storage. 0: not
+    known, or it allows nothing."""
+    changed = msgspec.structs.replace(caps, words={**caps.words, **words})
+    if any(slot not in changed.words for slot in rule.slots):
+        return 0
+    if not _in_force(True, rule, changed):
+        return caps.supply_raw
+    return _limit(True, rule, changed) or 0
 
 
 def _in_force(has_functionality: bool | None, rule: CapRule | None, caps: CapInput) -> bool | None:

@@ -179,7 +179,7 @@ def _joined_powers(front: CodeAnalysis, behind: Sequence[CodeAnalysis]) -> Stati
         powers=_distinct(each.powers for each in every[1:]),
         setters=_distinct(each.setters for each in every),
         wild=_distinct(each.wild for each in every),
-        is_complete=all(each.is_complete for each in every),
+        is_complete=all(each.is_complete for each in every) and not front.powers.stores_plain,
     )
 
 

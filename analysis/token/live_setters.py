@@ -28,9 +28,7 @@ def key_of(setter: Setter) -> VariableKey:
 def slots_of(powers: StaticPowers) -> tuple[Hash32, ...]:
     """Return the storage slots that decide which setters are live, at most `MOST_SLOTS`."""
     every = [*(each for power in powers.powers for each in power.setters)]
-    every += [*powers.setters, *powers.wild]
-    for call in powers.calls or ():
-        every += [call.setter, *call.delays]
+    every += [*powers.setters, *powers.wild, *(powers.calls or ())]
     found = dict.fromkeys(slot for setter in every for slot in _slots(setter))
     return tuple(found)[:MOST_SLOTS]
 
@@ -59,12 +57,8 @@ class LiveSetters:
     not make other setters live.
     """
 
-    def __init__(
-        self, powers: StaticPowers, words: Mapping[Hash32, int], *, calls_itself: bool = True
-    ) -> None:
-        """`words`: storage of the contract by slot; a slot that was not read may hold anything.
-        `calls_itself`: functions that only the contract may call count as open to anybody."""
-        self._calls_itself = calls_itself
+    def __init__(self, powers: StaticPowers, words: Mapping[Hash32, int]) -> None:
+        """`words`: storage of the contract by slot; a slot that was not read may hold anything."""
         self.words = words
         self._powers = powers.powers
         self._pool = (*powers.setters, *powers.wild)
@@ -83,8 +77,6 @@ class LiveSetters:
         """True if some account can still run the setter."""
         if self._is_wild:
             return True
-        if setter.authority == "self" and not self._calls_itself:
-            return False
         if setter.authority == "named" and not any(map(self._can_act, setter.callers)):
             return False
         return all(map(self._may_hold, setter.tests)) and self.has_effect(setter)

@@ -18,7 +18,6 @@ from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.token.admission import is_delegated_account
 from analysis.token.deployed_code import AnalyseBytes
 from analysis.token.live_setters import LiveSetters, slots_of
-from analysis.token.setter_bounds import least_delay_s
 from core.errors import UpstreamError
 from core.evm.primitives import Address, Hash32, address_of, to_hash32
 from core.report.powers import HolderKind, Power
@@ -26,9 +25,6 @@ from core.report.powers import HolderKind, Power
 _MOST_HOLDERS: Final = 8
 _DEEPEST: Final = 2
 _LEAST_THRESHOLD: Final = 2
-_HOUR_S: Final = 3_600
-_LEAST_DELAY_S: Final = 24 * _HOUR_S
-"""Seconds of notice that let holders leave."""
 _WORD: Final = 32
 
 _SAFE_PROXY: Final = Hash32("0x4c4fbded328c3a670dde13310bb5e7d6564930d5cafcfda40f8df9537cfc9288")
@@ -157,16 +153,8 @@ async def _contract(
     batch = reader.batch()
     slots = SlotReads(batch, address, slots_of(powers))
     await reader.send(batch)
-    words = slots.read()
-    live = LiveSetters(powers, words)
-    if not powers.wild:
-        # a function for the contract alone is called by a call that waits too
-        alone = LiveSetters(powers, words, calls_itself=False)
-        delay_s = least_delay_s(powers.calls, alone)
-        if delay_s >= _LEAST_DELAY_S:
-            return PowerHolder(kind="timelock", detail=f"{delay_s / _HOUR_S:.3g} hours")
-    calls = [each.setter for each in powers.calls]
-    setters = [each for each in (*calls, *powers.wild) if live.is_live(each)]
+    live = LiveSetters(powers, slots.read())
+    setters = [each for each in (*powers.calls, *powers.wild) if live.is_live(each)]
     if any(each.authority != "named" for each in setters):
         return PowerHolder(kind="contract")
     callers = {caller for setter in setters for caller in live.callers(setter)}

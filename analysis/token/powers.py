@@ -5,13 +5,15 @@ name. Pure.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
 from typing import Final
 
 import msgspec
 
 from analysis.static.powers.static_powers import Setter, StaticPower, StaticPowers
 from analysis.static.token_model.conditions.trade_conditions import TradeCondition, TradeConditions
-from analysis.token.cap_evaluation import CapLimits
+from analysis.token.cap_evaluation import CapInput, CapLimits, is_monotonic, least_allowed
 from analysis.token.contract_clock import ContractClock
 from analysis.token.deployed_code import DeployedCode
 from analysis.token.live_setters import LiveSetters, VariableKey, key_of
@@ -26,11 +28,12 @@ _PROXY: Final = "is_proxy"
 _HIDDEN: Final = "hidden_owner_controls"
 _LEAST_CAP_SHARE: Final = 100
 """Share of the supply, as a divisor, below which a cap in force hurts ordinary holders."""
+_LEAST_CAP_PCT: Final = 1.0
 _LOW_TAX_PCT: Final = 10.0
 """Percent. A tax that cannot exceed it is no more than `elevated_tax` allows."""
 
-_LOW_SUPPLY_PCT: Final = 102
-"""Percent of today's supply that minting may reach in all."""
+_TRADING_CAP: Final = "trading_cap_can_be_modified"
+_MOST_COMBINATIONS: Final = 64
 
 _HALF_PCT: Final = 50.0
 LiquidityShare = tuple[Address | None, HolderKind, float]
@@ -52,13 +55,13 @@ def find_powers(
     live: LiveSetters,
     conditions: TradeConditions,
     controls: OwnerControls,
-    supply_raw: RawAmount,
+    caps: CapInput,
 ) -> tuple[Power, ...]:
     """Return the powers with their holders; an account's kind is `unknown` until it is read.
 
     `conditions`: those of the token's trades, which a bounded value must not turn.
     """
-    bounds = _Bounds(powers, live, rules_of(conditions), supply_raw)
+    bounds = _Bounds(powers, live, rules_of(conditions), caps)
     uses: dict[_Use, list[Selector]] = {}
     for power in powers.powers:
         is_shown = power.field != _HIDDEN or any(
@@ -101,10 +104,10 @@ class _Bounds:
         powers: StaticPowers,
         live: LiveSetters,
         rules: Mapping[VariableKey, Collection[str]],
-        supply_raw: RawAmount,
+        caps: CapInput,
     ) -> None:
         """`rules`: by which each variable decides on trades, besides its value."""
-        self._live, self._rules, self._supply_raw = live, rules, supply_raw
+        self._live, self._rules, self._supply_raw = live, rules, caps.supply_raw
         self._rates = {
             step.word for taxed in powers.taxed for step in taxed.steps if step.operation == "slot"
         }
@@ -114,7 +117,7 @@ class _Bounds:
             found = value_bounds(setters, live)
             if found is not None and setters[0].slot is not None:
                 self._of_fields[setters[0].slot, setters[0].bits] = found
-        self._least_cap = self._find_least_cap(powers)
+        self._least_cap = self._find_least_cap(powers, caps)
         self._most_tax_pct = max(
             (most_tax_pct(each, self._of_fields, live) for each in powers.taxed), default=None
         )
@@ -123,17 +126,12 @@ class _Bounds:
         """Return the bound of a power that its live setters keep low. None: it is not low."""
         if not setters or not self._is_ruled(power, setters):
             return None
-        if power.what == "cap" and self._least_cap is not None:
-            if self._least_cap * _LEAST_CAP_SHARE >= self._supply_raw > 0:
-                percent = min(100.0, 100 * self._least_cap / self._supply_raw)
-                return f"at least {percent:.3g} % of the supply"
-        elif power.what == "tax" and self._most_tax_pct is not None:
-            if self._most_tax_pct <= _LOW_TAX_PCT:
-                return f"at most {self._most_tax_pct:.3g} %"
-        elif power.what == "mint":
-            found = value_bounds(setters, self._live)
-            if found is not None and found[1] * 100 <= self._supply_raw * _LOW_SUPPLY_PCT:
-                return f"at most {100 * found[1] / self._supply_raw:.4g} % of today's supply"
+        cap, supply_raw, tax_pct = self._least_cap, self._supply_raw, self._most_tax_pct
+        if power.field == _TRADING_CAP and cap is not None:
+            percent = min(100.0, 100 * cap / supply_raw) if supply_raw else 0.0
+            return f"at least {percent:.3g} % of the supply" if percent >= _LEAST_CAP_PCT else None
+        if power.what == "tax" and tax_pct is not None and tax_pct <= _LOW_TAX_PCT:
+            return f"at most {tax_pct:.3g} %"
         return None
 
     def _is_ruled(self, power: StaticPower, setters: Sequence[Setter]) -> bool:
@@ -147,18 +145,41 @@ class _Bounds:
             usual.issuperset(self._rules.get(key_of(each), ())) for each in setters
         )
 
-    def _find_least_cap(self, powers: StaticPowers) -> int | None:
-        """Return the least cap that setters can leave. None: one of the limits is not bounded."""
-        found = []
+    def _find_least_cap(self, powers: StaticPowers, caps: CapInput) -> int | None:
+        """Return the least amount that transfers allow, however setters leave the cap's storage.
+
+        None: a variable is not bounded, or there is no rule to evaluate.
+        """
+        choices: dict[Hash32, set[int]] = {}
         for power in powers.powers:
             setters = [each for each in power.setters if self._live.is_live(each)]
-            if power.what != "cap" or power.is_switch or not setters:
+            if power.field != _TRADING_CAP or not setters:
                 continue
-            bounds = value_bounds(setters, self._live)
-            if bounds is None:
+            found = self._words_of(setters)
+            if found is None:
                 return None
-            found.append(bounds[0])
-        return min(found, default=None)
+            slot, words = found
+            if choices.setdefault(slot, words) != words:
+                return None  # two variables share the slot
+        rule = caps.rules.trading
+        if rule is None or not choices or prod(map(len, choices.values())) > _MOST_COMBINATIONS:
+            return None
+        if not is_monotonic(rule, choices):
+            return None
+        return min(
+            least_allowed(rule, caps, dict(zip(choices, words, strict=True)))
+            for words in product(*map(sorted, choices.values()))
+        )
+
+    def _words_of(self, setters: Sequence[Setter]) -> tuple[Hash32, set[int]] | None:
+        """Return the slot of a variable, and the extreme words that it can hold."""
+        bounds, slot = value_bounds(setters, self._live), setters[0].slot
+        word = None if slot is None else self._live.words.get(slot)
+        if bounds is None or slot is None or word is None:
+            return None
+        mask = int(setters[0].bits, 16)
+        shift = (mask & -mask).bit_length() - 1
+        return slot, {word & ~mask | (value << shift & mask) for value in (*bounds, word >> shift)}
 
 
 def _holders(live: LiveSetters, setter: Setter) -> Iterator[tuple[HolderKind, Address | None]]:

@@ -5,12 +5,12 @@ the store requires. Numbers that may wrap, and storage that a live setter can ch
 A value bounded by what the variable holds already is bounded by induction over its setters.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from analysis.static.evm.expressions import MASK
-from analysis.static.powers.static_powers import OutwardCall, Setter, TaxedAmount
+from analysis.static.powers.static_powers import Setter, TaxedAmount
 from analysis.static.token_model.caps.cap_rules import ComputationStep
 from analysis.token.live_setters import LiveSetters
 from core.evm.primitives import Hash32
@@ -21,7 +21,8 @@ Interval = tuple[int, int]
 _ANY: Final[Interval] = (0, MASK)
 _ROUNDS: Final = 3
 _AMOUNT: Final = 10**30
-"""Amount of the transfer whose tax is computed: large, so that rounding does not matter."""
+"""Amount of the transfer whose tax is computed: large, so that rounding does not matter. Only taxes
+in proportion to the amount are."""
 
 _WORD_BITS: Final = 256
 
@@ -52,21 +53,6 @@ def value_bounds(setters: Sequence[Setter], live: LiveSetters) -> Interval | Non
     return _ANY
 
 
-def least_delay_s(calls: Iterable[OutwardCall], live: LiveSetters) -> int:
-    """Return the least seconds between the announcement of a call and the call. 0: there is a live
-    call without one."""
-    found = []
-    for call in calls:
-        if not live.is_live(call.setter):
-            continue
-        if not call.delays:
-            return 0
-        found += [
-            _computed(each, live, {})[each.value][0] if each.steps else 0 for each in call.delays
-        ]
-    return min(found, default=0)
-
-
 def _stored(
     setter: Setter,
     own_slot: Hash32,
@@ -94,7 +80,8 @@ def _computed(
 
     known: dict[int, Interval] = {}
     for _ in range(_ROUNDS):
-        known = _refined(setter, evaluate(setter.steps, slot_range, known), known)
+        ranges = evaluate(setter.steps, slot_range, known)
+        known = _refined(setter, ranges, known, slot_range)
     return evaluate(setter.steps, slot_range, known)
 
 
@@ -104,14 +91,23 @@ def _fixed(slot: Hash32, live: LiveSetters) -> Interval:
 
 
 def _refined(
-    setter: Setter, ranges: Sequence[Interval], known: Mapping[int, Interval]
+    setter: Setter,
+    ranges: Sequence[Interval],
+    known: Mapping[int, Interval],
+    slot_range: Callable[[Hash32], Interval],
 ) -> dict[int, Interval]:
-    """Return the bounds of steps that follow from the relations."""
+    """Return the bounds of steps that follow from the relations.
+
+    A step that reads storage which can change is not narrowed: a call may lie between the test and
+    the store.
+    """
     found = dict(known)
+    moving = _moving(setter.steps, slot_range)
 
     def narrow(step: int, low: int, high: int) -> None:
-        before = found.get(step, ranges[step])
-        found[step] = (max(before[0], low), min(before[1], high))
+        if not moving[step]:
+            before = found.get(step, ranges[step])
+            found[step] = (max(before[0], low), min(before[1], high))
 
     for relation in setter.relations:
         strict = int(relation.is_strict)
@@ -121,6 +117,18 @@ def _refined(
         narrow(relation.small, 0, high)
         for term in _unwrapped_terms(setter, relation.small):
             narrow(term, 0, high)
+    return found
+
+
+def _moving(
+    steps: Sequence[ComputationStep], slot_range: Callable[[Hash32], Interval]
+) -> list[bool]:
+    """Return for every step whether it reads storage that is not fixed."""
+    found: list[bool] = []
+    for step in steps:
+        low, high = slot_range(step.word) if step.operation == "slot" and step.word else (0, 0)
+        is_open = step.operation == "unknown" or low != high
+        found.append(is_open or any(found[argument] for argument in step.arguments))
     return found
 
 
@@ -212,6 +220,9 @@ def most_tax_pct(
     def slot_range(slot: Hash32) -> Interval:
         return bounds.get((slot, whole)) or _fixed(slot, live)
 
+    linear = _proportional(taxed, slot_range)
+    if not taxed.sum or not all(linear[step] for step, _ in taxed.sum):
+        return 100.0
     amounts = {
         at: (_AMOUNT, _AMOUNT)
         for at, step in enumerate(taxed.steps)
@@ -221,6 +232,29 @@ def most_tax_pct(
     received = sum(
         (ranges[step][0] if times > 0 else ranges[step][1]) * times for step, times in taxed.sum
     )
-    if not taxed.sum:
-        return 100.0
     return 100.0 * (_AMOUNT - max(0, min(received, _AMOUNT))) / _AMOUNT
+
+
+def _proportional(taxed: TaxedAmount, slot_range: Callable[[Hash32], Interval]) -> list[bool]:
+    """Return for every step whether it is in proportion to the amount: times anything, divided by a
+    fixed number."""
+    free: list[bool] = []
+    found: list[bool] = []
+    ranges = evaluate(taxed.steps, slot_range, {})
+    for step in taxed.steps:
+        is_amount = step.operation == "argument" and step.word == taxed.amount
+        parts = step.arguments
+        free.append(not is_amount and all(free[part] for part in parts))
+        of = [found[part] for part in parts]
+        match step.operation:
+            case "MUL":
+                is_so = (of[0] and free[parts[1]]) or (of[1] and free[parts[0]])
+            case "DIV":
+                low, high = ranges[parts[1]]
+                is_so = of[0] and free[parts[1]] and 0 < low == high
+            case "ADD" | "SUB":
+                is_so = all(of)
+            case _:
+                is_so = is_amount
+        found.append(is_so)
+    return found

@@ -7,7 +7,6 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.summary.power_checks import hurtful_powers
 from assay.demo.layout import ZooToken
-from core.evm.abi import call_data
 from core.evm.primitives import ZERO_ADDRESS, Address
 from core.report.report import Report
 from tests.harness.chain.contexts import judge
@@ -188,38 +187,3 @@ async def test_a_bound_is_one_that_the_owner_cannot_pass(
     assert (bounds == {"low"}) or not is_low
     assert is_hurtful(report) is not is_low
     assert all(send(chain, token, act) for act in acts) is not is_low
-
-
-@pytest.mark.parametrize(
-    ("contract", "kind", "announce", "use"),
-    [
-        ("Waits", "timelock", "announce(address,bytes)", "run(address,bytes)"),
-        ("WaitsNever", "wallet", None, "run(address,bytes)"),
-        ("WaitsAsAsked", "contract", "announce(address,bytes,uint256)", "run(address,bytes)"),
-        ("WaitsMostly", "contract", None, "pause(address)"),
-    ],
-)
-async def test_a_timelock_is_one_that_no_call_passes_early(
-    chain: Chain,
-    context: ChainContext,
-    contract: str,
-    kind: str,
-    announce: str | None,
-    use: str,
-) -> None:
-    chain = with_traps(chain)
-    token = place(chain, "PausedToken")
-    holder = owned_by(contract)(chain, token)
-    report = await judge(context, token.address)
-    assert kinds(report, PAUSE) == {kind}
-    assert is_hurtful(report) is (kind != "timelock")
-    boss = chain.world.owner
-    stop = (token.address, bytes.fromhex(call_data("setOpen(bool)", False)[2:]))
-    if announce is not None:
-        delays = (0,) if "uint256" in announce else ()
-        assert chain.send(boss, holder, announce, *stop, *delays).success
-    arguments = stop if "bytes" in use else stop[:1]
-    assert chain.send(boss, holder, use, *arguments).success is (kind != "timelock")
-    chain.wait(2 * 86_400 + 1, blocks=1)
-    if kind == "timelock":
-        assert chain.send(boss, holder, use, *arguments).success

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from analysis.static.custody.custody_facts import CallerListed, EqualityFact, Fact, FactReader
+from analysis.static.dataflow.addresses import is_caller
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import StorageLocation
@@ -28,6 +29,9 @@ class PrivilegedCallers:
         self._code = code
         self._reader = reader
         self._closed: dict[Variable, bool] = {}
+        self.derived: set[Value] = set()
+        """Parties that are compared with a value computed from the caller, so that the caller is
+        another address than the party."""
 
     def privilege(self, facts: Iterable[Fact]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         """Return addresses that the caller must equal, and slots keyed by it that must be set."""
@@ -68,10 +72,14 @@ class PrivilegedCallers:
         for one, other in ((fact.one, fact.other), (fact.other, fact.one)):
             if isinstance(one, Expr) and any(t.operation in CALLERS for t in subterms(one)):
                 if isinstance(other, int):
+                    if not is_caller(one):
+                        self.derived.add(other)
                     return other if other >= _LOWEST else None
                 if other.operation == "result" and other.arguments[0] != 1:
                     return other
                 if other.operation == "SLOAD" and self._is_closed_place(other.arguments[0]):
+                    if not is_caller(one):
+                        self.derived.add(other)
                     return other
         return None
 

@@ -9,19 +9,19 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.custody.checked_differences import CheckedDifferences
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_report import CustodyReport, PrivilegedParty
 from analysis.static.custody.storage_reach import StorageReach
 from analysis.static.dataflow.dependencies import is_own_address
+from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, Variable
-from analysis.static.dataflow.storage_layout import UNKNOWN
+from analysis.static.dataflow.storage_layout import UNKNOWN, VariableId
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK
 from analysis.static.evm.path_state import MOVERS
-from analysis.static.powers.delayed_calls import find_delays
 from analysis.static.powers.setter_finder import SetterComputation, SetterFinder
 from analysis.static.powers.static_powers import (
-    OutwardCall,
     Setter,
     StaticPower,
     StaticPowers,
@@ -83,13 +83,22 @@ def find_powers(
         and write.place.root >= _HASHED
         and write.bits & ADDRESS_MASK == ADDRESS_MASK
     }
+    taxed = tuple(dict.fromkeys(_taxed(code)))
+    rates = {
+        (int(step.word, 16), MASK)
+        for each in taxed
+        for step in each.steps
+        if step.operation == "slot" and step.word is not None
+    }
+    setters, is_closed = _closure(finder, (*used, *wild, *(calls or ())), (*hashed, *sorted(rates)))
     return StaticPowers(
         powers=tuple(dict.fromkeys(powers)),
-        setters=tuple(_closure(finder, (*used, *wild, *_setters_of(calls)), hashed)),
-        taxed=tuple(dict.fromkeys(_taxed(code))),
+        setters=setters,
+        taxed=taxed,
         wild=wild,
         calls=calls,
-        is_complete=code.functions.is_followed() and not code.notes.cut,
+        is_complete=code.functions.is_followed() and not code.notes.cut and is_closed,
+        stores_plain=any(not _is_hashed(write.place.root) for write in code.writes.all),
     )
 
 
@@ -184,6 +193,7 @@ def _supply_powers(
     code: ContractModel, finder: SetterFinder, custody: CustodyReport
 ) -> Iterator[StaticPower]:
     """Yield one power for each function that changes the supply."""
+    checked = CheckedDifferences(code)
     by_entry: dict[FunctionId, list[StorageWrite]] = {}
     for variable in _sorted(code.storage.roles.supply):
         for write in lasting_changes(code, variable):
@@ -191,26 +201,33 @@ def _supply_powers(
     for entry, writes in by_entry.items():
         if is_initializer(code, entry):
             continue
-        setter = _whole(finder, writes) or finder.setter_at(entry, {each.pc for each in writes})
+        setter = finder.setter_at(entry, {each.pc for each in writes})
         what: PowerKind = "mint"
         if all(_is_lowered(code, write) for write in writes):
-            is_taken = entry not in MOVERS and entry in custody.unproved
-            what = "take" if is_taken else "burn"
-            if is_taken:
-                setter = _by(setter, custody.unproved[entry])
-            elif entry not in MOVERS:
+            what = "burn"
+            if entry in custody.unproved and entry not in MOVERS:
+                what, setter = "take", _by(setter, custody.unproved[entry])
+            elif setter.authority == "anybody" and _is_of_holder(code, checked, entry):
                 setter = msgspec.structs.replace(setter, authority="holders", callers=())
         yield StaticPower(field="mint_or_burn_function", what=what, setters=(setter,))
 
 
-def _whole(finder: SetterFinder, writes: list[StorageWrite]) -> Setter | None:
-    """Return the setter of a plain variable with its values. None: the writes are to several."""
-    variables = {(write.place.root, MASK) for write in writes if write.place.is_plain}
-    if len(variables) != 1:
-        return None
-    setters = finder.setters(next(iter(variables)))
-    selector = Selector(f"0x{writes[0].entry or 0:08x}")
-    return next((each for each in setters if each.selector == selector), None)
+def _is_of_holder(code: ContractModel, checked: CheckedDifferences, entry: FunctionId) -> bool:
+    """True if the function only lowers balances, at least one, and by no more than they hold."""
+    stores = [
+        write
+        for write in code.writes.all
+        if write.entry == entry and write.place.root in code.storage.roles.balances
+    ]
+    for write in stores:
+        held = code.pool.intern("SLOAD", write.slot)
+        for value in code.dependencies.phi_values(write.value):
+            delta = delta_of(value, write.slot)
+            if delta is None or delta.added or len(delta.subtracted) != 1:
+                return False
+            if not checked.holds_at(entry, write.pc, held, delta.subtracted[0]):
+                return False
+    return bool(stores)
 
 
 def _by(setter: Setter, parties: tuple[PrivilegedParty, ...] | None) -> Setter:
@@ -243,28 +260,23 @@ def _wild(code: ContractModel, finder: SetterFinder, reach: StorageReach) -> Ite
         yield finder.setter_at(entry, found)
 
 
-def _setters_of(calls: Iterable[OutwardCall] | None) -> Iterator[Setter]:
-    for call in calls or ():
-        yield call.setter
-        yield from call.delays
-
-
-def _calls(code: ContractModel, finder: SetterFinder) -> Iterator[OutwardCall]:
+def _calls(code: ContractModel, finder: SetterFinder) -> Iterator[Setter]:
     """Yield the functions that call other contracts, and may so use powers over a token."""
     pcs: dict[FunctionId, set[int]] = {}
     for entry, effect in code.calls():
         if effect.kind == "CALL":
             pcs.setdefault(entry, set()).add(effect.pc)
     for entry, found in pcs.items():
-        yield OutwardCall(
-            setter=finder.setter_at(entry, found), delays=find_delays(code, finder, entry, found)
-        )
+        yield finder.setter_at(entry, found)
 
 
 def _closure(
     finder: SetterFinder, setters: Iterable[Setter], places: Iterable[Variable]
-) -> list[Setter]:
-    """Return the setters of the given places and of all plain storage that setters name."""
+) -> tuple[tuple[Setter, ...], bool]:
+    """Return the setters of the given places and of all plain storage that setters name.
+
+    False besides: there are more places than are followed.
+    """
     waiting: list[Variable] = [*places, *_named_by(setters)]
     found: dict[Setter, None] = {}
     seen: set[Variable] = set()
@@ -276,7 +288,11 @@ def _closure(
         fresh = [each for each in finder.setters(variable) if each not in found]
         found.update(dict.fromkeys(fresh))
         waiting += _named_by(fresh)
-    return list(found)
+    return tuple(found), seen.issuperset(waiting)
+
+
+def _is_hashed(root: VariableId) -> bool:
+    return isinstance(root, int) and root >= _HASHED
 
 
 def _named_by(setters: Iterable[Setter]) -> Iterator[Variable]:

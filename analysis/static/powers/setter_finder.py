@@ -63,21 +63,9 @@ class SetterFinder:
         """Return the setter of one function for effects whose values do not matter."""
         return self._authorised((UNKNOWN, MASK), entry, frozenset(pcs))
 
-    def setter_of_value(self, entry: FunctionId, pc: int, value: Value) -> Setter:
-        """Return the setter of one store, with the computation of a part of what it stores."""
-        found = self.setter_at(entry, {pc})
-        computed = SetterComputation(self._code)
-        at = computed.write(value)
-        relations = tuple(self._relations(computed, entry, frozenset((pc,))))
-        if computed.is_full:
-            return found
-        return _with(found, steps=tuple(computed.steps), value=at, relations=relations)
-
     def _setter(self, variable: Variable, entry: FunctionId, writes: list[StorageWrite]) -> Setter:
         found = self._authorised(variable, entry, frozenset(write.pc for write in writes))
-        if entry not in MOVERS and all(map(self._code.writes.is_callers_own, writes)):
-            found = _with(found, authority="holders", callers=())
-        written = written_to(self._code, variable, writes)
+        written = written_to(self._code, variable, writes, is_final=False)
         if written is not None and not written.is_free and not written.clocks:
             found = _with(found, values=written.constants)
         computed = SetterComputation(self._code)
@@ -116,7 +104,10 @@ class SetterFinder:
             authority: Authority = "trades" if entry in MOVERS else "anybody"
             return ("self" if self._is_of_self(entry, pcs) else authority), ()
         parties, lists = required
-        named = (*(party_of(self._code, each) for each in parties), *map(_unnamed, lists))
+        known = [each for each in parties if each not in self._gates.derived]
+        named = (*(party_of(self._code, each) for each in known), *map(_unnamed, lists))
+        if len(known) < len(parties):
+            named = (*named, PrivilegedParty())
         return "named", tuple(dict.fromkeys(named)) or (PrivilegedParty(),)
 
     def _is_of_self(self, entry: FunctionId, pcs: frozenset[int]) -> bool:

@@ -85,18 +85,6 @@ class StaticPower(msgspec.Struct, frozen=True, kw_only=True):
     """True for a variable that only turns a rule on and off."""
 
 
-class OutwardCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls of one function to other contracts."""
-
-    setter: Setter
-    """Callers and tests that the calls require."""
-    delays: tuple[Setter, ...] = ()
-    """Seconds between an announcement and the call, each as the value of a setter.
-
-    The least of them passes. Empty: the call needs no announcement.
-    """
-
-
 class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     """Powers of one code."""
 
@@ -107,7 +95,9 @@ class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):
     """Amounts of transfers from which a tax is taken."""
     wild: tuple[Setter, ...] = ()
     """Functions that may store anywhere: to computed slots, or by code of another contract."""
-    calls: tuple[OutwardCall, ...] | None = None
+    calls: tuple[Setter, ...] | None = None
     """Functions that call other contracts, of a code that is no token. None: a token's code."""
+    stores_plain: bool = False
+    """True if a function stores to other places than hashed slots, as proxies use."""
     is_complete: bool = False
     """False: functions were not followed to their end, so that setters may be missing."""

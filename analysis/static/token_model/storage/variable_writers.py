@@ -38,9 +38,16 @@ _CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "
 
 
 def written_to(
-    code: ContractModel, variable: Variable, writes: Iterable[StorageWrite]
+    code: ContractModel,
+    variable: Variable,
+    writes: Iterable[StorageWrite],
+    *,
+    is_final: bool = True,
 ) -> StoredValues | None:
-    """Return the values that these stores leave. None: its declared slot is not known."""
+    """Return the values that these stores leave. None: its declared slot is not known.
+
+    `is_final`: without values that the same call overwrites in the end.
+    """
     root, bits = variable
     slot = StorageLocation(root=root).slot
     if slot is None:
@@ -49,7 +56,7 @@ def written_to(
     clocks: dict[Literal["time", "block"], None] = {}
     is_free = False
     for write in writes:
-        if _is_overwritten(code, write, bits):
+        if is_final and _is_overwritten(code, write, bits):
             continue
         values = code.dependencies.phi_values(write.value, most=_MOST_VISITED)
         is_free |= not 0 < len(values) <= _MOST_VALUES
