@@ -45,7 +45,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
     Stage(
         name="power holders",
         run=TokenScan.read_power_holders,
-        needs=("first report",),
+        needs=("first report", "buys"),
         reads_node=True,
     ),
     Stage(

@@ -26,6 +26,7 @@ SOURCES: Final = (
     "core/errors.py",
     "core/evm/keccak.py",
     "core/evm/primitives.py",
+    "core/report/powers.py",
 )
 """All project files that `analyse_code` runs.
 

@@ -115,8 +115,7 @@ _MONOTONIC: Final = frozenset({"ADD", "SUB", "MUL", "DIV", "LT", "GT", "ISZERO",
 
 
 def is_monotonic(rule: CapRule, slots: Container[Hash32]) -> bool:
-    """True if the rule computes with these slots by operations that grow or fall with them, so that
-    their extreme values decide."""
+    """True if the rule only grows or falls with these slots, so that their extremes decide."""
     reads: list[bool] = []
     for step in rule.steps:
         given = any(reads[argument] for argument in step.arguments)

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from analysis.reads.block_reader import BlockReader
+from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.eth_reads import Reply, decode_uint
 from analysis.reads.storage_words import SlotReads
 from analysis.static.analyse_code import CodeAnalysis
@@ -19,7 +20,7 @@ from analysis.token.admission import is_delegated_account
 from analysis.token.deployed_code import AnalyseBytes
 from analysis.token.live_setters import LiveSetters, slots_of
 from core.errors import UpstreamError
-from core.evm.primitives import Address, Hash32, address_of, to_hash32
+from core.evm.primitives import Address, Hash32, to_hash32
 from core.report.powers import HolderKind, Power
 
 _MOST_HOLDERS: Final = 8
@@ -96,7 +97,6 @@ async def _read(
 ) -> dict[Address, PowerHolder]:
     batch = reader.batch()
     codes = {address: batch.code(address) for address in addresses}
-    singletons = {address: batch.slot(address, _SLOT_0) for address in addresses}
     try:
         await reader.send(batch)
         found = {}
@@ -107,8 +107,7 @@ async def _read(
             elif not code or is_delegated_account(code):
                 found[address] = PowerHolder(kind="wallet")
             elif hash_of(strip_metadata(code)) == _SAFE_PROXY:
-                singleton = address_of(batch.get(singletons[address]) or 0)
-                found[address] = await _safe(reader, address, singleton)
+                found[address] = await _safe(reader, address)
             else:
                 found[address] = await _contract(
                     reader, address, await analyse(code), analyse, depth
@@ -118,12 +117,10 @@ async def _read(
     return found
 
 
-async def _safe(reader: BlockReader, address: Address, singleton: Address | None) -> PowerHolder:
+async def _safe(reader: BlockReader, address: Address) -> PowerHolder:
     """Return a Safe's kind: one with modules, or one signature, is no multisig."""
-    if singleton is None:
-        return PowerHolder(kind="contract")
     batch = reader.batch()
-    code = batch.code(singleton)
+    code = batch.code(AnswerAddress(batch.slot(address, _SLOT_0)))
     threshold = batch.call(address, "getThreshold()", returns=decode_uint)
     owners = batch.call(address, "getOwners()", returns=_length)
     modules = batch.call(

@@ -30,8 +30,7 @@ class PrivilegedCallers:
         self._reader = reader
         self._closed: dict[Variable, bool] = {}
         self.derived: set[Value] = set()
-        """Parties that are compared with a value computed from the caller, so that the caller is
-        another address than the party."""
+        """Words that a value computed from the caller must equal, so that they name no caller."""
 
     def privilege(self, facts: Iterable[Fact]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         """Return addresses that the caller must equal, and slots keyed by it that must be set."""

@@ -220,12 +220,12 @@ def _is_of_holder(code: ContractModel, checked: CheckedDifferences, entry: Funct
         if write.entry == entry and write.place.root in code.storage.roles.balances
     ]
     for write in stores:
-        held = code.pool.intern("SLOAD", write.slot)
+        balance = code.pool.intern("SLOAD", write.slot)
         for value in code.dependencies.phi_values(write.value):
             delta = delta_of(value, write.slot)
             if delta is None or delta.added or len(delta.subtracted) != 1:
                 return False
-            if not checked.holds_at(entry, write.pc, held, delta.subtracted[0]):
+            if not checked.holds_at(entry, write.pc, balance, delta.subtracted[0]):
                 return False
     return bool(stores)
 

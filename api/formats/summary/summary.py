@@ -173,7 +173,7 @@ def render_summary(
     can_sell = can_trade(pool.sell_success for pool in native.dex)
     reasons = _reasons(
         flags,
-        has_live_powers=bool(hurtful_powers(report)),
+        has_live_powers=any(power.what != "withdraw" for power in hurtful_powers(report)),
         can_buy=can_buy,
         can_sell=can_sell,
         has_enough_liquidity=inputs.has_enough_liquidity,
