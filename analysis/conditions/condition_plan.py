@@ -15,7 +15,7 @@ import msgspec
 from analysis.conditions.condition_evaluator import address_of_word
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_solver import ConditionSolver
-from analysis.static.token_model.caps.cap_rules import constant
+from analysis.static.token_model.caps.cap_rules import constant, slots_in
 from analysis.static.token_model.conditions.trade_conditions import TradeConditions
 from core.evm.primitives import Address, Hash32, RawAmount
 
@@ -36,14 +36,9 @@ class ConditionPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
     """Return the storage slots whose values a plan needs."""
-    named = (
-        step.word
-        for condition in conditions.conditions
-        for step in condition.steps
-        if step.operation == "slot"
-    )
+    named = (slot for each in conditions.conditions for slot in slots_in(each.steps))
     compared = () if conditions.wait is None else (slot for slot, _ in conditions.wait.slots)
-    return tuple(dict.fromkeys((*compared, *(word for word in named if word is not None))))
+    return tuple(dict.fromkeys((*compared, *named)))
 
 
 def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tuple[Address, ...]:

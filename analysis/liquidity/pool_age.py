@@ -163,9 +163,11 @@ def _mean_liquidity(reply: Reply, age_s: int) -> float | None:
         _, sums = decode_values("(int56[],uint160[])", "0x" + reply.hex())
     except (DecodingError, ValueError, OverflowError):
         return None
-    if not isinstance(sums, tuple | list) or len(sums) != 2:  # noqa: PLR2004
-        return None
-    passed = (int(sums[1]) - int(sums[0])) % 2**_ACCUMULATOR_BITS
+    match sums:
+        case (int(before), int(now)):
+            passed = (now - before) % 2**_ACCUMULATOR_BITS
+        case _:
+            return None
     return (age_s << _SHIFT) / passed if passed else None
 
 

@@ -1,14 +1,18 @@
 """Holders of a token's liquidity over all its pools, with their power to withdraw it. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from analysis.liquidity.liquidity_shares import LiquidityHolderKind, LiquidityShares
 from core.evm.primitives import Address
+from core.report.powers import HolderKind, Power
 
 MOST_HOLDERS: Final = 5
+
+_HALF_PCT: Final = 50.0
+"""Percent of all pools whose withdrawal leaves other holders without a market."""
 
 _LEAST_PCT: Final = 0.01
 """Percent. Smaller parts are left out."""
@@ -93,3 +97,23 @@ def _parts_of(
                 locker=lock.locker,
             )
             yield locked, lock.share
+
+
+def liquidity_powers(holders: Iterable[TokenLiquidityHolder]) -> Iterator[Power]:
+    """Yield the power to withdraw liquidity, of the accounts that can use it now."""
+    for holder in holders:
+        if holder.can_withdraw:
+            yield Power(
+                check="liquidity_can_leave",
+                what="withdraw",
+                holder_kind=_kind_of(holder),
+                holder=holder.address,
+                bound="none" if holder.share_pct >= _HALF_PCT else "low",
+                detail=f"{holder.share_pct:.3g} % of the liquidity",
+            )
+
+
+def _kind_of(holder: TokenLiquidityHolder) -> HolderKind:
+    if holder.address is None:
+        return "anybody"
+    return "contract" if holder.kind == "contract" else "wallet"

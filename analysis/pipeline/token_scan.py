@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from analysis.liquidity.liquidity_shares import TokenParties
-from analysis.liquidity.token_liquidity import TokenLiquidityHolder
+from analysis.liquidity.token_liquidity import liquidity_powers
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded
 from analysis.pipeline.assemble_report import Facts, combine, of_pools
@@ -68,7 +68,6 @@ from analysis.token.power_holders import with_holder_kinds
 from analysis.token.powers import (
     clock_powers,
     find_powers,
-    liquidity_powers,
     replacement_powers,
     tight_caps,
 )
@@ -76,7 +75,7 @@ from analysis.token.source_verification import SourceFindings, find_openness
 from config.burn import BURN_ADDRESSES
 from core.errors import UpstreamError
 from core.evm.primitives import Address, BlockRef, Hash32
-from core.report.powers import HolderKind, Power
+from core.report.powers import Power
 from core.report.report import EvidenceRow, Report
 from core.report.track_record import IndexedRecord, TrackRecord, make_record
 
@@ -406,11 +405,7 @@ class TokenScan:
         is_harmed = of_pools(self.sales.trades, "sell_blocked_later", "sell_tax_rises")
         powers = (
             *self.held_powers,
-            *liquidity_powers(
-                (each.address, _kind_of(each), each.share_pct)
-                for each in self.liquidity.holders
-                if each.can_withdraw
-            ),
+            *liquidity_powers(self.liquidity.holders),
             *clock_powers(
                 self.conditions.conditions,
                 self.facts.clock,
@@ -467,12 +462,6 @@ class TokenScan:
             )
 
         return await in_thread_if_large(make, pools=len(self.state.pools))
-
-
-def _kind_of(holder: TokenLiquidityHolder) -> HolderKind:
-    if holder.address is None:
-        return "anybody"
-    return "contract" if holder.kind == "contract" else "wallet"
 
 
 async def _newest_block(context: ChainContext) -> BlockRef | None:

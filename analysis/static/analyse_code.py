@@ -25,6 +25,7 @@ from analysis.static.dataflow.delegate_targets import Delegation, find_delegatio
 from analysis.static.detectors.detector import DetectorAnswer, Evidence
 from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
+from analysis.static.evm.cfg import selector_of
 from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
 from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expression_text import render_condition
@@ -45,9 +46,6 @@ from core.evm.primitives import Hash32, Selector, to_hash32
 from core.report.fields.field import list_keys
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow
-
-_FALLBACK: Final = Selector("0x00000000")
-"""Selector used for code that runs without a matched selector: fallback and receive."""
 
 _MOST_OWNER_SLOTS: Final = 16
 
@@ -150,7 +148,7 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
     return CodeAnalysis(
         code_hash=hash_of(program.code),
         size=len(program.code),
-        selectors=tuple(_name(selector) for selector in sorted(code.selectors)),
+        selectors=tuple(selector_of(selector) for selector in sorted(code.selectors)),
         findings=_findings(answers),
         answers_holders=code.answers_holders,
         owner_slots=_slots_of(note for note in owner_checks if not note.words[1])[
@@ -239,11 +237,7 @@ def _owner_places(checks: Iterable[Note]) -> set[tuple[int, int]]:
 
 
 def _selectors_of(found: Iterable[Note | Evidence]) -> tuple[Selector, ...]:
-    return tuple(sorted({_name(each.entry) for each in found}))
-
-
-def _name(entry: int | None) -> Selector:
-    return _FALLBACK if entry is None else Selector(f"0x{entry:08x}")
+    return tuple(sorted({selector_of(each.entry) for each in found}))
 
 
 # --- evidence ---------------------------------------------------------------------------------

@@ -9,20 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from analysis.static.custody.custody_report import PrivilegedParty
-from analysis.static.powers.static_powers import Setter, StateTest, StaticPowers
-from analysis.static.token_model.caps.cap_rules import constant
+from analysis.static.powers.static_powers import Setter, StateTest, StaticPower, StaticPowers
+from analysis.static.token_model.caps.cap_rules import constant, slots_in
+from analysis.static.token_model.conditions.trade_conditions import VariableKey
 from config.burn import BURN_ADDRESSES
 from core.evm.primitives import ADDRESS_MASK, Address, Hash32, address_of
 
 MOST_SLOTS: Final = 64
-
-VariableKey = tuple[Hash32 | None, Hash32, bool]
-"""Declared slot and mask of a variable, and True for the entries of a mapping."""
-
-
-def key_of(setter: Setter) -> VariableKey:
-    """Return the variable that a setter stores to."""
-    return setter.slot, setter.bits, setter.is_entry
 
 
 def slots_of(powers: StaticPowers) -> tuple[Hash32, ...]:
@@ -38,16 +31,10 @@ def _slots(setter: Setter) -> Iterator[Hash32]:
         if caller.slot is not None:
             yield caller.slot
     for test in setter.tests:
-        yield from _tested(test)
-    for step in setter.steps:
-        if step.operation == "slot" and step.word is not None:
-            yield step.word
+        yield from slots_in(test.steps)
+    yield from slots_in(setter.steps)
     if setter.slot is not None and not setter.is_entry:
         yield setter.slot
-
-
-def _tested(test: StateTest) -> Iterator[Hash32]:
-    return (step.word for step in test.steps if step.operation == "slot" and step.word is not None)
 
 
 class LiveSetters:
@@ -147,21 +134,21 @@ class LiveSetters:
             if setter.slot == slot and not setter.is_entry and int(setter.bits, 16) & bits:
                 yield setter
 
-    def is_dead(self, slot: Hash32 | None, bits: Hash32, *, is_entry: bool) -> bool:
+    def is_dead(self, variable: VariableKey) -> bool:
         """True if the variable is that of a power, and no setter of it can still run."""
-        setters = [
-            setter
-            for power in self._powers
-            for setter in power.setters
-            if key_of(setter) == (slot, bits, is_entry)
-        ]
-        return slot is not None and bool(setters) and not any(map(self.is_live, setters))
+        setters = [each for power in self._powers_over(variable) for each in power.setters]
+        return bool(setters) and not any(map(self.is_live, setters))
 
-    def fields_of(self, slot: Hash32 | None, bits: Hash32, *, is_entry: bool) -> frozenset[str]:
+    def fields_of(self, variable: VariableKey) -> frozenset[str]:
         """Return the report fields that powers over this variable explain."""
-        return frozenset(
-            power.field
+        return frozenset(power.field for power in self._powers_over(variable))
+
+    def _powers_over(self, variable: VariableKey) -> tuple[StaticPower, ...]:
+        """Return the powers whose setters store to it. Empty: its declared slot is not known."""
+        if variable[0] is None:
+            return ()
+        return tuple(
+            power
             for power in self._powers
-            for setter in power.setters
-            if slot is not None and key_of(setter) == (slot, bits, is_entry)
+            if any(each.variable == variable for each in power.setters)
         )

@@ -14,8 +14,9 @@ from analysis.static.token_model.conditions.trade_conditions import (
     ConditionEffect,
     OwnedCondition,
     TradeConditions,
+    VariableKey,
 )
-from analysis.token.live_setters import LiveSetters, VariableKey
+from analysis.token.live_setters import LiveSetters
 from core.evm.primitives import Selector
 from core.report.fields.static_findings import StaticFindings
 from core.report.report import EvidenceRow
@@ -60,7 +61,7 @@ def rules_of(token: TradeConditions) -> dict[VariableKey, set[str]]:
     found: dict[VariableKey, set[str]] = {}
     for each in token.owned:
         if each.effect != "overruns":
-            found.setdefault((each.slot, each.bits, each.is_listed), set()).add(each.rule)
+            found.setdefault(each.variable, set()).add(each.rule)
     return found
 
 
@@ -91,18 +92,12 @@ def find_controls(
     variables that can still run.
     """
     hook_conditions = tuple(hooks)
-    alive = [
-        each
-        for each in token.owned
-        if not live.is_dead(each.slot, each.bits, is_entry=each.is_listed)
-    ]
+    alive = [each for each in token.owned if not live.is_dead(each.variable)]
     hidden = [
         each for each in alive if not _is_covered(each, static, live, is_renounced=is_renounced)
     ]
     unnamed = frozenset(
-        (each.slot, each.bits, each.is_listed)
-        for each in alive
-        if not live.fields_of(each.slot, each.bits, is_entry=each.is_listed) - {_KEY}
+        each.variable for each in alive if not live.fields_of(each.variable) - {_KEY}
     )
     of_hooks = [_control(each, is_of_hook=True) for hook in hook_conditions for each in hook.owned]
     found = [*map(_control, hidden), *of_hooks]
@@ -129,7 +124,7 @@ def _is_covered(
     An approval is covered by a pause only if it is the pause of transfers.
     """
     is_approval = condition.selector == _APPROVE
-    named = live.fields_of(condition.slot, condition.bits, is_entry=condition.is_listed)
+    named = live.fields_of(condition.variable)
     fields = _OF_LISTS if is_approval else _COVERING.get(condition.effect, ())
     if is_approval and _PAUSE_POWER in named:
         fields = (*fields, _PAUSE)

@@ -12,11 +12,16 @@ from typing import Final
 import msgspec
 
 from analysis.static.powers.static_powers import Setter, StaticPower, StaticPowers
-from analysis.static.token_model.conditions.trade_conditions import TradeCondition, TradeConditions
+from analysis.static.token_model.caps.cap_rules import slots_in
+from analysis.static.token_model.conditions.trade_conditions import (
+    TradeCondition,
+    TradeConditions,
+    VariableKey,
+)
 from analysis.token.cap_evaluation import CapInput, CapLimits, is_monotonic, least_allowed
 from analysis.token.contract_clock import ContractClock
 from analysis.token.deployed_code import DeployedCode
-from analysis.token.live_setters import LiveSetters, VariableKey, key_of
+from analysis.token.live_setters import LiveSetters
 from analysis.token.owner_controls import OwnerControls, rules_of
 from analysis.token.setter_bounds import Interval, most_tax_pct, value_bounds
 from analysis.token.timebomb_status import place
@@ -28,16 +33,11 @@ _PROXY: Final = "is_proxy"
 _HIDDEN: Final = "hidden_owner_controls"
 _LEAST_CAP_SHARE: Final = 100
 """Share of the supply, as a divisor, below which a cap in force hurts ordinary holders."""
-_LEAST_CAP_PCT: Final = 1.0
 _LOW_TAX_PCT: Final = 10.0
 """Percent. A tax that cannot exceed it is no more than `elevated_tax` allows."""
 
 _TRADING_CAP: Final = "trading_cap_can_be_modified"
 _MOST_COMBINATIONS: Final = 64
-
-_HALF_PCT: Final = 50.0
-LiquidityShare = tuple[Address | None, HolderKind, float]
-"""Account that can withdraw liquidity at once, its kind, and its percent of all pools."""
 
 _CLOCKS: Final = frozenset({"time", "block"})
 
@@ -65,7 +65,7 @@ def find_powers(
     uses: dict[_Use, list[Selector]] = {}
     for power in powers.powers:
         is_shown = power.field != _HIDDEN or any(
-            key_of(each) in controls.hidden for each in power.setters
+            each.variable in controls.hidden for each in power.setters
         )
         if not is_shown:
             continue
@@ -108,9 +108,7 @@ class _Bounds:
     ) -> None:
         """`rules`: by which each variable decides on trades, besides its value."""
         self._live, self._rules, self._supply_raw = live, rules, caps.supply_raw
-        self._rates = {
-            step.word for taxed in powers.taxed for step in taxed.steps if step.operation == "slot"
-        }
+        self._rates = {slot for taxed in powers.taxed for slot in slots_in(taxed.steps)}
         self._of_fields: dict[tuple[Hash32, Hash32], Interval] = {}
         for power in powers.powers:
             setters = [each for each in power.setters if live.is_live(each)]
@@ -128,8 +126,8 @@ class _Bounds:
             return None
         cap, supply_raw, tax_pct = self._least_cap, self._supply_raw, self._most_tax_pct
         if power.field == _TRADING_CAP and cap is not None:
-            percent = min(100.0, 100 * cap / supply_raw) if supply_raw else 0.0
-            return f"at least {percent:.3g} % of the supply" if percent >= _LEAST_CAP_PCT else None
+            is_fair = cap * _LEAST_CAP_SHARE >= supply_raw > 0
+            return f"at least {100 * cap / supply_raw:.3g} % of the supply" if is_fair else None
         if power.what == "tax" and tax_pct is not None and tax_pct <= _LOW_TAX_PCT:
             return f"at most {tax_pct:.3g} %"
         return None
@@ -142,7 +140,7 @@ class _Bounds:
         usual = {"zero"} if power.what == "tax" else {"zero", "amount"}
         is_rate = power.what != "tax" or all(each.slot in self._rates for each in setters)
         return is_rate and all(
-            usual.issuperset(self._rules.get(key_of(each), ())) for each in setters
+            usual.issuperset(self._rules.get(each.variable, ())) for each in setters
         )
 
     def _find_least_cap(self, powers: StaticPowers, caps: CapInput) -> int | None:
@@ -232,19 +230,6 @@ def tight_caps(limits: CapLimits, supply_raw: RawAmount) -> Iterator[Power]:
             yield Power(check=check, what="cap", holder_kind="nobody", bound="tight")
 
 
-def liquidity_powers(holders: Iterable[LiquidityShare]) -> Iterator[Power]:
-    """Yield the power to withdraw liquidity, of the accounts that can use it now."""
-    for address, kind, share_pct in holders:
-        yield Power(
-            check="liquidity_can_leave",
-            what="withdraw",
-            holder_kind=kind,
-            holder=address,
-            bound="none" if share_pct >= _HALF_PCT else "low",
-            detail=f"{share_pct:.3g} % of the liquidity",
-        )
-
-
 def clock_powers(
     conditions: TradeConditions,
     clock: ContractClock | None,
@@ -255,8 +240,8 @@ def clock_powers(
     """Yield the power of the clock over trades, where it is known to be none.
 
     `is_found`: the code compares the clock with something. `is_settled`: every condition of a
-    trade was simulated both ways within 30 days, and no sale
-    came to harm. Conditions that follow acts of a party on its own account are not simulated.
+    trade was simulated both ways within 30 days, and no sale came to harm. Conditions that follow
+    acts of a party on its own account are not simulated.
     """
     on_clock = [
         each

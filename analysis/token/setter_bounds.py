@@ -1,4 +1,4 @@
-"""Bounds that code proves on the values that setters leave: caps, taxes and supplies. Pure.
+"""Bounds that code proves on the values that setters leave: caps and taxes. Pure.
 
 Interval arithmetic over the computation of a stored value, refined by the orders that every path to
 the store requires. Numbers that may wrap, and storage that a live setter can change, are unbounded.

@@ -83,7 +83,7 @@ def test_equal_rows_are_shown_once_and_many_are_counted() -> None:
     many = tuple(make_power(holder=holder) for holder in (*holders, *holders))
     table = view(make_report(powers=many)).powers
     assert table is not None
-    assert (len(table.lines), table.lines_beside) == (50, 10)
+    assert (len(table.lines), table.lines_left_out) == (50, 10)
     assert "10 more are left out" in html_of(make_report(powers=many))
 
 

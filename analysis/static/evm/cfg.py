@@ -10,9 +10,16 @@ from typing import Final
 import msgspec
 
 from analysis.static.evm.expressions import Expr, Value
+from core.evm.primitives import Selector
 
 FunctionId = int | None
 """The selector a path has matched. None: none yet, or none at all (fallback, receive)."""
+
+
+def selector_of(entry: FunctionId) -> Selector:
+    """Return a function's selector as text; 0x00000000 for code that runs without a match."""
+    return Selector(f"0x{entry or 0:08x}")
+
 
 RETURNS: Final = "returns"
 REVERTS: Final = "reverts"

@@ -17,7 +17,7 @@ from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN, VariableId
-from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.cfg import FunctionId, selector_of
 from analysis.static.evm.expressions import MASK
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.setter_finder import SetterComputation, SetterFinder
@@ -28,6 +28,7 @@ from analysis.static.powers.static_powers import (
     TaxedAmount,
 )
 from analysis.static.token_model.caps.amount_factors import scalings
+from analysis.static.token_model.caps.cap_rules import slots_in
 from analysis.static.token_model.clock.cooldowns import cooldowns
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guards.pauses_and_lists import lists, pauses
@@ -41,7 +42,7 @@ from analysis.static.token_model.storage.balance_changes import (
 from analysis.static.token_model.storage.guarded_stores import is_guarded
 from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.write_index import StorageWrite
-from core.evm.primitives import ADDRESS_MASK, Selector, to_hash32
+from core.evm.primitives import ADDRESS_MASK, to_hash32
 from core.report.powers import PowerKind
 
 _MOST_PLACES: Final = 48
@@ -65,8 +66,8 @@ def find_powers(
     powers = [
         *_of_variables(finder, "pause_status_can_be_modified", "stop", _pause_switches(code)),
         *_of_variables(finder, "has_blacklist_or_whitelist", "block", _listed(code)),
-        *_of_caps(finder, "trading_cap_can_be_modified", trading_caps(code)),
-        *_of_caps(finder, "position_cap_can_be_modified", position_caps(code)),
+        *_of_variables(finder, "trading_cap_can_be_modified", "cap", _limits(trading_caps(code))),
+        *_of_variables(finder, "position_cap_can_be_modified", "cap", _limits(position_caps(code))),
         *_of_variables(finder, "tax_can_be_modified", "tax", _rates(code)),
         *_of_variables(finder, "trading_cooldown", "stop", _waits(code)),
         *_controls(code, finder, owned),
@@ -79,18 +80,13 @@ def find_powers(
     hashed = {
         (write.place.root, ADDRESS_MASK)
         for write in code.writes.all
-        if isinstance(write.place.root, int)
-        and write.place.root >= _HASHED
-        and write.bits & ADDRESS_MASK == ADDRESS_MASK
+        if _is_hashed(write.place.root) and write.bits & ADDRESS_MASK == ADDRESS_MASK
     }
     taxed = tuple(dict.fromkeys(_taxed(code)))
-    rates = {
-        (int(step.word, 16), MASK)
-        for each in taxed
-        for step in each.steps
-        if step.operation == "slot" and step.word is not None
-    }
-    setters, is_closed = _closure(finder, (*used, *wild, *(calls or ())), (*hashed, *sorted(rates)))
+    rates = sorted({int(slot, 16) for each in taxed for slot in slots_in(each.steps)})
+    setters, is_closed = _closure(
+        finder, (*used, *wild, *(calls or ())), (*hashed, *((rate, MASK) for rate in rates))
+    )
     return StaticPowers(
         powers=tuple(dict.fromkeys(powers)),
         setters=setters,
@@ -116,7 +112,7 @@ def _controls(
     those can do is simulated."""
     for variable in dict.fromkeys(owned):
         guarded = {
-            Selector(f"0x{write.entry or 0:08x}")
+            selector_of(write.entry)
             for write in writes_of(code, variable)
             if is_guarded(code, write)
         }
@@ -146,16 +142,8 @@ def _listed(code: ContractModel) -> Iterator[Variable]:
         yield from _sorted(scaling.variables)
 
 
-def _of_caps(finder: SetterFinder, field: str, caps: Iterable[Cap]) -> Iterator[StaticPower]:
-    limits = {variable for cap in caps for variable in cap.limits}
-    switches = {variable for cap in caps for variable in cap.switches}
-    for variable in _sorted(limits | switches):
-        yield StaticPower(
-            field=field,
-            what="cap",
-            setters=finder.setters(variable),
-            is_switch=variable not in limits,
-        )
+def _limits(caps: Iterable[Cap]) -> list[Variable]:
+    return _sorted({variable for cap in caps for variable in cap.limits | cap.switches})
 
 
 def _rates(code: ContractModel) -> Iterator[Variable]:
@@ -302,8 +290,6 @@ def _named_by(setters: Iterable[Setter]) -> Iterator[Variable]:
                 yield int(caller.slot, 16), ADDRESS_MASK << caller.shift
         for test in setter.tests:
             yield from ((int(slot, 16), int(bits, 16)) for slot, bits in test.fields)
-        for step in setter.steps:
-            if step.operation == "slot" and step.word is not None:
-                yield int(step.word, 16), MASK
+        yield from ((int(slot, 16), MASK) for slot in slots_in(setter.steps))
         if not setter.is_entry and setter.slot is not None:
             yield int(setter.slot, 16), int(setter.bits, 16)

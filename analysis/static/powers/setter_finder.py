@@ -15,7 +15,7 @@ from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.custody.unbacked_credits import refuted_edges
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation, field_of
-from analysis.static.evm.cfg import CfgNode, FunctionId
+from analysis.static.evm.cfg import CfgNode, FunctionId, selector_of
 from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
 from analysis.static.evm.path_state import MOVERS
 from analysis.static.powers.static_powers import Authority, Relation, Setter, StateTest
@@ -24,7 +24,7 @@ from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.storage.owned_variables import writes_of
 from analysis.static.token_model.storage.variable_writers import written_to
 from analysis.static.token_model.storage.write_index import StorageWrite
-from core.evm.primitives import Selector, to_hash32
+from core.evm.primitives import to_hash32
 
 _MOST_TESTS: Final = 24
 """Conditions of one function that are tried as required ones."""
@@ -64,17 +64,16 @@ class SetterFinder:
         return self._authorised((UNKNOWN, MASK), entry, frozenset(pcs))
 
     def _setter(self, variable: Variable, entry: FunctionId, writes: list[StorageWrite]) -> Setter:
-        found = self._authorised(variable, entry, frozenset(write.pc for write in writes))
+        pcs = frozenset(write.pc for write in writes)
+        found = self._authorised(variable, entry, pcs)
         written = written_to(self._code, variable, writes, is_final=False)
         if written is not None and not written.is_free and not written.clocks:
             found = _with(found, values=written.constants)
-        computed = SetterComputation(self._code)
-        values = {field_of(write.value, variable[1]) for write in writes}
-        [value] = values if len(values) == 1 else [None]
-        if value is None or found.values is not None:
+        first, *others = dict.fromkeys(field_of(write.value, variable[1]) for write in writes)
+        if first is None or others or found.values is not None:
             return found
-        at = computed.write(value)
-        pcs = frozenset(write.pc for write in writes)
+        computed = SetterComputation(self._code)
+        at = computed.write(first)
         relations = tuple(self._relations(computed, entry, pcs))
         if computed.is_full:
             return found
@@ -85,7 +84,7 @@ class SetterFinder:
         slot = StorageLocation(root=root).slot
         authority, callers = self._authority(entry, pcs)
         return Setter(
-            selector=Selector(f"0x{entry or 0:08x}"),
+            selector=selector_of(entry),
             slot=None if slot is None else to_hash32(slot),
             bits=to_hash32(bits),
             is_entry=isinstance(root, tuple),
@@ -167,7 +166,6 @@ class SetterFinder:
                 for holds, after in sides
                 if after in reaching and (node, after) not in refuted
             ]
-            # a node in a target's own function may lead on either side
             if node in reaching and isinstance(branch.condition, Expr):
                 for holds, after in ahead:
                     edges.setdefault((branch.pc, branch.condition, holds), set()).add((node, after))

@@ -10,6 +10,7 @@ import msgspec
 
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.token_model.caps.cap_rules import ComputationStep
+from analysis.static.token_model.conditions.trade_conditions import VariableKey
 from core.evm.primitives import Hash32, Selector
 from core.report.powers import PowerKind
 
@@ -62,6 +63,11 @@ class Setter(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the step that is the stored value, shifted down to bit 0."""
     relations: tuple[Relation, ...] = ()
 
+    @property
+    def variable(self) -> VariableKey:
+        """Return the variable that it stores to."""
+        return self.slot, self.bits, self.is_entry
+
 
 class TaxedAmount(msgspec.Struct, frozen=True, kw_only=True):
     """One amount that a transfer credits to its recipient, with a tax taken off."""
@@ -81,8 +87,6 @@ class StaticPower(msgspec.Struct, frozen=True, kw_only=True):
     what: PowerKind
     setters: tuple[Setter, ...]
     """Functions that use it. Empty: none does after deployment."""
-    is_switch: bool = False
-    """True for a variable that only turns a rule on and off."""
 
 
 class StaticPowers(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,7 +59,7 @@ class PowerTable(msgspec.Struct, frozen=True, kw_only=True):
 
     lines: tuple[PowerLine, ...]
     """Those that can hurt first."""
-    lines_beside: int
+    lines_left_out: int
     """Powers that are not among those shown."""
     is_complete: bool
     """False: parts of the code were not followed to their end, so that powers may be missing."""
@@ -78,7 +78,7 @@ def view_powers(rendered: RenderedReport) -> PowerTable | None:
     lines = tuple(dict.fromkeys(map(_line, ranked)))
     return PowerTable(
         lines=lines[:_MOST_SHOWN],
-        lines_beside=max(0, len(lines) - _MOST_SHOWN),
+        lines_left_out=max(0, len(lines) - _MOST_SHOWN),
         is_complete=rendered.report.are_powers_known,
     )
 

@@ -4,7 +4,7 @@ The static analysis derives them once per code (`cap_extraction`); `analysis.tok
 evaluates them on current storage.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -23,6 +23,11 @@ class ComputationStep(msgspec.Struct, frozen=True, array_like=True):
     moved), `time`, `block` (the contract's clock), `phi` (one of `arguments`), `unknown`."""
     arguments: tuple[int, ...] = ()
     word: Hash32 | None = None
+
+
+def slots_in(steps: Iterable[ComputationStep]) -> Iterator[Hash32]:
+    """Yield the storage slots that a computation reads, each as often as it does."""
+    return (step.word for step in steps if step.operation == "slot" and step.word is not None)
 
 
 def constant(steps: Sequence[ComputationStep], at: int, words: Mapping[Hash32, int]) -> int | None:
@@ -65,8 +70,7 @@ class CapRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def slots(self) -> tuple[Hash32, ...]:
         """Every storage slot that the rule depends on."""
-        named = (step.word for step in self.steps if step.operation == "slot")
-        return tuple(dict.fromkeys(word for word in named if word is not None))
+        return tuple(dict.fromkeys(slots_in(self.steps)))
 
 
 class CapRules(msgspec.Struct, frozen=True, kw_only=True):

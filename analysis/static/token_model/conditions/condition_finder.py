@@ -17,7 +17,7 @@ from analysis.static.dataflow.predicates import (
     parameters_of,
 )
 from analysis.static.dataflow.storage_layout import StorageLocation
-from analysis.static.evm.cfg import Branch, CfgNode, FunctionId
+from analysis.static.evm.cfg import Branch, CfgNode, FunctionId, selector_of
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition, FunctionCfg
 from analysis.static.evm.path_state import APPROVE, MOVERS
@@ -46,7 +46,7 @@ from analysis.static.token_model.guards.fee_setters import find_fee_setters
 from analysis.static.token_model.operand_index import operand_index
 from analysis.static.token_model.storage.owned_variables import is_owned
 from analysis.static.token_model.storage.variable_writers import WrittenVariables
-from core.evm.primitives import Selector, to_hash32
+from core.evm.primitives import to_hash32
 
 _CALLS: Final = frozenset({"CALL", "STATICCALL", "DELEGATECALL", "CALLCODE"})
 _WORD: Final = 32
@@ -274,7 +274,7 @@ class _Finder:
         if not sources:
             return
         yield TradeCondition(
-            selector=Selector(f"0x{site.entry or 0:08x}"),
+            selector=selector_of(site.entry),
             pc=site.pc,
             effect=site.effect,
             sources=tuple(sorted(sources)),
@@ -308,7 +308,7 @@ class _Finder:
                 continue
             slot = StorageLocation(root=variable[0]).slot
             owned = OwnedCondition(
-                selector=Selector(f"0x{site.entry or 0:08x}"),
+                selector=selector_of(site.entry),
                 pc=site.pc,
                 effect=site.effect,
                 is_listed=isinstance(variable[0], tuple),

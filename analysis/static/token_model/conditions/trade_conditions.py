@@ -52,6 +52,10 @@ call to it; `input`: calldata beyond the function's arguments.
 """
 
 
+VariableKey = tuple[Hash32 | None, Hash32, bool]
+"""Declared slot and mask of a variable, and True for the entries of a mapping."""
+
+
 class StoredValues(msgspec.Struct, frozen=True, kw_only=True):
     """Values that stores without an owner check can leave in one variable."""
 
@@ -106,6 +110,11 @@ class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """Mask of the variable's bits."""
     rule: Literal["zero", "amount", "other"]
     """`zero`: a test against zero; `amount`: an order between an amount or balance and the rest."""
+
+    @property
+    def variable(self) -> VariableKey:
+        """Return the variable that it depends on."""
+        return self.slot, self.bits, self.is_listed
 
 
 class EqualWait(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ is low if it is a constant, or its function reverts above a constant, of at most
 from collections.abc import Iterator
 from typing import Final
 
-from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId
+from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId, selector_of
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.operand_records import FEE_UPDATE
@@ -33,7 +33,7 @@ _CALLS: Final = frozenset({"CALL", "DELEGATECALL", "CALLCODE"})
 def find_fee_setters(code: ContractModel) -> tuple[Selector, ...]:
     """Return the functions that may set a fee which is not shown to be low."""
     found = dict.fromkeys((*_updates(code), *_overrides(code)))
-    return tuple(Selector(f"0x{entry or 0:08x}") for entry in found)
+    return tuple(selector_of(entry) for entry in found)
 
 
 def _updates(code: ContractModel) -> Iterator[FunctionId]:
