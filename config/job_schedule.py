@@ -28,15 +28,35 @@ _LOOKED_AHEAD: Final = 10
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """Schedule of one job."""
+    """Schedule of one job. The trigger runs on the wall clock of the zone, written as UTC.
+
+    APScheduler 3 skips a month when it counts over a change of clocks itself.
+    """
 
     trigger: BaseTrigger
+    zone: tzinfo = UTC
 
     def next_due_s(self, after_s: float) -> int | None:
         """Return the first due time after a moment, Unix seconds. None: never again."""
         first = datetime.fromtimestamp(math.floor(after_s) + 1, tz=UTC)
-        found = self.trigger.get_next_fire_time(None, first)
-        return None if found is None else math.ceil(found.timestamp())
+        wall, due = self._wall_before(first), list[datetime]()
+        # Wall clock times ascend, the moments they name only outside a repeated hour.
+        while (wall := self.trigger.get_next_fire_time(None, wall)) is not None:
+            once, again = (
+                wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1)
+            )
+            # Left out by a change of clocks, a time has its second meaning before its first.
+            due += (moment for moment in {once, max(once, again)} if moment >= first)
+            if once >= first:
+                break
+            wall += timedelta(seconds=1)
+        return math.ceil(min(due).timestamp()) if due else None
+
+    def _wall_before(self, first: datetime) -> datetime:
+        """Return the earliest wall clock time that can name a moment from `first` on."""
+        day = timedelta(days=1)
+        local = [moment.astimezone(self.zone) for moment in (first - day, first, first + day)]
+        return first + min(moment.utcoffset() or timedelta() for moment in local)
 
     def longest_pause_s(self, after_s: float) -> int | None:
         """Return the longest time between two of the next due times. None: there are none."""
@@ -55,7 +75,7 @@ def schedule_of(job: JobDefinition, *, anchor_s: int) -> Schedule:
     if job.every_s is not None:
         start = datetime.fromtimestamp(anchor_s, tz=UTC) + timedelta(seconds=job.every_s)
         return Schedule(IntervalTrigger(seconds=job.every_s, start_date=start, timezone=UTC))
-    return Schedule(_cron(job.cron or "", _zone(job.time_zone)))
+    return Schedule(_cron(job.cron or ""), _zone(job.time_zone))
 
 
 def _zone(name: str) -> tzinfo:
@@ -67,7 +87,7 @@ def _zone(name: str) -> tzinfo:
         raise JobInvalidError(key="time_zone", reason=f"{name!r} is not a time zone") from error
 
 
-def _cron(expression: str, zone: tzinfo) -> CronTrigger:
+def _cron(expression: str) -> CronTrigger:
     fields = expression.split()
     if len(fields) != _FIELDS:
         reason = f"expects five fields (minute, hour, day, month, day of week), not {len(fields)}"
@@ -86,7 +106,7 @@ def _cron(expression: str, zone: tzinfo) -> CronTrigger:
             day=day,
             month=month,
             day_of_week=_weekdays(weekday),
-            timezone=zone,
+            timezone=UTC,
         )
     except ValueError as error:
         raise JobInvalidError(key="cron", reason=str(error)) from error

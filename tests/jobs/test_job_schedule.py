@@ -60,6 +60,9 @@ def due(job: JobDefinition, after: str, count: int) -> list[str]:
         # autumn: 02:30 comes twice on 2026-10-25 in Berlin
         ("30 2 * * *", BERLIN, "2026-10-24T12:00", ["2026-10-25T00:30", "2026-10-25T01:30"]),
         ("0 3 * * *", BERLIN, "2026-10-24T12:00", ["2026-10-25T02:00", "2026-10-26T02:00"]),
+        ("*/20 2 * * *", BERLIN, "2026-10-25T00:30", ["2026-10-25T00:40", "2026-10-25T01:00"]),
+        # a month that the change of clocks lies in
+        ("0 0 1 * *", BERLIN, "2026-03-01T12:00", ["2026-03-31T22:00", "2026-04-30T22:00"]),
     ],
 )
 def test_due_times(expression: str, zone: str, after: str, expected: list[str]) -> None:
