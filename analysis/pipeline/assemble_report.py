@@ -75,6 +75,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     hidden_owner_controls: bool | None = None
     """None: not every condition is known."""
     creates_balances: bool | None = None
+    balances_can_be_created: bool | None = None
+    """None: not simulated yet, or not every open function was probed."""
     powers: tuple[Power, ...] = ()
     are_powers_known: bool | None = None
     """None: the code was not analysed."""
@@ -162,6 +164,7 @@ def _scan_findings(facts: Facts) -> ScanFindings:
         hidden_owner_controls=facts.hidden_owner_controls,
         unproved_custody=facts.custody.is_unproved if facts.custody else None,
         creates_balances=_creates_unseen(facts),
+        balances_can_be_created=facts.balances_can_be_created,
         liquidity_risk=facts.liquidity_risk,
     )
 

@@ -61,6 +61,12 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
         reads_node=True,
     ),
     Stage(
+        name="creation",
+        run=TokenScan.simulate_creation,
+        needs=("first report", "buys"),
+        reads_node=True,
+    ),
+    Stage(
         name="liquidity",
         run=TokenScan.weigh_liquidity,
         needs=_PLANNED,
@@ -74,6 +80,7 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
             "sales",
             "owner's sale",
             "thefts",
+            "creation",
             "liquidity",
             "sources",
             "prices",

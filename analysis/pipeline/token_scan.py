@@ -26,6 +26,7 @@ from analysis.pipeline.issuer_round import IssuerFindings, read_issue
 from analysis.pipeline.liquidity_round import WeighedLiquidity, find_liquidity
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.pool_simulations import can_simulate
+from analysis.pipeline.probe_inquiry import probe_inquiry
 from analysis.pipeline.record_round import (
     find_creation_time,
     may_be_established,
@@ -42,8 +43,13 @@ from analysis.scenarios.conditions.condition_check import (
     CodeConditions,
     ConditionSimulations,
 )
+from analysis.scenarios.probing.created_balances import CreationFindings, simulate_creation
 from analysis.scenarios.theft.privileged_candidates import stored_addresses
-from analysis.scenarios.theft.theft_checks import TheftFindings, simulate_thefts
+from analysis.scenarios.theft.theft_checks import (
+    TheftFindings,
+    TheftInquiry,
+    simulate_thefts,
+)
 from analysis.scenarios.trade import owner_sale, transfer
 from analysis.scenarios.trade.transfer import Wallet
 from analysis.simulation.backends import perform
@@ -112,6 +118,7 @@ class TokenScan:
     sales: Sales
     owner_sale: tuple[EvidenceRow, ...]
     thefts: TheftFindings
+    creation: CreationFindings
     pools_made: Mapping[str, int]
     """Block of a pool's creation, by Candidate.key, where the index has it."""
     liquidity: WeighedLiquidity
@@ -352,21 +359,27 @@ class TokenScan:
 
     async def simulate_thefts(self) -> None:
         """Simulate attempts on a holder's tokens."""
-        inquiry = theft_inquiry(
-            self.context,
-            self.first_round,
-            self.token,
-            self.state,
-            self.code.hints,
-            owners=self._owners,
-            stored=self.stored,
-            buys=self.buys,
-        )
         self.thefts = await simulate_thefts(
             self.context.node,
             self.context.capabilities,
-            inquiry,
+            self._theft_inquiry(),
             reader=self.context.reader(self.first_round.pin.hash),
+            codes=self.first_round.codes,
+        )
+
+    async def simulate_creation(self) -> None:
+        """Simulate calls by which ordinary accounts may create balances."""
+        self.creation = await simulate_creation(
+            self.context.node,
+            self.context.capabilities,
+            probe_inquiry(
+                self.context,
+                self.first_round,
+                self.state,
+                self._theft_inquiry(),
+                owners=self._owners,
+                buys=self.buys,
+            ),
             codes=self.first_round.codes,
         )
 
@@ -399,6 +412,7 @@ class TokenScan:
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence),
             *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
+            *self.creation.evidence,
             *self.liquidity.evidence,
         )
         record = self._track_record()
@@ -423,6 +437,7 @@ class TokenScan:
             ),
             custody=self.thefts,
             creates_balances=self.code.hints.creates_balances,
+            balances_can_be_created=self.creation.value,
             untested_conditions=self.sales.untested_conditions,
             liquidity_risk=self.liquidity.risk,
             liquidity_holders=self.liquidity.holders,
@@ -444,6 +459,18 @@ class TokenScan:
             block_time_s=self.first_round.pin.time_s,
             liquidity_usd=self.liquidity.of_others_usd,
             thresholds=thresholds_of(self.context.settings),
+        )
+
+    def _theft_inquiry(self) -> TheftInquiry:
+        return theft_inquiry(
+            self.context,
+            self.first_round,
+            self.token,
+            self.state,
+            self.code.hints,
+            owners=self._owners,
+            stored=self.stored,
+            buys=self.buys,
         )
 
     @property

@@ -11,6 +11,7 @@ import msgspec
 from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.custody.address_writers import StoredAddress
+from analysis.static.custody.open_functions import OpenFunctions
 from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints
 from analysis.static.dataflow.delegate_targets import Delegation
 from analysis.static.powers.static_powers import StaticPowers
@@ -283,6 +284,12 @@ def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
         grants=tuple(dict.fromkeys((*one.grants, *other.grants))),
         openings=tuple(dict.fromkeys((*one.openings, *other.openings))),
         creates_balances=creates,
+        open_functions=OpenFunctions(
+            functions=tuple(
+                dict.fromkeys((*one.open_functions.functions, *other.open_functions.functions))
+            ),
+            is_complete=one.open_functions.is_complete and other.open_functions.is_complete,
+        ),
         is_proved=one.is_proved and other.is_proved,
         has_several_balances=one.has_several_balances or other.has_several_balances,
     )

@@ -1,49 +1,22 @@
 """Oracle for credits without payment: balances really made out of nothing, and honest doubles."""
 
-import re
-from collections.abc import Iterator, Sequence
-from functools import cache
-from os.path import normpath
-from pathlib import Path
-from typing import Final
+from collections.abc import Sequence
 
 import pytest
 
 from analysis.static.analyse_code import analyse_code
-from assay.demo.compile import Artifacts, compile_sources
-from assay.demo.npm_packages import NODE_MODULES, PROJECT_ROOT
 from core.evm.primitives import ZERO_ADDRESS
 from tests.harness.chain.transactions import Chain
+from tests.harness.custody.custody_contracts import with_contracts
 
 pytestmark = pytest.mark.compiler
 
-SOURCE = Path(__file__).parent / "contracts" / "Credits.sol"
-BASE = "base/Erc20.sol"
 AMOUNT = 10**18
-_IMPORT: Final = re.compile(r'from "([^"]+)"')
-
-
-@cache
-def credits() -> Artifacts:
-    zoo = PROJECT_ROOT / "assay" / "demo" / "contracts" / "zoo"
-    sources = {SOURCE.name: SOURCE.read_text(), BASE: (zoo / BASE).read_text()}
-    return compile_sources(sources | dict(_imported(SOURCE.read_text(), seen=set())))
-
-
-def _imported(text: str, at: str = "", *, seen: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the packaged sources that a source imports, by path."""
-    for name in _IMPORT.findall(text):
-        path = normpath(Path(at).parent / name) if name.startswith(".") else name
-        if path.startswith("openzeppelin-5/") and path not in seen:
-            seen.add(path)
-            inner = (NODE_MODULES / path).read_text()
-            yield path, inner
-            yield from _imported(inner, path, seen=seen)
 
 
 @pytest.fixture
 def chain(chain: Chain) -> Chain:
-    return Chain(chain.node, chain.world, chain.artifacts | credits())
+    return with_contracts(chain, "Credits.sol")
 
 
 @pytest.mark.parametrize(

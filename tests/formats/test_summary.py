@@ -48,6 +48,7 @@ SEVERITIES = {
         "sell_depends_on_size",
         "sell_depends_on_conditions",
         "dominant_pool_unsellable",
+        "balances_can_be_created",
     ],
     "warning": [
         "access_restrictions",
@@ -169,6 +170,8 @@ RULES: list[tuple[str, dict[str, Any], str, bool | None]] = [
     ("allowance_bypass", {"allowance_bypass": True}, "danger", True),
     ("allowance_bypass", {"allowance_bypass": None}, "unknown", None),
     ("funds_can_be_drained", {"funds_can_be_drained": True}, "danger", True),
+    ("balances_can_be_created", {"balances_can_be_created": True}, "danger", True),
+    ("balances_can_be_created", {"balances_can_be_created": None}, "unknown", None),
     ("owner_can_change_balance", {"owner_can_change_balance": True}, "danger", True),
     ("transfer_failed", {"transfer_success": False}, "danger", True),
     ("transfer_failed", {"transfer_success": True}, "safe", False),

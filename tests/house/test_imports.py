@@ -77,6 +77,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("market.venues", "market.venues.state", "market.venues.swaps", "market.venues.families"),
         *("market.venues.venue_registry", "market", "market.curves", "liquidity", "conditions"),
         *("scenarios.trade", "scenarios.later", "scenarios.theft", "scenarios.conditions"),
+        "scenarios.probing",
         *("pipeline", "replay", "quotes", "backtest"),
     ),
     "api": (

@@ -22,6 +22,7 @@ from analysis.static.custody.custody_report import (
     UnprovedWrite,
 )
 from analysis.static.custody.front_writes import find_front_writes
+from analysis.static.custody.open_functions import OpenFunctions, find_open_functions
 from analysis.static.custody.unbacked_credits import creates_balances
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
@@ -92,13 +93,17 @@ class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     creates_balances: bool | None = False
     """True if any account can raise a balance without payment, or a function that is no known mint.
     None: not known."""
+    open_functions: OpenFunctions = OpenFunctions()
+    """Functions that ordinary accounts can call, and that may change what accounts hold."""
     is_proved: bool = True
     """True if the proof of custody could be attempted."""
     has_several_balances: bool = False
     """True if `balanceOf` reads several mappings, so that one word does not give a balance."""
 
 
-UNKNOWN_LEADS: Final = SimulationHints(is_proved=False, creates_balances=None)
+UNKNOWN_LEADS: Final = SimulationHints(
+    is_proved=False, creates_balances=None, open_functions=OpenFunctions(is_complete=False)
+)
 """Hints of code that was not analysed. It may do anything, so failed attempts prove nothing."""
 
 
@@ -129,6 +134,7 @@ def find_simulation_hints(
         grants=custody.grants,
         openings=solve_arguments(code, custody.opens, arguments),
         creates_balances=creates_balances(code, prover, shown=shown),
+        open_functions=find_open_functions(code, prover, arguments),
         is_proved=bool(code.storage.roles.balances) or not code.answers_holders,
         has_several_balances=len(code.storage.roles.balances) > 1,
     )

@@ -23,6 +23,11 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
         "it is not known whether others can move tokens without approval",
         "nobody who tried could move a holder's tokens without approval",
     ),
+    "balances_can_be_created": CheckWords(
+        "anybody can create balances",
+        "it is not known whether anybody can create balances",
+        "no simulated call creates balances",
+    ),
     "funds_can_be_drained": CheckWords(
         "others can take tokens out of a wallet",
         "it is not known whether others can take tokens out of a wallet",

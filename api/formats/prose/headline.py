@@ -17,7 +17,8 @@ from api.formats.summary.flags import large_holders
 _MOST_CLAUSES: Final = 2
 
 _DANGERS: Final = (
-    *("funds_can_be_drained", "allowance_bypass", "owner_can_change_balance", "high_tax"),
+    *("balances_can_be_created", "funds_can_be_drained", "allowance_bypass"),
+    *("owner_can_change_balance", "high_tax"),
     *("sell_blocked_later", "sell_tax_rises", "sell_blocked_after_others", "sell_depends_on_size"),
     *("sell_depends_on_conditions", "dominant_pool_unsellable", "transfer_failed"),
     "view_function_modifies_state",
@@ -36,6 +37,7 @@ RANKED: Final = (*_DANGERS, *_WARNINGS)
 
 _IMPLIED: Final[dict[str, tuple[str, ...]]] = {
     "trade": ("dominant_pool_unsellable", "transfer_failed"),
+    "balances_can_be_created": ("mint_or_burn_function", "unproved_code"),
     "funds_can_be_drained": ("allowance_bypass", "unproved_code"),
     "allowance_bypass": ("unproved_code",),
     "high_tax": ("elevated_tax", "tax_can_be_modified"),

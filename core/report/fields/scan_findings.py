@@ -128,3 +128,14 @@ class ScanFindings(msgspec.Struct, frozen=True, kw_only=True):
             "no pool",
         ),
     ] = None
+    balances_can_be_created: Annotated[
+        bool | None,
+        _field(
+            meaning="An ordinary account created balances in simulation: more tokens than others "
+            "paid and than the supply counts, a material part of the supply for nothing, or for "
+            "less than a sale returns.",
+            null="a function was not called, or a call was not simulated",
+            is_native=True,
+            check=Check(severity="danger", label="Anybody can create balances"),
+        ),
+    ] = None

@@ -1,0 +1,1 @@
+"""Simulated calls of ordinary accounts that may create balances."""

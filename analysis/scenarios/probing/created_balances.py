@@ -1,0 +1,292 @@
+"""Creation check: simulates calls by which ordinary accounts create balances.
+
+Determines balances_can_be_created. Every open function is called with boundary values. Where the
+caller then has more than others paid, the shortest sequence is repeated by itself, with every
+account that its events name as payer. Only that sequence is evidence. What is paid for in coins is
+sold: it is created if the sale returns more.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from analysis.reads.node import Node
+from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.scenarios.probing.census import Created, created_between
+from analysis.scenarios.probing.probe_calls import REPEATS
+from analysis.scenarios.probing.probe_simulations import (
+    ProbeCaller,
+    ProbeInquiry,
+    ProbeSimulation,
+    SimulatedProbe,
+    Suspicion,
+    act_call,
+    read_probes,
+    stage,
+    world_at,
+    write_probes,
+    write_purchase,
+)
+from analysis.scenarios.trade.account_calls import ACT_GAS
+from analysis.scenarios.trade.trade_steps import Order, SaleSteps, write_approval, write_sale
+from analysis.simulation.backends import perform
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.evidence import simulation_evidence
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    NotSimulated,
+    Simulation,
+    SimulationResult,
+)
+from analysis.simulation.simulation_builder import SimulationBuilder
+from core.evm.primitives import ZERO_ADDRESS, RawAmount
+from core.report.report import EvidenceRow
+
+KEY: Final = "balances_can_be_created"
+VERSION: Final = 1
+
+_MOST_SUSPICIONS: Final = 6
+_MOST_PREPARATIONS: Final = 4
+_MOST_PAYERS: Final = 8
+_MATERIAL_PARTS: Final = 100
+"""Divisor of the supply: more than that, created for nothing, is a danger."""
+_REPEATED_PARTS: Final = 1_000_000
+"""The same where it can be repeated without end."""
+_PROFIT_PCT: Final = 110
+"""Percent of the payment that a sale must exceed; less is the difference between two prices."""
+_MOST_SOLD: Final = 9
+"""Most tokens that are sold, as a multiple of those in the pool."""
+
+
+class CreationFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of the check."""
+
+    value: bool | None = None
+    """None: some probes were not made, or not read."""
+    evidence: tuple[EvidenceRow, ...] = ()
+
+
+class CreationOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of one confirmed sequence."""
+
+    caller: str
+    created_raw: str
+    """Tokens beyond what others paid, and by which the supply did not grow."""
+    minted_raw: str
+    """Tokens that the supply counts."""
+    paid_wei: str
+    returned_wei: str
+    """Worth of the sale. Empty: nothing was sold."""
+
+
+class _Sequence(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls of one suspicion, in a separate simulation."""
+
+    caller: ProbeCaller
+    simulation: Simulation
+    start: CallHandle
+    worlds: tuple[CallHandle, ...]
+    """A census after each repetition."""
+    acts: tuple[CallHandle, ...]
+    sale: SaleSteps | None
+
+
+async def simulate_creation(
+    node: Node,
+    capabilities: NodeCapabilities,
+    inquiry: ProbeInquiry,
+    *,
+    codes: Sequence[bytes] = (),
+) -> CreationFindings:
+    """Run all probes in one round trip; where one is suspicious, its sequences in another.
+
+    `codes` as in `perform`. Raises UpstreamError.
+    """
+    written = write_probes(inquiry)
+    results = await perform(node, capabilities, _jobs(inquiry, written), codes=codes)
+    is_known, suspicions = _read(inquiry, written, results)
+    sequences = [
+        sequence
+        for suspicion in suspicions[:_MOST_SUSPICIONS]
+        for sequence in _write_sequences(inquiry, suspicion)
+    ]
+    if sequences:
+        jobs = [_job(inquiry, sequence.simulation) for sequence in sequences]
+        repeated = await perform(node, capabilities, jobs, codes=codes)
+        for sequence, result in zip(sequences, repeated, strict=True):
+            if isinstance(result, NotSimulated):
+                is_known = False
+                continue
+            is_created, outcome = _judge(inquiry, sequence, result)
+            if is_created:
+                row = simulation_evidence(KEY, VERSION, sequence.simulation, result, outcome)
+                return CreationFindings(value=True, evidence=(row,))
+            is_known &= is_created is False
+    is_known &= len(suspicions) <= _MOST_SUSPICIONS
+    return CreationFindings(value=False if is_known else None)
+
+
+def _jobs(inquiry: ProbeInquiry, written: Sequence[ProbeSimulation]) -> list[SimulationJob]:
+    return [_job(inquiry, each.simulation) for each in written]
+
+
+def _job(inquiry: ProbeInquiry, simulation: Simulation) -> SimulationJob:
+    pool = None if inquiry.sale is None else inquiry.sale.candidate.pool
+    return SimulationJob(simulation=simulation, pool=pool)
+
+
+def _read(
+    inquiry: ProbeInquiry,
+    written: Sequence[ProbeSimulation],
+    results: Sequence[SimulationResult | NotSimulated],
+) -> tuple[bool, list[Suspicion]]:
+    """Return whether everything was probed, and the suspicions: without preparation first, and of
+    each function the first."""
+    is_known = inquiry.functions.is_complete and bool(written)
+    found: list[Suspicion] = []
+    for each, result in zip(written, results, strict=True):
+        read = read_probes(each, result)
+        is_known &= read is not None
+        found += read or ()
+    # without a holder nothing is known of functions that spend tokens
+    is_known &= any(each.caller.kind != "newcomer" for each in written)
+    firsts = {
+        (each.probe.function, each.probe.is_late, bool(each.created.uncounted_raw)): each
+        for each in reversed(found)
+    }
+    return is_known, sorted(
+        firsts.values(), key=lambda each: (not each.created.uncounted_raw, len(each.before))
+    )
+
+
+# --- sequences ---------------------------------------------------------------------------------
+
+
+def _write_sequences(inquiry: ProbeInquiry, suspicion: Suspicion) -> list[_Sequence]:
+    """Return the probe by itself, and after each of the other functions that succeeded before."""
+    earlier = {
+        each.function: each
+        for each in suspicion.before[::-1]
+        if each.function != suspicion.probe.function
+    }
+    known = (ZERO_ADDRESS, *suspicion.caller.census.own, *suspicion.caller.census.others)
+    payers = [one for one in dict.fromkeys(suspicion.payers) if one not in known]
+    census = suspicion.caller.census
+    caller = msgspec.structs.replace(
+        suspicion.caller,
+        census=msgspec.structs.replace(census, others=(*census.others, *payers[:_MOST_PAYERS])),
+    )
+    preparations = list(earlier.values())[:_MOST_PREPARATIONS]
+    return [
+        _write_sequence(inquiry, caller, suspicion, preparation)
+        for preparation in (None, *preparations)
+    ]
+
+
+def _write_sequence(
+    inquiry: ProbeInquiry,
+    caller: ProbeCaller,
+    suspicion: Suspicion,
+    preparation: SimulatedProbe | None,
+) -> _Sequence:
+    attack, probe = inquiry.attack, suspicion.probe
+    first, second, late = attack.blocks()
+    acting = late if probe.is_late else second
+    after = (acting[0] + 1, acting[1] + 12)
+    builder = SimulationBuilder((first, acting, after))
+    reader = attack.account("census taker")
+    write_purchase(builder[0], caller)
+    start = builder[0].add(caller.census.call(reader, "holdings"))
+    acts = []
+    if preparation is not None:
+        acts += [
+            builder[0].add(act_call(caller.cast, preparation.call))
+            for _ in range(preparation.call.times)
+        ]
+    is_paid = probe.call.value_wei > 0
+    worlds = []
+    for _ in range(1 if is_paid else REPEATS):
+        acts.append(builder[1].add(act_call(caller.cast, probe.call)))
+        worlds.append(builder[1].add(caller.census.call(reader, "holdings")))
+    sale = None
+    if is_paid and inquiry.sale is not None:
+        gained = suspicion.created.counted_raw + suspicion.created.uncounted_raw
+        gained = min(gained, _MOST_SOLD * inquiry.pool_raw)
+        order = Order(label="created", amount=RawAmount(gained), gas=ACT_GAS)
+        setup = inquiry.sale.with_coin(is_wanted=False)
+        approval = write_approval(builder[2], setup, caller.cast.caller, "created", gained)
+        sale = write_sale(builder[2], setup, caller.cast.caller, order, approval=approval)
+    simulation = stage(inquiry, caller, builder.blocks())
+    return _Sequence(
+        caller=caller,
+        simulation=_with_router(inquiry, simulation),
+        start=start,
+        worlds=tuple(worlds),
+        acts=tuple(acts),
+        sale=sale,
+    )
+
+
+def _with_router(inquiry: ProbeInquiry, simulation: Simulation) -> Simulation:
+    route = None if inquiry.sale is None else inquiry.sale.route
+    if route is None or not route.code:
+        return simulation
+    code = {**simulation.code, route.router: route.code}
+    return msgspec.structs.replace(simulation, code=code)
+
+
+# --- judging -----------------------------------------------------------------------------------
+
+
+def _judge(
+    inquiry: ProbeInquiry, sequence: _Sequence, result: SimulationResult
+) -> tuple[bool | None, CreationOutcome | None]:
+    """Return whether balances were created, and what was. None: not known, as a census failed, or
+    what was paid for could not be sold."""
+    census = sequence.caller.census
+    start = world_at(census, result, sequence.start)
+    worlds = [world_at(census, result, at) for at in sequence.worlds]
+    if start is None or any(world is None for world in worlds):
+        return None, None
+    created = [created_between(start, world) for world in worlds if world is not None]
+    calls = dict(sequence.simulation.calls())
+    paid = sum(calls[act].value for act in sequence.acts if result[act].ok)
+    returned = _returned_wei(inquiry, sequence, result)
+    uncounted, counted = max(each.uncounted_raw for each in created), created[-1].counted_raw
+    outcome = CreationOutcome(
+        caller=sequence.caller.kind,
+        created_raw=str(uncounted),
+        minted_raw=str(counted),
+        paid_wei=str(paid),
+        returned_wei="" if returned is None else str(returned),
+    )
+    if uncounted or not paid:
+        return uncounted > 0 or _is_material(created, start.supply), outcome
+    if not counted:
+        return False, outcome
+    return None if returned is None else _is_profit(inquiry, paid, returned), outcome
+
+
+def _is_material(created: Sequence[Created], supply: int) -> bool:
+    """True if much of the supply is minted for nothing, or a little without end."""
+    first, last = created[0].counted_raw, created[-1].counted_raw
+    is_endless = last >= first * len(created) and first * _REPEATED_PARTS > supply
+    return last * _MATERIAL_PARTS > supply or (is_endless and first > 0)
+
+
+def _is_profit(inquiry: ProbeInquiry, paid: int, returned: int) -> bool:
+    """True if the sale returned clearly more than was paid."""
+    least = inquiry.price_wei // 1_000
+    return returned * 100 > paid * _PROFIT_PCT and returned - paid > least
+
+
+def _returned_wei(
+    inquiry: ProbeInquiry, sequence: _Sequence, result: SimulationResult
+) -> int | None:
+    """Return the worth of the sale. None: nothing was sold, or its worth is not known."""
+    if sequence.sale is None or inquiry.sale is None or inquiry.wei_per_quote is None:
+        return None
+    sold = result[sequence.sale.sell]
+    moved = inquiry.sale.moved(sold.logs, is_buy=False) if sold.ok else None
+    return None if moved is None else int(moved.sent * inquiry.wei_per_quote)

@@ -1,0 +1,249 @@
+"""Planned calls of open functions with boundary values, by function. Sends no request.
+
+Each argument gets values at which arithmetic goes wrong: none, one, all that the caller has and one
+more, powers of two, and numbers so large that sums and products wrap. Addresses are the caller, its
+friend, a victim, the pool or the token.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, cast
+
+import msgspec
+from eth_abi.abi import encode
+from eth_abi.exceptions import EncodingError, ParseError
+from eth_abi.grammar import ABIType, BasicType, TupleType, parse
+
+from analysis.static.custody.open_functions import OpenFunction
+from analysis.static.evm.path_state import HOLDER_FUNCTIONS
+from core.evm.primitives import Address
+
+REPEATS: Final = 3
+"""Times that a call without amounts, or with a small one, is repeated."""
+
+MOST_PROBES: Final = 18
+"""Most probes of one function by one account."""
+
+_PART: Final = 16
+"""Divisor of the caller's balance, so that other probes have tokens left."""
+_MATERIAL: Final = 50
+"""Divisor of the supply: an amount that matters, for a caller without tokens."""
+_COIN: Final = 10**18
+_RECOVERY_ID: Final = 27
+_AMOUNT_BITS: Final = 64
+"""Smaller integers are no amounts."""
+_SIZED: Final = re.compile(r"(u?int)(\d+)")
+_GUESSES: Final = ("uint256", "address,uint256")
+"""Types of functions whose types are not known."""
+
+
+class Cast(msgspec.Struct, frozen=True, kw_only=True):
+    """The accounts and amounts of one caller's probes."""
+
+    caller: Address
+    friend: Address
+    victim: Address
+    pool: Address
+    token: Address
+    balance_raw: int
+    """Tokens of the caller."""
+    supply_raw: int
+    price_wei: int
+    """Coins that an ordinary buyer pays, for functions that take coins."""
+
+    @property
+    def part_raw(self) -> int:
+        """Return a share of the balance; without one, a share of the supply that matters."""
+        return max(1, self.balance_raw // _PART or self.supply_raw // _MATERIAL)
+
+
+class ProbeCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call to the token."""
+
+    data: str
+    value_wei: int = 0
+    times: int = 1
+
+
+class _Values(msgspec.Struct, frozen=True, kw_only=True):
+    """Values of one probe: addresses by their order, numbers, and whether number arrays are of
+    addresses."""
+
+    accounts: tuple[Address, ...]
+    """The last one stands for all further addresses."""
+    numbers: tuple[int, ...]
+    """As `accounts`."""
+    are_lists_of_accounts: bool = False
+
+
+def plan_calls(function: OpenFunction, cast_: Cast, *, is_short: bool = False) -> list[ProbeCall]:
+    """Return the probes of one function, the likeliest first and those that spend all last.
+    `is_short`: only the few likeliest."""
+    if function.selector is None:
+        return list(islice(_bare_calls(cast_), 2 if is_short else MOST_PROBES))
+    guesses = _GUESSES if function.arguments is None else (function.arguments,)
+    found: dict[ProbeCall, None] = {}
+    for types in guesses:
+        found.update(dict.fromkeys(_calls(function.selector, types, cast_)))
+    return list(found)[: 3 if is_short else MOST_PROBES]
+
+
+def _bare_calls(cast_: Cast) -> Iterator[ProbeCall]:
+    """Yield calls without a selector: a payment."""
+    for value in (1, cast_.price_wei, 0):
+        yield ProbeCall(data="0x", value_wei=value)
+
+
+def _calls(selector: int, types: str, cast_: Cast) -> Iterator[ProbeCall]:
+    try:
+        # code that masks an argument may use all of it elsewhere
+        whole = _SIZED.sub(_widened, types)
+        kinds = cast("TupleType", parse(f"({whole})")).components if types else ()
+    except ParseError:
+        return
+    is_standard = selector in HOLDER_FUNCTIONS
+    for values, value_wei, times in _choices(kinds, cast_, is_standard=is_standard):
+        data = _encoded(selector, kinds, values)
+        if data is not None:
+            yield ProbeCall(data=data, value_wei=value_wei, times=times)
+
+
+def _widened(sized: re.Match[str]) -> str:
+    """Return the type of 256 bits for one of an amount."""
+    return f"{sized[1]}256" if int(sized[2]) >= _AMOUNT_BITS else sized[0]
+
+
+_Choice = tuple[_Values, int, int]
+"""Values, coins and repetitions of a probe."""
+
+
+def _choices(kinds: Sequence[ABIType], cast_: Cast, *, is_standard: bool) -> Iterator[_Choice]:
+    """Yield the choices of arguments of one function."""
+    people = sum(map(_people, kinds))
+    own, friend, part = cast_.caller, cast_.friend, cast_.part_raw
+    times = 1 if is_standard else REPEATS
+    for accounts in ((own, friend), (own,)) if people > 1 else ((own,), (friend,)):
+        yield _Values(accounts=accounts, numbers=(part,)), 0, times
+    if any(kind.is_array for kind in kinds):
+        yield from _lists(cast_)
+    if not is_standard:
+        yield _Values(accounts=(own,), numbers=(1,)), 1, 1
+        yield _Values(accounts=(own,), numbers=(part,)), cast_.price_wei, 1
+    if people > 1:
+        for payer in (cast_.victim, friend):
+            yield _Values(accounts=(payer, own), numbers=(part,)), 0, 1
+    is_counted = any(map(_has_numbers, kinds))
+    for number in _numbers(cast_) if is_counted else ():
+        yield _Values(accounts=(own, friend) if people > 1 else (friend,), numbers=(number,)), 0, 1
+    for place in (cast_.token, cast_.pool) if people else ():
+        accounts = (own, place) if people > 1 else (place,)
+        yield _Values(accounts=accounts, numbers=(part,)), 0, 1
+    if is_counted:
+        most = max(1, cast_.balance_raw * 3 // 4)
+        yield _Values(accounts=(own,), numbers=(most,)), 0, 1
+
+
+def _lists(cast_: Cast) -> Iterator[_Choice]:
+    """Yield lists of two whose sum or product wraps, and of one account twice."""
+    own, friend, part = cast_.caller, cast_.friend, cast_.part_raw
+    for number in (2**255, 2**256 - part):
+        numbers = (number, 2**256 - number)
+        yield _Values(accounts=(own, friend), numbers=numbers), 0, 1
+        yield _Values(accounts=(own, friend), numbers=numbers, are_lists_of_accounts=True), 0, 1
+    for is_plain in (True, False):
+        twice = _Values(accounts=(friend,), numbers=(part,), are_lists_of_accounts=not is_plain)
+        yield twice, 0, 1
+
+
+def _numbers(cast_: Cast) -> Iterable[int]:
+    """Return the boundary values, each once."""
+    balance = cast_.balance_raw
+    return dict.fromkeys(
+        (
+            *(2**255, 2**128, 2**128 + cast_.part_raw, 2**256 - cast_.supply_raw, 2**256 - 1),
+            *(1, 2**64, balance + 1, 0, 2**253),
+        )
+    )
+
+
+def _encoded(selector: int, kinds: Sequence[ABIType], values: _Values) -> str | None:
+    """Return the calldata. None: the types cannot be encoded."""
+    filler = _Filler(values)
+    try:
+        words = encode([_name(kind) for kind in kinds], [filler.value(kind) for kind in kinds])
+    except (EncodingError, OverflowError):
+        return None
+    return f"0x{selector:08x}{words.hex()}"
+
+
+class _Filler:
+    """Supplies argument values in order."""
+
+    def __init__(self, values: _Values) -> None:
+        self._values = values
+        self._accounts = 0
+        self._numbers = 0
+
+    def value(self, kind: ABIType) -> object:
+        if kind.is_array:
+            return self._list(kind)
+        if isinstance(kind, TupleType):
+            return tuple(self.value(part) for part in kind.components)
+        basic = cast("BasicType", kind)
+        return self._basic(str(basic.base), basic.sub)
+
+    def _list(self, kind: ABIType) -> object:
+        dimension = kind.arrlist[-1] if kind.arrlist else ()
+        count = dimension[0] if dimension else 2
+        item = kind.item_type
+        if self._values.are_lists_of_accounts and _name(item) in ("uint256", "bytes32"):
+            numbers = [int(self._account(), 16) for _ in range(count)]
+            is_number = _name(item) == "uint256"
+            return numbers if is_number else [number.to_bytes(32) for number in numbers]
+        return [self.value(item) for _ in range(count)]
+
+    def _account(self) -> Address:
+        accounts = self._values.accounts
+        self._accounts += 1
+        return accounts[min(self._accounts, len(accounts)) - 1]
+
+    def _number(self, bits: int) -> int:
+        numbers = self._values.numbers
+        self._numbers += 1
+        return min(numbers[min(self._numbers, len(numbers)) - 1], (1 << bits) - 1)
+
+    def _basic(self, base: str, sub: object) -> object:
+        if base == "address":
+            return self._account()
+        if base == "uint":
+            return _RECOVERY_ID if sub == 8 else self._number(int(str(sub)))  # noqa: PLR2004 - a recovery id
+        if base == "int":
+            bits = int(str(sub))
+            number = self._number(bits)
+            return number - (1 << bits) if number >= 1 << (bits - 1) else number
+        if base == "bool":
+            return True
+        return "" if base == "string" else bytes(int(str(sub))) if sub else b""
+
+
+def _people(kind: ABIType) -> int:
+    """Return the number of addresses; an array of them counts as two."""
+    if kind.is_array:
+        return 2 * _people(cast("ABIType", kind.item_type))
+    if isinstance(kind, TupleType):
+        return sum(_people(part) for part in kind.components)
+    base = str(cast("BasicType", kind).base)
+    return 1 if base == "address" else 0
+
+
+def _has_numbers(kind: ABIType) -> bool:
+    if kind.is_array:
+        return _has_numbers(kind.item_type)
+    if isinstance(kind, TupleType):
+        return any(map(_has_numbers, kind.components))
+    return str(cast("BasicType", kind).base) in ("uint", "int")
+
+
+def _name(kind: ABIType) -> str:
+    return str(kind.to_type_str())  # type: ignore[no-untyped-call]  # eth-abi leaves it out

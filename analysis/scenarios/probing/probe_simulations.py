@@ -1,0 +1,381 @@
+"""Simulations of probes: calls of open functions by one account, with a census after each.
+
+Three accounts probe: one without tokens, a large holder funded by its balance slot, and a buyer.
+Each has separate simulations, of at most MOST_ACTS calls. Sends no request.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from analysis.scenarios.probing.census import Census, Created, World, created_between
+from analysis.scenarios.probing.probe_calls import Cast, ProbeCall, plan_calls
+from analysis.scenarios.theft.attack_setup import AttackSetup
+from analysis.scenarios.theft.victim_purchase import VictimPurchase
+from analysis.scenarios.trade.token_calls import approve_call
+from analysis.scenarios.trade.trade_setup import TradeSetup
+from analysis.simulation.balance_slot import balance_override
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    NotSimulated,
+    SimBlock,
+    SimCall,
+    Simulation,
+    SimulationResult,
+)
+from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
+from analysis.static.custody.open_functions import OpenFunction, OpenFunctions
+from analysis.static.evm.path_state import HOLDER_FUNCTIONS
+from core.evm.primitives import Address, Hash32, RawAmount
+
+MOST_ACTS: Final = 60
+"""Most calls of one simulation. Nodes bound its gas, 50 million at Geth."""
+
+_ACT_GAS: Final = 600_000
+_HOLDER_SHARE: Final = 12
+"""Divisor of the supply: a large holder."""
+_BYSTANDER_SHARE: Final = 1_000
+_STEP_S: Final = 12
+
+_ONE_CALL: Final = "eth_call"
+
+Kind = Literal["newcomer", "holder", "buyer"]
+
+
+class ProbeInquiry(msgspec.Struct, frozen=True, kw_only=True):
+    """Inputs of the probes of one token."""
+
+    attack: AttackSetup
+    """Pinned block, first simulated block, balance slot and pool."""
+    functions: OpenFunctions
+    buyer: VictimPurchase | None
+    """The purchase of an ordinary buyer. None: nothing could be bought."""
+    watched: tuple[Address, ...]
+    """Accounts that may pay: creator, owners and large holders."""
+    sale: TradeSetup | None
+    """Pool in which created tokens are sold. None: there is none."""
+    pool_raw: int
+    """Tokens in that pool."""
+    wei_per_quote: float | None
+    """Worth of the smallest unit of that pool's quote token in wei. None: not known."""
+    price_wei: int
+    """Coins that an ordinary buyer pays."""
+
+
+class ProbeCaller(msgspec.Struct, frozen=True, kw_only=True):
+    """The account that probes, and how it got its tokens."""
+
+    kind: Kind
+    cast: Cast
+    census: Census
+    slots: Mapping[Hash32, Hash32]
+    """Balance slot of a holder, with its value. Empty: it is not funded by override."""
+    prologue: VictimPurchase | None
+
+
+class SimulatedProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """One probe with the handles of its calls."""
+
+    function: OpenFunction
+    call: ProbeCall
+    is_late: bool
+    acts: tuple[CallHandle, ...]
+    before: CallHandle
+    """The census before it."""
+    after: CallHandle
+
+
+class ProbeSimulation(msgspec.Struct, frozen=True, kw_only=True):
+    """The probes of one simulation, in order."""
+
+    caller: ProbeCaller
+    probes: tuple[SimulatedProbe, ...]
+    simulation: Simulation
+
+
+class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
+    """A probe after which its caller had more, with those before it that succeeded."""
+
+    caller: ProbeCaller
+    probe: SimulatedProbe
+    created: Created
+    before: tuple[SimulatedProbe, ...]
+    payers: tuple[Address, ...]
+    """Accounts that its events name as senders of tokens."""
+
+
+# --- callers -----------------------------------------------------------------------------------
+
+
+def find_callers(inquiry: ProbeInquiry) -> list[ProbeCaller]:
+    """Return the accounts that probe: always one without tokens."""
+    attack = inquiry.attack
+    callers = [_caller(inquiry, "newcomer", attack.account("newcomer"), 0)]
+    if attack.slot_index is not None:
+        amount = max(1, attack.supply_raw // _HOLDER_SHARE)
+        callers.append(_caller(inquiry, "holder", attack.account("large holder"), amount))
+    if inquiry.buyer is not None:
+        wallet = inquiry.buyer.wallet
+        callers.append(_caller(inquiry, "buyer", wallet.address, wallet.balance_raw))
+    return callers
+
+
+def _caller(inquiry: ProbeInquiry, kind: Kind, account: Address, balance_raw: int) -> ProbeCaller:
+    attack = inquiry.attack
+    friend = attack.account(f"friend of the {kind}")
+    bystander = _bystander(attack)
+    pool = attack.giver or attack.token
+    others = dict.fromkeys((bystander, pool, attack.token, *inquiry.watched))
+    slots: dict[Hash32, Hash32] = {}
+    if kind == "holder" and attack.slot_index is not None:
+        slots = balance_override(account, RawAmount(balance_raw), index=attack.slot_index)
+    return ProbeCaller(
+        kind=kind,
+        cast=Cast(
+            caller=account,
+            friend=friend,
+            victim=bystander,
+            pool=pool,
+            token=attack.token,
+            balance_raw=balance_raw,
+            supply_raw=attack.supply_raw,
+            price_wei=inquiry.price_wei,
+        ),
+        census=Census(
+            at=attack.account("census"),
+            token=attack.token,
+            own=(account, friend),
+            others=tuple(one for one in others if one not in (account, friend)),
+        ),
+        slots=slots,
+        prologue=inquiry.buyer if kind == "buyer" else None,
+    )
+
+
+def _bystander(attack: AttackSetup) -> Address:
+    if attack.slot_index is not None:
+        return attack.account("passer-by")
+    if attack.holders:
+        return attack.holders[0].address
+    return attack.giver or attack.token
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+class _Act(msgspec.Struct, frozen=True, kw_only=True):
+    function: OpenFunction
+    call: ProbeCall
+    is_late: bool = False
+
+
+def write_probes(inquiry: ProbeInquiry) -> list[ProbeSimulation]:
+    """Return the simulations of all probes. Empty: there is no open function."""
+    functions = inquiry.functions.functions
+    if not functions:
+        return []
+    found = []
+    for caller in find_callers(inquiry):
+        is_short = caller.kind == "buyer" and bool(inquiry.attack.slot_index is not None)
+        acts = [
+            _Act(function=function, call=call)
+            for function in functions
+            for call in plan_calls(function, caller.cast, is_short=is_short)
+        ]
+        found += [_write(inquiry, caller, chunk) for chunk in _chunks(acts)]
+        special = [each for each in functions if each.selector not in HOLDER_FUNCTIONS]
+        if special and not is_short:
+            found += [_write(inquiry, caller, chunk) for chunk in _chunks(_rounds(special, caller))]
+    return found
+
+
+def _rounds(functions: Sequence[OpenFunction], caller: ProbeCaller) -> list[_Act]:
+    """Return all functions in turn, and once more hours later, so that one prepares another."""
+    return [
+        _Act(function=function, call=msgspec.structs.replace(call, times=1), is_late=is_late)
+        for is_late in (False, True)
+        for function in functions
+        for call in plan_calls(function, caller.cast, is_short=True)[:2]
+    ]
+
+
+def _chunks(acts: Sequence[_Act]) -> Iterator[list[_Act]]:
+    """Yield the acts in as few parts as fit."""
+    chunk: list[_Act] = []
+    count = 0
+    for act in acts:
+        if count + act.call.times > MOST_ACTS:
+            yield chunk
+            chunk, count = [], 0
+        chunk.append(act)
+        count += act.call.times
+    if chunk:
+        yield chunk
+
+
+def _write(inquiry: ProbeInquiry, caller: ProbeCaller, acts: Sequence[_Act]) -> ProbeSimulation:
+    builder, refilled = _blocks(inquiry.attack, caller, acts)
+    reader = inquiry.attack.account("census taker")
+    last: dict[int, CallHandle] = {}
+    at = 0 if caller.prologue is None else 1
+    probes = []
+    known: object = None
+    for act in acts:
+        if act.is_late:
+            block = len(builder) - 1
+        else:
+            is_next = known is not None and act.function != known and caller.slots
+            at += bool(is_next)
+            block, known = at, act.function
+        calls = builder[block]
+        if block not in last:
+            _write_approval(calls, caller)
+            last[block] = calls.add(caller.census.call(reader, "holdings"))
+        handles = tuple(calls.add(act_call(caller.cast, act.call)) for _ in range(act.call.times))
+        before, last[block] = last[block], calls.add(caller.census.call(reader, "holdings"))
+        probes.append(
+            SimulatedProbe(
+                function=act.function,
+                call=act.call,
+                is_late=act.is_late,
+                acts=handles,
+                before=before,
+                after=last[block],
+            )
+        )
+    blocks = builder.blocks()
+    if caller.slots:
+        refill = {inquiry.attack.token: caller.slots}
+        blocks = tuple(
+            msgspec.structs.replace(block, storage=refill) if number in refilled else block
+            for number, block in enumerate(blocks)
+        )
+    return ProbeSimulation(
+        caller=caller, probes=tuple(probes), simulation=stage(inquiry, caller, blocks)
+    )
+
+
+def _blocks(
+    attack: AttackSetup, caller: ProbeCaller, acts: Sequence[_Act]
+) -> tuple[SimulationBuilder, set[int]]:
+    """Return a builder with the purchase, and the blocks before which a holder is funded again."""
+    timely = list(dict.fromkeys(act.function for act in acts if not act.is_late))
+    count = (len(timely) if caller.slots else 1) + (caller.prologue is not None)
+    number, time_s = attack.block
+    times = [(number + at, time_s + _STEP_S * at) for at in range(count)]
+    if any(act.is_late for act in acts):
+        times.append(attack.blocks()[2])
+    builder = SimulationBuilder(times)
+    write_purchase(builder[0], caller)
+    return builder, set(range(1, count))
+
+
+def write_purchase(calls: CallWriter, caller: ProbeCaller) -> None:
+    """Write the purchase of a buyer."""
+    if caller.prologue is not None:
+        for call in caller.prologue.buying:
+            calls.add(call)
+
+
+def _write_approval(calls: CallWriter, caller: ProbeCaller) -> None:
+    """Write an approval of the caller by itself, which some functions require."""
+    cast = caller.cast
+    calls.add(approve_call(cast.token, cast.caller, cast.caller, "allows itself", gas=_ACT_GAS))
+
+
+def act_call(cast: Cast, call: ProbeCall) -> SimCall:
+    """Return one call of a probe."""
+    return SimCall(
+        label="probe",
+        sender=cast.caller,
+        to=cast.token,
+        data=call.data,
+        value=call.value_wei,
+        gas=_ACT_GAS,
+    )
+
+
+def stage(
+    inquiry: ProbeInquiry, caller: ProbeCaller, blocks: tuple[SimBlock, ...], *, payers: int = 0
+) -> Simulation:
+    """Return the simulation of these blocks, with coins, tokens and the census contract.
+    `payers`: wei that the caller needs besides its purse."""
+    attack, cast = inquiry.attack, caller.cast
+    storage: dict[Address, Mapping[Hash32, Hash32]] = {}
+    if attack.slot_index is not None:
+        amount = RawAmount(max(1, attack.supply_raw // _BYSTANDER_SHARE))
+        slots = balance_override(cast.victim, amount, index=attack.slot_index)
+        storage[attack.token] = {**slots, **caller.slots}
+    values = sum(call.value for block in blocks for call in block.calls)
+    senders = dict.fromkeys(call.sender for block in blocks for call in block.calls)
+    purses = {one: attack.disguise.purse(one) for one in senders}
+    purses[cast.caller] += values + payers
+    code = {caller.census.at: caller.census.code}
+    if caller.prologue is not None:
+        before = caller.prologue.overrides
+        purses[cast.caller] += before.purses.get(cast.caller, 0)
+        for contract, given in before.storage.items():
+            storage[contract] = {**storage.get(contract, {}), **given}
+        code |= before.code
+    return Simulation(
+        pin=attack.pin,
+        disguise=attack.disguise,
+        blocks=blocks,
+        purses=purses,
+        storage=storage,
+        code=code,
+    )
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def read_probes(
+    written: ProbeSimulation, result: SimulationResult | NotSimulated
+) -> list[Suspicion] | None:
+    """Return the probes after which the caller had more. None: not simulated, or a census failed.
+
+    One eth_call counts as not simulated: it has other accounts, and no events that name payers.
+    """
+    if isinstance(result, NotSimulated) or result.method == _ONE_CALL:
+        return None
+    found: list[Suspicion] = []
+    passed: list[SimulatedProbe] = []
+    for probe in written.probes:
+        before, after = (
+            world_at(written.caller.census, result, at) for at in (probe.before, probe.after)
+        )
+        if before is None or after is None:
+            return None
+        if not any(result[act].ok for act in probe.acts):
+            continue
+        created = created_between(before, after)
+        if created.uncounted_raw or created.counted_raw:
+            found.append(
+                Suspicion(
+                    caller=written.caller,
+                    probe=probe,
+                    created=created,
+                    before=tuple(passed),
+                    payers=tuple(_payers(written.caller.cast.token, result, probe.acts)),
+                )
+            )
+        passed.append(probe)
+    return found
+
+
+def world_at(census: Census, result: SimulationResult, at: CallHandle) -> World | None:
+    """Return what a census read. None: a read failed."""
+    read = result[at]
+    return census.world(read.data) if read.ok else None
+
+
+def _payers(
+    token: Address, result: SimulationResult, acts: Iterable[CallHandle]
+) -> Iterator[Address]:
+    """Yield the addresses that the token's events have in their first field."""
+    for act in acts:
+        for log in result[act].logs:
+            if log.address == token and len(log.topics) > 1:
+                yield Address("0x" + log.topics[1][-40:])

@@ -1,0 +1,104 @@
+"""Open functions: those that ordinary accounts can call and that may change what accounts hold.
+
+A function is open if a store to a balance, the supply or a location that was not understood, or a
+call of another contract, can be reached without being a privileged caller. Functions that store
+what an open one reads may prepare it, and are listed behind it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from analysis.static.custody.custody_proof import CustodyProver
+from analysis.static.dataflow.storage_layout import UNKNOWN, VariableId
+from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.expressions import Value
+from analysis.static.evm.path_state import HOLDER_FUNCTIONS
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.initializers import is_one_shot
+from analysis.static.token_model.storage.write_index import StorageWrite
+
+MOST_FUNCTIONS: Final = 16
+"""Most functions that are listed. Honest tokens with more are rare."""
+
+_ACTS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "CREATE", "CREATE2"})
+
+
+class OpenFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that ordinary accounts can call."""
+
+    selector: int | None
+    """None: code that runs without a matched selector."""
+    arguments: str | None = None
+    """ABI types, separated by commas. None: not known."""
+
+
+class OpenFunctions(msgspec.Struct, frozen=True, kw_only=True):
+    """The open functions of one code."""
+
+    functions: tuple[OpenFunction, ...] = ()
+    """Those that move holdings first, then those that may prepare them."""
+    is_complete: bool = True
+    """False: there are more, or the code was not followed to its end."""
+
+
+def find_open_functions(
+    code: ContractModel, prover: CustodyProver, arguments: Mapping[int, str]
+) -> OpenFunctions:
+    """Return the open functions. `arguments`: ABI types by selector."""
+    stores: dict[FunctionId, list[StorageWrite]] = {entry: [] for entry in code.functions.entries}
+    for write in code.writes.all:
+        stores[write.entry].append(write)
+    moving = {entry: pcs for entry in stores if (pcs := _moving(code, entry, stores[entry]))}
+    open_ = [entry for entry, pcs in moving.items() if not prover.gates.is_gated(entry, pcs)]
+    holdings = {*code.storage.roles.balances, *code.storage.roles.allowances}
+    preparing = [
+        entry
+        for entry, writes in stores.items()
+        if entry not in moving
+        and any(write.place.root not in holdings for write in writes)
+        and not prover.gates.is_gated(entry, {write.pc for write in writes})
+    ]
+    read = (
+        {root for entry in moving for root in _reads(code, entry)} - holdings
+        if preparing
+        else set()
+    )
+    preparing = [
+        entry for entry in preparing if any(write.place.root in read for write in stores[entry])
+    ]
+    if any(is_one_shot(code, entry) for entry in (*open_, *preparing)):
+        # an initializer that was not called yet may name its caller as the privileged one
+        open_ = list(moving)
+    found = [*sorted(open_, key=_rank), *sorted(preparing, key=_rank)]
+    return OpenFunctions(
+        functions=tuple(
+            OpenFunction(selector=entry, arguments=arguments.get(entry) if entry else None)
+            for entry in found[:MOST_FUNCTIONS]
+        ),
+        is_complete=len(found) <= MOST_FUNCTIONS and code.functions.is_followed(),
+    )
+
+
+def _rank(entry: FunctionId) -> tuple[bool, int]:
+    """Return the sort key: functions beyond the standard first, as a transfer spends tokens."""
+    return entry in HOLDER_FUNCTIONS, entry or 0
+
+
+def _moving(code: ContractModel, entry: FunctionId, writes: Iterable[StorageWrite]) -> set[int]:
+    """Return the pcs of effects that may change balances or the supply."""
+    roles = code.storage.roles
+    counted = {*roles.balances, UNKNOWN, *(root for root, _ in (*roles.supply, *roles.scale))}
+    stores = {write.pc for write in writes if write.place.root in counted or not roles.balances}
+    calls = {effect.pc for _, effect in code.functions.cfg(entry).effects() if effect.kind in _ACTS}
+    return stores | calls
+
+
+def _reads(code: ContractModel, entry: FunctionId) -> set[VariableId]:
+    """Return the variables that decide what the function does or stores."""
+    flow = code.functions.cfg(entry)
+    words: set[Value] = {branch.condition for _, branch in flow.branching()}
+    words.update(effect.words[1] for _, effect in flow.effects() if effect.kind == "SSTORE")
+    slots = {slot for word in words for slot, _ in code.dependencies.reads(word)}
+    return {place.root for slot in slots for place in code.layout.of(slot)}

@@ -1,0 +1,144 @@
+"""Oracle for balances that anybody can create: each is really created, its double creates none."""
+
+import msgspec
+import pytest
+
+from analysis.pipeline.chain_context import ChainContext
+from assay.demo.layout import ZooToken
+from assay.demo.trader import Call
+from assay.demo.zoo_token import Animal
+from tests.harness.chain.contexts import LACKING, Lacking, judge, with_node
+from tests.harness.chain.transactions import Chain
+from tests.harness.custody.custody_contracts import with_contracts
+from tests.harness.custody.custody_reports import SUPPLY, shown
+
+pytestmark = pytest.mark.compiler
+
+KEY = "balances_can_be_created"
+HALF = 2**255
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction of the thief. Words among the values stand for accounts and amounts."""
+
+    call: str
+    values: tuple[object, ...] = ()
+    value_wei: int = 0
+    waits_s: int = 0
+
+
+TRANSFER = "transfer(address,uint256)"
+
+TRAPS: dict[str, tuple[Act, ...]] = {
+    "NarrowDebit": (Act(call=TRANSFER, values=("friend", 2**128)),),
+    "SelfDouble": (Act(call=TRANSFER, values=("thief", "all")),),
+    "ProductWraps": (
+        Act(call="batchTransfer(address[],uint256)", values=(("thief", "friend"), HALF)),
+    ),
+    "SumWraps": (
+        Act(
+            call="multiSend(address[],uint256[])",
+            values=(("thief", "friend"), (HALF, HALF)),
+        ),
+    ),
+    "PaidCredit": (Act(call="deposit()", value_wei=1),),
+    "CheapMint": (Act(call="", value_wei=10**15),),
+    "UnusedSetup": (Act(call="initialize()"),),
+    "UnownedMint": (
+        Act(call="initialize()"),
+        Act(call="mint(address,uint256)", values=("thief", SUPPLY)),
+    ),
+    "NegativeBurn": (Act(call="burn(uint256)", values=(2**256 - SUPPLY,)),),
+    "WrappingSend": (Act(call="send(address,uint256)", values=("friend", SUPPLY)),),
+    "LateClaim": (Act(call="begin()", waits_s=4_000), Act(call="claim()")),
+    "TwoLedgers": (
+        Act(call="wrap(uint256)", values=("all",)),
+        Act(call="unwrap(uint256)", values=("twice",)),
+    ),
+    "FreeMint": (Act(call="mint(uint256)", values=(SUPPLY,)),),
+    "SelfSpend": (
+        Act(call="transferFrom(address,address,uint256)", values=("thief", "thief", "all")),
+    ),
+    "UnnamedFunction": (Act(call="0x12345678", values=(SUPPLY,)),),
+    "Refund": (Act(call=TRANSFER, values=("token", "all")),),
+}
+
+DOUBLES = (
+    *("HonestToken", "Standard", "Lean", "WrappedCoin", "Vault", "Faucet", "Vesting", "Locker"),
+    *("CheckedBatch", "Reflecting", "FeeTaker", "Rebasing", "Welcome"),
+)
+
+
+@pytest.fixture
+def chain(chain: Chain) -> Chain:
+    return with_contracts(chain, "ProbeTraps.sol", "ProbeDoubles.sol")
+
+
+def place(chain: Chain, contract: str) -> ZooToken:
+    animal = Animal(key=contract, trait="", symbol="PRB", contract=contract, pool_pct=80)
+    return chain.place(animal)
+
+
+@pytest.mark.parametrize("contract", TRAPS)
+async def test_balances_that_anybody_really_creates_are_found(
+    chain: Chain, context: ChainContext, contract: str
+) -> None:
+    token = place(chain, contract)
+    report = await judge(context, token.address)
+    assert report.scan.balances_can_be_created is True
+    assert '"ok":true' in shown(report, KEY)
+    assert _created(chain, token, TRAPS[contract]) > 0
+
+
+def _created(chain: Chain, token: ZooToken, acts: tuple[Act, ...]) -> int:
+    """Return how much more the thief and a friend have than the thief bought."""
+    thief, friend = chain.fresh_account(), chain.fresh_account()
+    chain.buy(token, thief)
+    bought = chain.balance(token.address, thief)
+    words: dict[object, object] = {
+        "thief": thief,
+        "friend": friend,
+        "token": token.address,
+        "all": bought,
+        "twice": 2 * bought,
+    }
+
+    def filled(value: object) -> object:
+        return tuple(map(filled, value)) if isinstance(value, tuple) else words.get(value, value)
+
+    for act in acts:
+        values = [filled(value) for value in act.values]
+        if "(" in act.call:
+            sent = chain.send(thief, token.address, act.call, *values, value_wei=act.value_wei)
+        else:
+            tail = "".join(int(str(value)).to_bytes(32).hex() for value in values)
+            data = (act.call or "0x") + tail
+            sent = chain.call(thief, Call(to=token.address, data=data, value_wei=act.value_wei))
+        assert sent.success
+        if act.waits_s:
+            chain.wait(act.waits_s, blocks=3)
+    return sum(chain.balance(token.address, one) for one in (thief, friend)) - bought
+
+
+@pytest.mark.parametrize(
+    ("contract", "lacking", "expected"),
+    [
+        ("SelfDouble", "traces", True),
+        ("HonestToken", "traces", False),
+        # a single call has other accounts, and returns no events, which name payers
+        ("SelfDouble", "calls", None),
+        ("HonestToken", "calls", None),
+    ],
+)
+async def test_other_back_ends_find_the_same_or_nothing(
+    chain: Chain, context: ChainContext, contract: str, lacking: str, *, expected: bool | None
+) -> None:
+    node = Lacking(context.node, LACKING[lacking])
+    report = await judge(with_node(context, node), place(chain, contract).address)
+    assert report.scan.balances_can_be_created is expected
+
+
+@pytest.mark.parametrize("contract", DOUBLES)
+async def test_honest_code_creates_none(chain: Chain, context: ChainContext, contract: str) -> None:
+    report = await judge(context, place(chain, contract).address)
+    assert report.scan.balances_can_be_created is False
